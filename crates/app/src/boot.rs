@@ -40,6 +40,9 @@ use std::sync::Arc;
 
 const DEFAULT_SEARCH: &str = include_str!("search_endpoint.txt");
 
+/// Bytes of a key that is looked for inside of longer values.
+const MIN_PART: usize = 8;
+
 /// The process as it was started, and the configuration that follows from it.
 pub struct Boot {
     pub global: Global,
@@ -424,6 +427,23 @@ impl Boot {
             );
         }
         all
+    }
+
+    /// Whether a variable is the key of a model provider: by its name, or because it has the value of one. What else the
+    /// redactor has learnt meanwhile is no such key.
+    pub fn is_provider_key(&self, name: &str) -> bool {
+        let mut providers = self.built_in.iter().chain(&self.loaded.config.providers);
+        let is_named = providers.any(|p| p.api_key_env.as_deref() == Some(name));
+        let holds = |value: &String| {
+            let secrets = self.secrets();
+            let mut secrets = secrets.iter().map(Secret::reveal);
+            let is_long = |secret: &str| secret.len() >= MIN_PART;
+            secrets.any(|secret| value == secret || is_long(secret) && value.contains(secret))
+        };
+        name == keys::OVERRIDE
+            || is_named
+            || is_key_setting(name)
+            || self.env.get(name).is_some_and(holds)
     }
 
     /// Variables that hold a key, or may: by their name, or because the value is in them under another.

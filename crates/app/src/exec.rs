@@ -10,7 +10,7 @@ use crate::live::SessionHub;
 use crate::print::{End, Format, Printer, Show};
 use crate::speech::{filled, spoken};
 use anyhow::Context as _;
-use ostler_engine::LiveSessions;
+use ostler_engine::{LiveSessions, PIPED};
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{Ask, Client, Delivery, Event, HubError, Language, Op, Open, Outcome, Word};
 use std::io::{self, IsTerminal, Read, Write};
@@ -505,7 +505,7 @@ fn prompt(args: &Exec) -> anyhow::Result<String> {
     }
     Ok(match piped()? {
         Some(text) if text.trim().is_empty() => given,
-        Some(text) => format!("{given}\n\n<stdin>\n{text}\n</stdin>"),
+        Some(text) => format!("{given}{PIPED}{text}\n</stdin>"),
         None => {
             let _ = writeln!(io::stderr(), "{}", spoken(Word::ExecNoData));
             given

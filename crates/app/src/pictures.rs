@@ -2,7 +2,7 @@
 //! that is dropped on it.
 
 use base64::Engine as _;
-use ostler_host::{Border, Place};
+use ostler_host::Border;
 use ostler_wire::Image;
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -36,9 +36,7 @@ pub fn on_clipboard() -> Option<Image> {
 pub fn at(pasted: &str, resolved: impl Fn(&str) -> PathBuf, border: &Border) -> Option<Image> {
     let path = resolved(&unquoted(pasted));
     let mut border = border.clone();
-    if border.place(&path) == Place::Outside {
-        border.granted.push(ostler_host::real_path(&path));
-    }
+    border.grant_named(&path, &ostler_host::real_path(&path));
     let file = ostler_host::open_file(&path, &border).ok()?.file;
     file.metadata().ok().filter(|m| m.len() <= MAX_PICTURE)?;
     let mut bytes = Vec::new();
@@ -156,7 +154,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_picture_is_judged_where_it_really_lies() {
-        use ostler_host::Ban;
+        use ostler_host::{Ban, Place};
         let dir = tempfile::tempdir().unwrap();
         let base = dir.path().canonicalize().unwrap();
         let png = b"\x89PNG\r\n\x1a\nrest";

@@ -223,8 +223,7 @@ impl<'a> Names<'a> {
         name: &str,
         (scope, field): (Scope, Field),
     ) -> Result<Option<String>, String> {
-        let is_key = || self.boot.key_variables().iter().any(|key| key == name);
-        if scope.is_of_project() && is_key() {
+        if scope.is_of_project() && self.boot.is_provider_key(name) {
             return Err(filled(Word::ServerWantsKey, &[&name]));
         }
         if let Some(value) = self.boot.env.get(name).filter(|v| !v.is_empty()) {

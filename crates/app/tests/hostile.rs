@@ -661,3 +661,41 @@ fn a_denied_file_does_not_come_in_by_a_projects_own_files() {
     assert!(out.stderr.contains("Read(.env)"), "{}", out.stderr);
     assert_eq!(scene.server.requests().len(), 1);
 }
+
+/// The repository would choose which file is changed.
+#[cfg(unix)]
+#[test]
+fn servers_are_not_added_through_a_link_out_of_the_project() {
+    let scene = Scene::new(Kind::Chat, []);
+    let victim = scene.space.user_home().join("victim.json");
+    scene.space.write(&victim, "{}");
+    let link = scene.space.root().join(".mcp.json");
+    std::os::unix::fs::symlink(&victim, link).unwrap();
+    let args = ["mcp", "add", "-s", "project", "one", "--", "prog"];
+    let out = scene.ostler(args).output();
+    assert!(
+        out.stderr.contains("outside of the project"),
+        "{}",
+        out.stderr
+    );
+    assert_eq!(scene.space.read(&victim), "{}");
+}
+
+/// What one server is given is no key of a model because of that.
+#[test]
+fn servers_of_a_trusted_project_share_a_variable() {
+    let scene = Scene::new(Kind::Chat, [Step::answer().text("Well.")]);
+    let server = |_| serde_json::json!({"command": "false", "env": {"T": "${MY_TOKEN}"}});
+    let servers = serde_json::json!({"one": server(1), "two": server(2)});
+    let file = serde_json::json!({ "mcpServers": servers }).to_string();
+    scene.space.write(".mcp.json", file);
+    scene.ostler(["trust", "--yes"]).output().ok();
+    let run = scene.ostler(["exec", "-p", "go"]);
+    let out = run.env("MY_TOKEN", "tok-8f2a61c09d7be345").output();
+    assert_eq!(out.stdout, "Well.\n", "{}", out.stderr);
+    assert!(
+        !out.stderr.contains("key of a model provider"),
+        "{}",
+        out.stderr
+    );
+}

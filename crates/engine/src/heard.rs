@@ -8,7 +8,7 @@ use crate::inbox::{Inbox, Prompt, Purpose};
 use crate::ingest;
 use crate::log::LogError;
 use crate::muster;
-use crate::references::Library;
+use crate::references::{Found, Library, PIPED, Voice};
 use crate::saves;
 use ostler_wire::{Body, Deed, Message, Notice, View, Word};
 use tokio_util::sync::CancellationToken;
@@ -93,27 +93,26 @@ pub async fn steer(
 /// What the person said, with what they point at.
 async fn heard(desk: &mut Desk, prompt: Prompt) -> Heard {
     let (own_words, context) = (prompt.own_words.clone(), prompt.context.clone());
+    let project_words = prompt.project_words.clone().unwrap_or_default();
     let (mut message, mut notices) = ingest::message(prompt, desk.manner.language).await;
-    let words = own_words.unwrap_or_else(|| message.text.clone());
-    if words.contains('@') {
-        let library = Library {
-            host: desk.shop.host.as_ref(),
-            scope: &desk.scope,
-            guard: &desk.guard("read_file"),
-            language: desk.manner.language,
-        };
-        let found = library.look_up(&words).await;
+    let words = own_words.unwrap_or_else(|| {
+        let typed = message.text.split(PIPED).next();
+        typed.unwrap_or_default().to_owned()
+    });
+    if words.contains('@') || project_words.contains('@') {
+        let found = look_up(desk, &words, &project_words).await;
         if !found.blocks.is_empty() {
             message.context = Some(found.blocks.join("\n"));
         }
         message.images.extend(found.images);
-        let (resources, left_out) = muster::resources(desk, &words).await;
-        if !resources.is_empty() {
-            message.context = briefing::join(message.context, Some(resources.join("\n")));
-        }
         let notice = |text| Body::Notice(Notice { text });
-        notices.extend(found.notices.into_iter().chain(left_out).map(notice));
+        notices.extend(found.notices.into_iter().map(notice));
     }
+    // What is recalled is about all that is said.
+    let words = match project_words.as_str() {
+        "" => words,
+        _ => project_words,
+    };
     message.context = briefing::join(context, message.context);
     // What a task is told was said by somebody who knows.
     if desk.account.role == budget::MAIN {
@@ -123,4 +122,38 @@ async fn heard(desk: &mut Desk, prompt: Prompt) -> Heard {
         notices.extend(said.into_iter().map(Body::Notice));
     }
     (message, notices)
+}
+
+/// What the words of a prompt point at, and what those that a file of the project put into it do.
+async fn look_up(desk: &Desk, words: &str, project_words: &str) -> Found {
+    let guard = desk.guard("read_file");
+    let library = |voice| Library {
+        host: desk.shop.host.as_ref(),
+        scope: &desk.scope,
+        guard: &guard,
+        language: desk.manner.language,
+        voice,
+    };
+    // What a task is told was said by a model.
+    let voice = match desk.account.role == budget::MAIN {
+        true => Voice::Person,
+        false => Voice::Model,
+    };
+    let mut found = library(voice).look_up(words).await;
+    let (resources, left_out) = muster::resources(desk, words).await;
+    let mut by_project = library(Voice::Project)
+        .look_up_but(project_words, words)
+        .await;
+    found.blocks.append(&mut by_project.blocks);
+    found.blocks.extend(resources);
+    found.images.append(&mut by_project.images);
+    found.notices.append(&mut by_project.notices);
+    found.notices.extend(left_out);
+    let others = muster::named_resources(desk, project_words);
+    let own = muster::named_resources(desk, words);
+    let others = others.into_iter().filter(|name| !own.contains(name));
+    let language = desk.manner.language;
+    let left_out = others.map(|name| language.fill(Word::RefResource, &[&name]));
+    found.notices.extend(left_out);
+    found
 }

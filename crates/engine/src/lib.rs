@@ -71,4 +71,5 @@ pub use extra::{Extra, Tell};
 pub use hub::{LocalHub, OpenError, Options};
 pub use interfaces::{Keep, Models, RuleNews, RuleStore, RuleWatch};
 pub use live::LiveSessions;
+pub use references::PIPED;
 pub use templates::Shelf;

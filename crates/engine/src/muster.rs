@@ -125,11 +125,8 @@ pub async fn resources(desk: &Desk, prompt: &str) -> (Vec<String>, Vec<String>) 
     let Some(servers) = &desk.shop.servers else {
         return (blocks, notices);
     };
-    let named = prompt.split_whitespace().filter_map(|word| {
-        let (server, uri) = word.strip_prefix('@')?.split_once(':')?;
-        let uri = uri.trim_end_matches(['.', ',', ';', '!', '?', ')']);
-        Some((servers.find(server)?, uri))
-    });
+    let named = prompt.split_whitespace().filter_map(resource_of);
+    let named = named.filter_map(|(server, uri)| Some((servers.find(server)?, uri)));
     for (kept, uri) in named.take(MAX_RESOURCES) {
         let reading = async {
             let link = kept.link().await?;
@@ -150,6 +147,24 @@ pub async fn resources(desk: &Desk, prompt: &str) -> (Vec<String>, Vec<String>) 
         }
     }
     (blocks, notices)
+}
+
+/// The server and the address that a word names.
+fn resource_of(word: &str) -> Option<(&str, &str)> {
+    let (server, uri) = word.strip_prefix('@')?.split_once(':')?;
+    let uri = uri.trim_end_matches(['.', ',', ';', '!', '?', ')']);
+    Some((server, uri))
+}
+
+/// Resources of servers that some words point at, as they are named. None is read.
+pub fn named_resources(desk: &Desk, words: &str) -> Vec<String> {
+    let Some(servers) = &desk.shop.servers else {
+        return Vec::new();
+    };
+    let named = words.split_whitespace().filter_map(resource_of);
+    let known = named.filter(|(server, _)| servers.find(server).is_some());
+    let names = known.map(|(server, uri)| format!("{server}:{uri}"));
+    names.take(MAX_RESOURCES).collect()
 }
 
 impl Session {

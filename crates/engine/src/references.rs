@@ -5,7 +5,7 @@ use crate::policy::Guard;
 use crate::tool::Scope;
 use crate::tools::files::picture;
 use crate::tools::text;
-use ostler_host::{Border, Error, Host, Kind, Place, Span};
+use ostler_host::{Border, Error, Host, Kind, Span};
 use ostler_wire::{Image, Language, Say, Word};
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -23,12 +23,27 @@ const MAX_REFERENCES: usize = 50;
 /// Never listed.
 const NOISE: [&str; 4] = [".git", "node_modules", "__pycache__", "target"];
 
+/// What a program piped to us begins with, after the words of the person. It points at nothing.
+pub const PIPED: &str = "\n\n<stdin>\n";
+
+/// Who points at a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Voice {
+    /// May name files outside of the project.
+    Person,
+    /// A file that came with the project, which names files of the project.
+    Project,
+    /// A model, which gets what `read_file` would give it unasked.
+    Model,
+}
+
 /// What references are looked up with.
 pub struct Library<'a> {
     pub host: &'a dyn Host,
     pub scope: &'a Scope,
     pub guard: &'a Guard,
     pub language: Language,
+    pub voice: Voice,
 }
 
 /// What the references of a prompt lead to.
@@ -49,8 +64,18 @@ struct Reference {
 
 impl Library<'_> {
     pub async fn look_up(&self, prompt: &str) -> Found {
+        self.look_up_but(prompt, "").await
+    }
+
+    /// The same without what these other words point at, too.
+    pub async fn look_up_but(&self, prompt: &str, other: &str) -> Found {
         let mut found = Found::default();
-        for forms in references(prompt).into_iter().take(MAX_REFERENCES) {
+        let known = references(other);
+        let mut named = references(prompt);
+        // A full stop behind a name is a form of it.
+        let is_known = |form: &Reference| known.iter().flatten().any(|other| other == form);
+        named.retain(|forms| !forms.iter().any(is_known));
+        for forms in named.into_iter().take(MAX_REFERENCES) {
             for reference in forms {
                 match self.add(&reference, &mut found).await {
                     Looked::Nothing => {}
@@ -84,22 +109,37 @@ impl Library<'_> {
             let language = self.language;
             found.notices.push(match &error {
                 Error::Withheld { .. } => language.fill(Word::RefForbidden, &[&shown]),
-                Error::Beyond { path } => {
-                    language.fill(Word::RefOutside, &[&shown, &path.display().to_string()])
-                }
+                Error::Beyond { path } => self.say_beyond(&shown, path),
                 other => language.fill(Word::RefLeft, &[&shown, &other.say(language)]),
             });
         }
         Looked::There
     }
 
-    /// Whoever names a file outside of the project means it. Whoever names one inside does not mean what a link makes of it.
+    /// A person who names a file outside of the project means it. One who names a file inside does not mean what a link
+    /// makes of it.
     fn border(&self, named: &Path, real: &Path) -> Arc<Border> {
         let mut border = self.guard.border.clone();
-        if border.place(named) == Place::Outside {
-            Arc::make_mut(&mut border).granted.push(real.to_owned());
+        match self.voice {
+            Voice::Person => Arc::make_mut(&mut border).grant_named(named, real),
+            Voice::Project => border = Arc::new(self.guard.policy.project_border(self.scope)),
+            Voice::Model => {}
         }
         border
+    }
+
+    /// Why a file outside was left out.
+    fn say_beyond(&self, shown: &str, real: &Path) -> String {
+        let language = self.language;
+        let apart = &self.guard.policy.folders.outside;
+        match self.voice {
+            Voice::Project => language.fill(Word::RefByProject, &[shown]),
+            Voice::Model => language.fill(Word::RefByTask, &[shown]),
+            Voice::Person if apart.iter().any(|folder| real.starts_with(folder)) => {
+                language.fill(Word::RefOwnHome, &[shown])
+            }
+            Voice::Person => language.fill(Word::RefOutside, &[shown, &real.display().to_string()]),
+        }
     }
 
     async fn file(
@@ -337,6 +377,7 @@ mod tests {
             scope: &scope,
             guard: &guard,
             language: Language::English,
+            voice: Voice::Person,
         };
         let found = library
             .look_up("@src/a.rs:2-3 and @src. @missing @.env @blob")
@@ -406,6 +447,7 @@ mod tests {
             scope: &scope,
             guard: &guard,
             language: Language::English,
+            voice: Voice::Person,
         };
         for (named, blocks, notice) in [
             ("@fine", "IN", ""),

@@ -37,6 +37,8 @@ pub struct Template {
     pub from: String,
     /// It may allow what it names.
     pub trusted: bool,
+    /// Its text comes with the project: what it points at is read by the rules for the project.
+    pub of_project: bool,
     /// Of a skill: where the files lie that its text may speak of.
     pub folder: Option<PathBuf>,
 }
@@ -139,13 +141,18 @@ pub fn load(folders: &[Shelf], reader: &Reader) -> (Vec<Template>, Vec<String>) 
                 None => sources::text(&path, language),
             };
             match text.and_then(|text| parse(&path, folder, &text, language)) {
-                Ok(template) if templates.iter().all(|t| t.name != template.name) => {
-                    templates.push(Template {
+                Ok(template) => match templates.iter().find(|t| t.name == template.name) {
+                    None => templates.push(Template {
                         trusted: *trusted,
+                        of_project: project.is_some(),
                         ..template
-                    });
-                }
-                Ok(_) => {}
+                    }),
+                    Some(first) if first.of_project && project.is_none() => {
+                        let names = [first.from.as_str(), &first.name, &template.from];
+                        notices.push(language.fill(Word::TemplateReplaces, &names));
+                    }
+                    Some(_) => {}
+                },
                 Err(why) => {
                     let path = path.display().to_string();
                     notices.push(language.fill(Word::TemplateLeft, &[&path, &why]));

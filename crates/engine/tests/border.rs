@@ -4,7 +4,7 @@ use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
 use ostler_engine::policy::{Containment, Headless, Mode, Posture, Rule};
 use ostler_testkit::{Kind, Step};
-use ostler_wire::Open;
+use ostler_wire::{Body, Op, Open};
 use serde_json::{Value, json};
 
 fn call(name: &str, args: Value) -> Step {
@@ -347,5 +347,193 @@ async fn other_sessions_are_outside() {
     let mut session = open(&bench, |_| {}).await;
     let shown = session.answered(&[("deny", None)]).await;
     assert_eq!(shown.codes(), ["denied"]);
+    session.close().await;
+}
+
+/// What the model reads of a command line, and what the person is told.
+async fn command(bench: &Bench, session: &mut Session, line: &str) -> (String, String) {
+    let before = bench.server.requests().len();
+    session.send(Op::Command { line: line.into() }).await;
+    let shown = session.finish().await;
+    let notices = shown.entries.iter().filter_map(|entry| match &entry.body {
+        Body::Notice(notice) => Some(notice.text.as_str()),
+        _ => None,
+    });
+    let notices = notices.collect::<Vec<_>>().join("\n");
+    let said = bench.request(before).prompt_bytes();
+    (String::from_utf8_lossy(&said).into_owned(), notices)
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_command_of_the_project_points_only_into_the_project() {
+    const NAMES: [(&str, &str); 9] = [
+        ("@~/notes/a.txt", "OUTSIDE"),
+        ("@$1/notes/a.txt", "OUTSIDE"),
+        ("@~/notes", "b.txt"),
+        ("@~/.ssh/id", "KEY"),
+        ("@linked.txt", "OUTSIDE"),
+        ("@secret.txt", "ASKED"),
+        ("@denied.txt", "DENIED"),
+        ("@~/picture.png", "base64"),
+        ("@OWN/trust.json", "TRUSTED"),
+    ];
+    for posture in [Posture::Ask, Posture::Yolo] {
+        let steps = (0..NAMES.len() * 2 + 1).map(|_| done());
+        let bench = bench(steps);
+        let home = bench.space.user_home().canonicalize().unwrap();
+        let own = bench.space.home().to_owned();
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(own.join("trust.json"), "TRUSTED").unwrap();
+        let picture = image::RgbImage::new(2, 2);
+        picture.save(home.join("picture.png")).unwrap();
+        bench.space.write("secret.txt", "ASKED");
+        bench.space.write("denied.txt", "DENIED");
+        let link = bench.space.root().join("linked.txt");
+        std::os::unix::fs::symlink(home.join("notes/a.txt"), link).unwrap();
+        let own_text = own.display().to_string();
+        for (n, (name, _)) in NAMES.iter().enumerate() {
+            let text = format!("Look at {}", name.replace("OWN", &own_text));
+            bench.space.write(format!(".ostler/commands/c{n}.md"), text);
+        }
+        bench
+            .space
+            .write(".ostler/commands/fine.md", "See @in.txt and $ARGUMENTS.");
+        let change = |options: &mut Options| {
+            options.policy.posture = posture;
+            options.policy.rules.ask = vec![rule("Read(secret.txt)")];
+            options.policy.rules.deny = vec![rule("Read(denied.txt)")];
+        };
+        let mut session = open(&bench, change).await;
+        for (n, (name, text)) in NAMES.iter().enumerate() {
+            let line = format!("c{n} {}", home.display());
+            let (said, notices) = command(&bench, &mut session, &line).await;
+            assert!(!said.contains(text), "{posture:?} {name}: {said}");
+            assert!(
+                notices.contains("left out"),
+                "{posture:?} {name}: {notices}"
+            );
+        }
+        // The arguments are the person's own words.
+        let line = "fine @~/notes/a.txt";
+        let (said, notices) = command(&bench, &mut session, line).await;
+        assert!(
+            said.contains("INSIDE") && said.contains("OUTSIDE"),
+            "{said}"
+        );
+        assert_eq!(notices, "");
+        session.close().await;
+    }
+}
+
+#[tokio::test]
+async fn the_persons_own_command_points_where_they_want_but_not_into_ostlers_home() {
+    let bench = bench([done(), done()]);
+    let own = bench.space.home().to_owned();
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(own.join("trust.json"), "TRUSTED").unwrap();
+    let text = format!(
+        "@~/notes/a.txt @{}/trust.json @{}",
+        own.display(),
+        own.display()
+    );
+    bench.space.write(own.join("commands/mine.md"), &text);
+    let mut session = open(&bench, |_| {}).await;
+    let (said, notices) = command(&bench, &mut session, "mine").await;
+    assert!(said.contains("OUTSIDE"), "{said}");
+    assert!(
+        !said.contains("TRUSTED") && !said.contains("mine.md"),
+        "{said}"
+    );
+    assert_eq!(
+        notices.matches("Ostler's own folder").count(),
+        2,
+        "{notices}"
+    );
+    session
+        .send(Op::Say {
+            text,
+            delivery: Default::default(),
+            images: Vec::new(),
+        })
+        .await;
+    session.finish().await;
+    let said = String::from_utf8_lossy(&bench.request(1).prompt_bytes()).into_owned();
+    assert!(!said.contains("TRUSTED"), "{said}");
+    session.close().await;
+}
+
+#[tokio::test]
+async fn a_command_that_takes_the_place_of_another_is_told() {
+    let bench = bench([]);
+    bench.space.write(".ostler/commands/commit.md", "Do it");
+    bench.space.write(".ostler/commands/mine.md", "Do it");
+    bench.space.write(".ostler/commands/other.md", "Do it");
+    bench
+        .space
+        .write(bench.space.home().join("commands/mine.md"), "Do it well");
+    let session = open(&bench, |_| {}).await;
+    let notices = session.client.notes.join("\n");
+    let told: Vec<&str> = notices
+        .lines()
+        .filter(|line| line.contains("in the place of"))
+        .collect();
+    assert_eq!(told.len(), 2, "{notices}");
+    assert!(
+        told.iter()
+            .any(|l| l.contains("/mine, in the place of your own")),
+        "{told:?}"
+    );
+    assert!(
+        told.iter()
+            .any(|l| l.contains("/commit, in the place of Ostler's own")),
+        "{told:?}"
+    );
+    session.close().await;
+}
+
+#[tokio::test]
+async fn what_a_program_pipes_in_points_at_nothing() {
+    let bench = bench([done()]);
+    let mut session = open(&bench, |_| {}).await;
+    session
+        .run(&format!(
+            "review @in.txt{}+ @~/notes/a.txt\n</stdin>",
+            ostler_engine::PIPED
+        ))
+        .await;
+    let said = String::from_utf8_lossy(&bench.request(0).prompt_bytes()).into_owned();
+    assert!(
+        said.contains("INSIDE") && !said.contains("OUTSIDE"),
+        "{said}"
+    );
+    session.close().await;
+}
+
+/// The words of a task are those of a model.
+#[tokio::test]
+async fn a_task_points_at_what_may_be_read_unasked() {
+    use crate::common::crew::{delegating, trusting};
+    let prompt = "Look at @~/notes/a.txt and @in.txt";
+    let args = json!({"prompt": prompt, "role": "explore", "description": "the door"});
+    let server = delegating(vec![("read_only_task", args)], |_| done());
+    let bench = Bench::with(Kind::Chat, server);
+    let notes = bench.space.user_home().join("notes");
+    std::fs::create_dir_all(&notes).unwrap();
+    std::fs::write(notes.join("a.txt"), "OUTSIDE").unwrap();
+    bench.space.write("in.txt", "INSIDE");
+    let change = |options: &mut Options| {
+        trusting(options);
+        options.interactive = true;
+        options.policy.posture = Posture::Ask;
+        options.policy.headless = Headless::Deny;
+    };
+    let mut session = bench.open_with(Open::New, change).await;
+    session.run("go").await;
+    let said = String::from_utf8_lossy(&bench.request(1).prompt_bytes()).into_owned();
+    assert!(
+        said.contains("INSIDE") && !said.contains("OUTSIDE"),
+        "{said}"
+    );
     session.close().await;
 }

@@ -372,3 +372,27 @@ async fn every_command_answers_at_once_or_says_when_it_will() {
         drop(session);
     }
 }
+
+/// The repository would choose which file is changed.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_note_does_not_follow_a_link_out_of_the_project() {
+    for there in [true, false] {
+        let bench = Bench::new(Kind::Chat, [done()]);
+        let victim = bench.space.user_home().join("victim");
+        if there {
+            bench.space.write(&victim, "as it was\n");
+        }
+        std::os::unix::fs::symlink(&victim, bench.space.root().join("AGENTS.md")).unwrap();
+        let mut session = bench.open_with(Open::New, attended).await;
+        command(&session, "# use tabs").await;
+        let refused = view(&mut session).await;
+        assert!(
+            matches!(&refused, View::Error(why) if why.contains("outside of the project")),
+            "{refused:?}"
+        );
+        let left = std::fs::read_to_string(&victim).ok();
+        assert_eq!(left.as_deref(), there.then_some("as it was\n"));
+        session.close().await;
+    }
+}

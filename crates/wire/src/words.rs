@@ -480,9 +480,12 @@ words! {
     NoteNo: "leave it", "不添加";
     NoteNot: "Nothing was noted.", "未添加。";
     NoteDone: "Noted in {}", "已记入 {}";
+    LeadsOut: "{} is a link to {}, outside of the project, and is not changed. Change that file yourself, or replace the link by a file.", "{} 是指向项目之外的 {} 的链接，不会更改。请自行修改该文件，或用普通文件替换该链接。";
     NoteFailed: "{} could not be written: {}", "无法写入 {}：{}";
     TemplateNotSent: "/{} was not sent: {}", "/{} 未发送：{}";
     TemplateUntrusted: "/{} comes with this project, which is not trusted: its allowed-tools and model are left out.", "/{} 来自未受信任的项目：忽略其 allowed-tools 与 model。";
+    TemplateReplaces: "{} of this project is run as /{}, in the place of your own {}.", "本项目的 {} 将作为 /{} 运行，取代你自己的 {}。";
+    TemplateReplacesOurs: "{} of this project is run as /{}, in the place of Ostler's own command.", "本项目的 {} 将作为 /{} 运行，取代 Ostler 自带的命令。";
     // Folding
     HelpCompact: "fold older work into a digest now; say what it should look after", "立即将较早的工作折叠为摘要；可写明重点";
     Folding: "folding older work", "正在折叠较早的工作";
@@ -655,6 +658,10 @@ words! {
     PictureUnread: "it could not be read ({})", "无法读取（{}）";
     RefForbidden: "@{} may not be read and was left out.", "@{} 不允许读取，已略过。";
     RefOutside: "@{} leads to {}, outside of the project, and was left out. Name that path to include it.", "@{} 指向项目之外的 {}，已略过。如需包含，请直接写该路径。";
+    RefByProject: "@{} was left out: what a command of the project points at is read only inside of the project, and only where no rule asks.", "@{} 已略过：项目命令所指的内容只在项目之内、且没有规则要求询问时才会读取。";
+    RefByTask: "@{} was left out: a task may point only at what may be read without a question.", "@{} 已略过：任务只能指向无需询问即可读取的内容。";
+    RefOwnHome: "@{} lies in Ostler's own folder and was left out.", "@{} 位于 Ostler 自己的目录中，已略过。";
+    RefResource: "@{} was left out: a command of the project may not point at what servers offer.", "@{} 已略过：项目命令不能指向服务器提供的内容。";
     RefLeft: "@{} was left out: {}.", "@{} 已略过：{}。";
     Unconfined: "Commands run without a sandbox, with all your rights: {}.", "命令在没有沙箱的情况下以你的全部权限运行：{}。";
     RulesBroken: "The configuration has changed and cannot be used ({}); the rules from before hold.", "配置已更改但无法使用（{}）；沿用先前的规则。";

@@ -13,7 +13,7 @@ use crate::exec::{FAILED, INTERRUPTED, OK};
 use crate::flags::{Listing, Mcp, McpAdd, McpScope};
 use crate::servers;
 use crate::speech::{filled, language, spoken};
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use ostler_engine::mcp::{Code, Endpoint, Link, TokenStore as _, Visit, log_in};
 use ostler_host::signals::Signals;
 use ostler_wire::Word;
@@ -137,12 +137,29 @@ fn change(
 ) -> anyhow::Result<()> {
     let _lock = files::lock(&boot.places.home)
         .with_context(|| filled(Word::CannotBeLocked, &[&boot.places.home.display()]))?;
+    check_link(boot, path)?;
     let mut file = read(boot, path)?;
     with(&mut file)?;
     let text = serde_json::to_string_pretty(&file)? + "\n";
     let access = files::access_in(&boot.places.home, path);
     files::write(path, text.as_bytes(), access)
         .with_context(|| filled(Word::CannotBeWritten, &[&path.display()]))
+}
+
+/// A file of the project that a link leads out of it is not changed: the repository would choose what is.
+fn check_link(boot: &Boot, path: &Path) -> anyhow::Result<()> {
+    let places = &boot.places;
+    if path.starts_with(&places.home) || !path.starts_with(&places.root) {
+        return Ok(());
+    }
+    let real = ostler_host::real_path(path);
+    if real.starts_with(ostler_host::real_path(&places.root)) {
+        return Ok(());
+    }
+    bail!(filled(
+        Word::LeadsOut,
+        &[&places.shown(path), &real.display()]
+    ))
 }
 
 fn read(boot: &Boot, path: &Path) -> anyhow::Result<ServerFile> {

@@ -50,6 +50,11 @@ async fn note(desk: &mut Desk, inbox: &mut Inbox, text: &str) -> Result<View, Lo
     if text.is_empty() || !desk.manner.interactive {
         return Ok(View::Error(language.say(Word::NoteNot).into()));
     }
+    let real = ostler_host::real_path(&path);
+    if !real.starts_with(ostler_host::real_path(&desk.scope.root)) {
+        let names = [file.as_str(), &real.display().to_string()];
+        return Ok(View::Error(language.fill(Word::LeadsOut, &names)));
+    }
     let subject = language.fill(Word::NoteAsk, &[&file, &text]);
     let (yes, no) = (language.say(Word::NoteYes), language.say(Word::NoteNo));
     if !own::confirmed(inbox, subject, yes, no).await {

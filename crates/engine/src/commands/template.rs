@@ -138,25 +138,31 @@ pub async fn expand(
     let cancel = inbox.turn();
     let folder = template.folder.as_deref();
     let mut text = folder.map(beside).unwrap_or_default();
-    let mut own_words = String::new();
+    let mut words = String::new();
     for piece in template.expand(arguments) {
         match piece {
             Piece::Text(part) => {
                 text.push_str(&part);
-                own_words.push_str(&part);
+                words.push_str(&part);
             }
             Piece::Shell(command) => {
                 match own::piece(desk, inbox, &command, &cancel).await? {
                     Ok(output) => text.push_str(&output),
                     Err(why) => return Ok(Err(why)),
                 }
-                own_words.push(' ');
+                words.push(' ');
             }
         }
     }
+    // Of a command of the project only the arguments are the person's own.
+    let (own_words, project_words) = match template.of_project {
+        true => (arguments.to_owned(), Some(words)),
+        false => (words, None),
+    };
     Ok(Ok(Prompt {
         text,
         own_words: Some(own_words),
+        project_words,
         typed: Some(
             format!("/{} {arguments}", template.name)
                 .trim_end()

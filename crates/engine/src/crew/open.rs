@@ -41,6 +41,7 @@ impl Offer {
         notes.extend(few(left));
         let (skills, left) = Skills::load(&crew.skills, &reader);
         notes.extend(few(left));
+        notes.extend(few(skills.replaced(&templates, language)));
         let offer = Self {
             templates: Arc::new(templates),
             roles: Arc::new(roles),

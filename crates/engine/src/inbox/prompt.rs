@@ -15,6 +15,8 @@ pub struct Prompt {
     pub images: Vec<Image>,
     /// Where references are looked for, if not in the whole text.
     pub own_words: Option<String>,
+    /// Where a file of the project names others, which is read by the rules for the project.
+    pub project_words: Option<String>,
     /// The command that it stands for, as it was typed.
     pub typed: Option<String>,
     pub purpose: Purpose,

@@ -4,7 +4,7 @@
 use super::Scope;
 use super::shell::{DEEP, DEEP_VISIBLE, is_listed};
 use super::{Policy, Posture, Rule, headless};
-use ostler_host::{Ban, Border, Depth, Pattern, Place, Protected, is_below};
+use ostler_host::{Ban, Beyond, Border, Depth, Pattern, Place, Protected, is_below};
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
@@ -181,6 +181,21 @@ impl Policy {
         );
         border.deny.retain(|pattern| pattern.rule != READ_FILE);
         border
+    }
+
+    /// What a file of the project may bring into a prompt by naming it: files of the project that no rule forbids or wants
+    /// asked about, whatever the person allowed otherwise.
+    pub fn project_border(&self, scope: &Scope) -> Border {
+        let mut border = self.instructions_border(scope);
+        border
+            .places
+            .retain(|(folder, place)| *place == Place::Outside || *folder == scope.root);
+        Border {
+            allow: Vec::new(),
+            granted: Vec::new(),
+            beyond: Beyond::Ask,
+            ..border
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::cut::clip;
 use crate::front;
-use crate::sources::{self, Reader, Source, Wanted};
+use crate::sources::{self, Owner, Reader, Source, Wanted};
 use crate::templates::{Template, described};
 use ostler_wire::{Language, Word};
 use std::path::{Path, PathBuf};
@@ -83,7 +83,10 @@ impl Skills {
                     Err(why) => Err(why),
                 };
                 match skill {
-                    Ok(skill) => add(&mut skills, skill),
+                    Ok(mut skill) => {
+                        skill.template.of_project = *owner != Owner::Person;
+                        add(&mut skills, skill);
+                    }
                     Err(why) => {
                         let file = file.display().to_string();
                         notices.push(language.fill(Word::SkillLeft, &[&file, &why]));
@@ -105,6 +108,24 @@ impl Skills {
         let name = name.trim().trim_start_matches('/');
         let exact = self.0.iter().find(|skill| skill.name() == name);
         exact.or_else(|| self.0.iter().find(|skill| alike(skill.name(), name)))
+    }
+
+    /// What to say of commands of the project that take the place of skills that are not.
+    pub fn replaced(&self, templates: &[Template], language: Language) -> Vec<String> {
+        let of_project = templates.iter().filter(|template| template.of_project);
+        let replaced = of_project.filter_map(|template| {
+            let skill = self.0.iter().find(|skill| skill.name() == template.name)?;
+            let (from, name) = (template.from.as_str(), template.name.as_str());
+            match (is_ours(skill), skill.template.of_project) {
+                (true, _) => Some(language.fill(Word::TemplateReplacesOurs, &[from, name])),
+                (false, false) => {
+                    let names = [from, name, skill.template.from.as_str()];
+                    Some(language.fill(Word::TemplateReplaces, &names))
+                }
+                (false, true) => None,
+            }
+        });
+        replaced.collect()
     }
 
     /// One line each, as far as there is room, for the prompt.
@@ -162,6 +183,11 @@ fn line(skill: &Skill) -> String {
     format!("- {}: {about}\n", skill.name())
 }
 
+/// The file of a skill is none where it is one of ours.
+fn is_ours(skill: &Skill) -> bool {
+    skill.template.from.is_empty()
+}
+
 /// `file` is where it was read; ours are in no file.
 fn parse(text: &str, file: Option<&Path>, language: Language) -> Result<Skill, String> {
     let (front, body) = front::read(text, language)?;
@@ -190,6 +216,7 @@ fn parse(text: &str, file: Option<&Path>, language: Language) -> Result<Skill, S
         model: front.text("model").filter(|model| model != "inherit"),
         body: body.to_owned(),
         from: file.map_or_else(String::new, |file| file.display().to_string()),
+        of_project: false,
         folder: folder.map(Path::to_owned),
         // What nobody vouched for is not read at all.
         trusted: true,

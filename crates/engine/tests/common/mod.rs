@@ -126,7 +126,7 @@ impl Bench {
                 env: vec![("PATH".into(), path)],
                 bash_timeout_seconds: 60,
                 bash_max_bytes: 32 * 1024,
-                writable: vec![root],
+                writable: vec![root.clone()],
                 allow_private: Vec::new(),
                 search_url: String::new(),
                 ca_file: None,
@@ -144,7 +144,7 @@ impl Bench {
             ]
             .map(|(path, trusted)| Shelf {
                 path,
-                project: None,
+                project: (!trusted).then(|| root.canonicalize().unwrap_or(root.clone())),
                 trusted,
             })
             .to_vec(),

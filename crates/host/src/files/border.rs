@@ -126,6 +126,15 @@ impl Border {
         }
     }
 
+    /// Opens a file outside of the project that the person names, with where it really lies. A folder that is apart,
+    /// such as Ostler's home, stays closed: no name opens a file of it.
+    pub fn grant_named(&mut self, named: &Path, real: &Path) {
+        let is_apart = self.place_at(real).map(|(_, place)| place) == Some(Place::Outside);
+        if self.place(named) == Place::Outside && !is_apart {
+            self.granted.push(real.to_owned());
+        }
+    }
+
     /// Where the path lies, whatever rules say.
     pub fn place(&self, real: &Path) -> Place {
         let place = self.place_at(real);

@@ -7,6 +7,8 @@ pub mod border;
 mod by_path;
 mod glob;
 #[cfg(unix)]
+mod names;
+#[cfg(unix)]
 mod opened;
 #[cfg(not(unix))]
 mod plain;

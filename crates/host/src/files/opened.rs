@@ -42,6 +42,7 @@ pub fn open_file(path: &Path, border: &Border) -> Result<Opened> {
         };
         admit(border, &real)?;
         check_regular(&inode, &real)?;
+        admit_names(border, &inode, &real)?;
         return match read_again(found, &real) {
             Ok(file) => Ok(Opened { file, path: real }),
             Err(error) => Err(failed(&real, error)),
@@ -152,7 +153,11 @@ impl TreeReader {
             reading() | OFlags::NOFOLLOW,
             Mode::empty(),
         ) {
-            Ok(file) => Ok(file.into()),
+            Ok(file) => {
+                let inode = fstat(&file).map_err(|error| failed(&real, error))?;
+                admit_names(&border, &inode, &real)?;
+                Ok(file.into())
+            }
             // A link, or a folder that is no longer where it was.
             Err(Errno::LOOP | Errno::MLINK | Errno::NOENT) => {
                 self.folder = None;
@@ -200,6 +205,17 @@ pub fn admit(border: &Border, real: &Path) -> Result<()> {
         Judgement::Inside | Judgement::Public => Ok(()),
         Judgement::Outside => Err(Error::Beyond { path: path() }),
         Judgement::Forbidden(rule) => Err(Error::Withheld { path: path(), rule }),
+    }
+}
+
+/// Keeps back an open file that is forbidden by another of its names.
+fn admit_names(border: &Border, inode: &Inode, real: &Path) -> Result<()> {
+    match super::names::rule_of(border, inode) {
+        None => Ok(()),
+        Some(rule) => Err(Error::Withheld {
+            path: real.to_path_buf(),
+            rule,
+        }),
     }
 }
 

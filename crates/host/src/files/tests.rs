@@ -961,3 +961,77 @@ fn links_that_are_exchanged_while_files_are_read_leak_nothing() {
     assert_eq!(leaked, 0);
     assert!(public > 0);
 }
+
+/// A hard link has no path of its own to be judged by: the file is known by its number.
+#[cfg(unix)]
+#[test]
+fn other_names_of_forbidden_files_are_not_read() {
+    use super::TreeReader;
+    use super::border::{Ban, Depth, Pattern, Place};
+    let dir = TempDir::new().unwrap();
+    let base = dir.path().canonicalize().unwrap();
+    for name in [
+        "keys/deep/id",
+        "root/.env",
+        "root/sub/.env",
+        "root/free",
+        "out/list",
+    ] {
+        let path = base.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "text").unwrap();
+    }
+    for (from, to) in [
+        ("keys/deep/id", "root/key"),
+        ("root/.env", "root/env"),
+        ("root/sub/.env", "root/sub/env"),
+        ("out/list", "root/list"),
+        ("root/free", "root/twin"),
+    ] {
+        fs::hard_link(base.join(from), base.join(to)).unwrap();
+    }
+    let border = std::sync::Arc::new(Border {
+        places: vec![(base.join("root"), Place::Inside)],
+        forbidden: vec![Ban {
+            path: base.join("keys"),
+            rule: "forbid_read".into(),
+        }],
+        deny: vec![
+            Pattern {
+                base: base.join("root"),
+                glob: ".env".into(),
+                depth: Depth::AnyName,
+                rule: "Read(.env)".into(),
+            },
+            Pattern {
+                base: "/".into(),
+                glob: format!("{}/out/l*", base.display())
+                    .trim_start_matches('/')
+                    .into(),
+                depth: Depth::FromBase,
+                rule: "Read(out)".into(),
+            },
+        ],
+        ..Border::default()
+    });
+    let mut tree = TreeReader::new(border.clone());
+    for (name, rule) in [
+        ("root/key", Some("forbid_read")),
+        ("root/env", Some("Read(.env)")),
+        ("root/sub/env", Some("Read(.env)")),
+        ("root/list", Some("Read(out)")),
+        ("root/free", None),
+        ("root/twin", None),
+    ] {
+        let path = base.join(name);
+        let read = super::read(&path, Span::head(10), &border).map(|_| ());
+        for read in [read, tree.open(&path).map(|_| ())] {
+            let by = match &read {
+                Err(Error::Withheld { rule, .. }) => Some(rule.as_str()),
+                Ok(()) => None,
+                Err(other) => panic!("{name}: {other:?}"),
+            };
+            assert_eq!(by, rule, "{name}");
+        }
+    }
+}

@@ -209,7 +209,7 @@ pub const ATTEMPTS: &[Attempt] = &[
     held(
         "a hard link to a secret made before",
         "cat hard",
-        Held::No,
+        Held::Yes,
         Held::No,
     ),
     both(

@@ -67,7 +67,7 @@ impl Places {
         for path in &policy.forbid_read {
             places.absent.extend(absent(path));
         }
-        places.forbid_other_names();
+        places.forbid_other_names(policy);
         for inner in &places.writable {
             if let Some(outer) = holder(inner, &places.forbidden) {
                 return Err(Error::Conflict {
@@ -110,26 +110,32 @@ impl Places {
         Ok(places)
     }
 
-    /// Other names of forbidden files in the writable folders, as far as they are found near the top.
-    fn forbid_other_names(&mut self) {
-        let in_reach = |path: &&PathBuf| path.is_file() || holder(path, &self.writable).is_some();
-        let looked_at: Vec<PathBuf> = self.forbidden.iter().filter(in_reach).cloned().collect();
-        let linked = linked_files(&looked_at);
+    /// Other names of forbidden files in the folders that a command writes to or is shown, as far as they are found near
+    /// the top.
+    fn forbid_other_names(&mut self, policy: &Policy) {
+        let linked = linked_files(&self.forbidden);
         if linked.is_empty() {
             return;
         }
-        let mut open = VecDeque::from(self.writable.clone());
+        let shown = policy.empty_home.iter().flat_map(|home| &home.shown);
+        let shown = shown.flat_map(fs::canonicalize);
+        let tops = outer_first(self.writable.iter().cloned().chain(shown).collect());
         let mut found = Vec::new();
-        let mut seen = 0;
-        while let Some(path) = open.pop_front() {
-            seen += 1;
-            if is_one_of(&path, &linked) {
-                found.push(path);
-            } else if seen < MAX_LINK_SEARCH
-                && fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir())
-                && let Ok(entries) = fs::read_dir(&path)
-            {
-                open.extend(entries.flatten().map(|entry| entry.path()));
+        for top in tops {
+            let mut open = VecDeque::from([top]);
+            let mut seen = 0;
+            while let Some(path) = open.pop_front() {
+                seen += 1;
+                if is_one_of(&path, &linked) {
+                    if holder(&path, &self.forbidden).is_none() {
+                        found.push(path);
+                    }
+                } else if seen < MAX_LINK_SEARCH
+                    && fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir())
+                    && let Ok(entries) = fs::read_dir(&path)
+                {
+                    open.extend(entries.flatten().map(|entry| entry.path()));
+                }
             }
         }
         self.forbidden.append(&mut found);
