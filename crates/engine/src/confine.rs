@@ -1,6 +1,7 @@
 //! A command in the sandbox: its plan before, its proxy while it runs, and afterwards what was refused or had to be put
 //! back. What commands may touch is settled by whoever fills `SandboxSettings`, and by the terms of a call.
 
+mod changeable;
 mod commons;
 mod environment;
 mod folders;
@@ -11,6 +12,7 @@ mod shape;
 mod spawn;
 mod verdict;
 
+pub use changeable::{Launch, changeable};
 pub use commons::Commons;
 pub use settings::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings, Temp};
 pub use spawn::{Services, SpawnError, Spawned, spawn};

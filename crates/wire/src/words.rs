@@ -875,6 +875,7 @@ words! {
     McpOrphan: "it was lost with the watchdog", "它随守护进程一起丢失";
     McpLong: "it sent a message of more than {} MB and was stopped", "它发送了超过 {} MB 的消息，已被停止";
     McpNoSandbox: "it is to run in the sandbox, which is off", "它须在沙箱中运行，而沙箱已关闭";
+    McpFileChanged: "{} was changed since Ostler started, and it would run outside of the sandbox; look at the change and restart Ostler to use it", "{} 在 Ostler 启动后被更改，而它会在沙箱之外运行；请查看更改，重启 Ostler 后才能使用";
     McpInstalled: "{}. Is `{}` installed and on PATH?", "{}。`{}` 是否已安装并在 PATH 中？";
     McpNoUrl: "{} is no URL: {}", "{} 不是网址：{}";
     McpNoHttp: "{} is neither http nor https", "{} 既不是 http 也不是 https";
