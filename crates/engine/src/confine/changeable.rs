@@ -18,9 +18,38 @@ const SCRIPTS: [&str; 14] = [
 ];
 /// Programs that run what the folder says in which they start.
 const RUNNERS: [&str; 33] = [
-    "npx", "npm", "pnpm", "pnpx", "yarn", "bun", "bunx", "tsx", "ts-node", "deno", "uv", "poetry",
-    "pipenv", "pdm", "hatch", "rye", "make", "gmake", "just", "task", "rake", "bundle", "cargo",
-    "go", "gradle", "mvn", "dotnet", "mix", "composer", "nix", "docker", "podman",
+    "npx",
+    "npm",
+    "pnpm",
+    "pnpx",
+    "yarn",
+    "bun",
+    "bunx",
+    "tsx",
+    "ts-node",
+    "deno",
+    "uv",
+    "poetry",
+    "pipenv",
+    "pdm",
+    "hatch",
+    "rye",
+    "make",
+    "gmake",
+    "just",
+    "task",
+    "rake",
+    "bundle",
+    "cargo",
+    "go",
+    "gradle",
+    "mvn",
+    "dotnet",
+    "mix",
+    "composer",
+    "nix",
+    "docker",
+    "podman",
     "docker-compose",
 ];
 /// The files by which they do, in that folder or above it.
@@ -211,7 +240,9 @@ fn recipes(roots: &Roots, launch: &Launch<'_>) -> Vec<PathBuf> {
     }
     let folders = launch.cwd.ancestors().filter(|folder| roots.hold(folder));
     let files = folders.flat_map(|folder| RECIPES.map(|name| folder.join(name)));
-    files.filter(|path| path.symlink_metadata().is_ok()).collect()
+    files
+        .filter(|path| path.symlink_metadata().is_ok())
+        .collect()
 }
 
 /// Where commands may write.
@@ -279,7 +310,13 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let top = top.path().canonicalize().unwrap();
         let (project, bin) = (top.join("project"), top.join("bin"));
-        for folder in ["project/tools", "project/bin", "project/web", "bin", "other"] {
+        for folder in [
+            "project/tools",
+            "project/bin",
+            "project/web",
+            "bin",
+            "other",
+        ] {
             std::fs::create_dir_all(top.join(folder)).unwrap();
         }
         for file in [
@@ -328,10 +365,30 @@ mod tests {
             (vec!["python3", "tools/absent.py"], "project", vec![], true),
             (vec!["python3", "./absent"], "project", vec![], true),
             (vec!["python3", "tools"], "project", vec![], true),
-            (vec!["python3", "../project/tools/srv.py"], "other", vec![], true),
-            (vec!["python3", "~/project/tools/srv.py"], "other", vec![], true),
-            (vec!["sh", "-c", "cd tools && exec ./srv.py"], "project", vec![], true),
-            (vec!["sh", "-c", "exec $HOME/project/x"], "other", vec![], true),
+            (
+                vec!["python3", "../project/tools/srv.py"],
+                "other",
+                vec![],
+                true,
+            ),
+            (
+                vec!["python3", "~/project/tools/srv.py"],
+                "other",
+                vec![],
+                true,
+            ),
+            (
+                vec!["sh", "-c", "cd tools && exec ./srv.py"],
+                "project",
+                vec![],
+                true,
+            ),
+            (
+                vec!["sh", "-c", "exec $HOME/project/x"],
+                "other",
+                vec![],
+                true,
+            ),
             (vec!["sh", "--init=tools/srv.py"], "project", vec![], true),
             (vec![&at("project/tools/srv.py")], "other", vec![], true),
             (vec![&at("other/in")], "other", vec![], true),
@@ -342,7 +399,12 @@ mod tests {
             (vec!["python3", "-m", "tools.srv"], "project", vec![], true),
             (vec!["python3", "-m", "tools.srv"], "other", vec![], false),
             (vec!["npx", "-y", "server"], "project/web", vec![], true),
-            (vec!["npx", "-y", "@some/server"], "project/tools", vec![], false),
+            (
+                vec!["npx", "-y", "@some/server"],
+                "project/tools",
+                vec![],
+                false,
+            ),
             (vec!["npx", "-y", "server"], "other", vec![], false),
             (vec!["python3", &*other], "project", vec![], false),
             (
@@ -351,8 +413,18 @@ mod tests {
                 vec![("PYTHONPATH", "tools")],
                 true,
             ),
-            (vec!["planted", "--stdio", "owner/repo"], "project", vec![], false),
-            (vec!["sh", "-c", "echo 'https://example.com/x'"], "other", vec![], false),
+            (
+                vec!["planted", "--stdio", "owner/repo"],
+                "project",
+                vec![],
+                false,
+            ),
+            (
+                vec!["sh", "-c", "echo 'https://example.com/x'"],
+                "other",
+                vec![],
+                false,
+            ),
         ] {
             assert_eq!(check(&argv, cwd, &env), expect, "{argv:?} {cwd} {env:?}");
         }

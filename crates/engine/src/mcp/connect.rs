@@ -4,8 +4,8 @@
 use super::auth;
 use super::client::{Link, MAX_SAID, chain};
 use super::handler::{Handler, Talk};
-use super::settings::{Address, Confinement, Endpoint, Program, Sampling, Server, Surroundings};
 use super::originals;
+use super::settings::{Address, Confinement, Endpoint, Program, Sampling, Server, Surroundings};
 use super::stdio::{self, MAX_MESSAGE, Noise};
 use super::trouble::{Code, Place, Trouble, on_the_way};
 use super::{Lists, text};
