@@ -176,20 +176,16 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
     }
 }
 
-/// What a repository names runs in the sandbox, whatever it says itself. A command for headers of the person's reads their
-/// credentials and runs in none.
+/// What lies in the project runs in the sandbox, whatever it says itself. What the person names elsewhere runs in none,
+/// unless commands may change what it runs: then the person has to say so. A command for headers of theirs reads their
+/// credentials, and `sandbox = true` is about programs.
 fn confinement(one: &Configured) -> Confinement {
-    let is_address = one.plugin.command.is_none();
-    match one.scope {
-        Scope::User | Scope::UserJson | Scope::LocalJson if !one.plugin.sandbox || is_address => {
-            Confinement::Free
-        }
-        Scope::Project | Scope::ProjectJson if !one.plugin.sandbox || is_address => {
-            Confinement::Project
-        }
-        Scope::User | Scope::Project | Scope::UserJson | Scope::ProjectJson | Scope::LocalJson => {
-            Confinement::Wanted
-        }
+    let is_program = one.plugin.command.is_some();
+    match (one.plugin.sandbox, one.scope.is_of_project()) {
+        (Some(true), _) if is_program => Confinement::Wanted,
+        (Some(_) | None, true) => Confinement::Project,
+        (Some(false), false) => Confinement::Free,
+        (Some(true) | None, false) => Confinement::ByFiles,
     }
 }
 

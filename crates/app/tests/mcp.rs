@@ -370,7 +370,8 @@ fn a_project_s_servers_wait_for_trust() {
 }
 
 /// A server that the repository names, trusted or not by content, works in the project and with the network, and reaches
-/// nothing else; what it changes against the rules is put back after the call. One that the person names is theirs.
+/// nothing else; what it changes against the rules is put back after the call. Whatever lies in the project is the
+/// repository's. One that the person names in their own home is theirs, if they say so.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_project_s_servers_run_in_the_sandbox() {
@@ -387,7 +388,11 @@ fn a_project_s_servers_run_in_the_sandbox() {
         .chars()
         .filter(char::is_ascii_digit)
         .collect();
-    for (file, is_confined) in [(".mcp.json", true), (".ostler/mcp.local.json", false)] {
+    for (file, is_confined) in [
+        (".mcp.json", true),
+        (".ostler/mcp.local.json", true),
+        ("../home/.ostler/mcp.json", false),
+    ] {
         let steps = [call("mcp__fake__go", json!({})), done()];
         let scene = scene("", &[], steps);
         let home = scene.space.user_home().to_owned();

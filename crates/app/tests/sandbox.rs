@@ -10,6 +10,10 @@ mod git;
 mod places;
 #[path = "sandbox/readers.rs"]
 mod readers;
+#[path = "sandbox/restores.rs"]
+mod restores;
+#[path = "sandbox/servers.rs"]
+mod servers;
 #[path = "sandbox/traces.rs"]
 mod traces;
 

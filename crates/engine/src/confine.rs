@@ -1,6 +1,7 @@
 //! A command in the sandbox: its plan before, its proxy while it runs, and afterwards what was refused or had to be put
 //! back. What commands may touch is settled by whoever fills `SandboxSettings`, and by the terms of a call.
 
+mod changeable;
 mod commons;
 mod environment;
 mod folders;
@@ -11,6 +12,7 @@ mod shape;
 mod spawn;
 mod verdict;
 
+pub use changeable::{Launch, changeable};
 pub use commons::Commons;
 pub use settings::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings, Temp};
 pub use spawn::{Services, SpawnError, Spawned, spawn};
@@ -264,12 +266,33 @@ impl WatchedCall {
         tokio::task::spawn_blocking(begin).await.ok()
     }
 
+    /// The same before a checkpoint is brought back. A repository that is gone may come back whole; what git could run
+    /// because of it is taken out afterwards like from every repository that is new.
+    pub async fn begin_restore(mut services: Services) -> Option<Self> {
+        let is_of_lost_repository = |path: &PathBuf| {
+            let mut folders = path.ancestors().skip(1);
+            let folder = folders.find(|folder| folder.ends_with(".git"));
+            folder.is_some_and(|folder| !folder.exists())
+        };
+        let policy = &mut services.sandbox.policy;
+        policy.protect.retain(|path| !is_of_lost_repository(path));
+        policy.compared.retain(|path| !is_of_lost_repository(path));
+        Self::begin(services).await
+    }
+
     /// Puts back what was changed against the rules.
     pub async fn end(self) -> Verdict {
         Verdict {
             changes: self.guarded.end(&self.call_id).await,
             ..Verdict::default()
         }
+    }
+
+    /// The same for what the person does with files that commands made, such as bringing back a checkpoint: waits until
+    /// everything was looked at. The paths that were put back or cleaned.
+    pub async fn end_wholly(self) -> Vec<PathBuf> {
+        let changes = self.guarded.end_wholly(&self.call_id).await;
+        changes.into_iter().map(|change| change.path).collect()
     }
 }
 

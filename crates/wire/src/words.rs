@@ -886,6 +886,7 @@ words! {
     McpOrphan: "it was lost with the watchdog", "它随守护进程一起丢失";
     McpLong: "it sent a message of more than {} MB and was stopped", "它发送了超过 {} MB 的消息，已被停止";
     McpNoSandbox: "it is to run in the sandbox, which is off", "它须在沙箱中运行，而沙箱已关闭";
+    McpFileChanged: "{} was changed since Ostler started, and it would run outside of the sandbox; look at the change and restart Ostler to use it", "{} 在 Ostler 启动后被更改，而它会在沙箱之外运行；请查看更改，重启 Ostler 后才能使用";
     McpInstalled: "{}. Is `{}` installed and on PATH?", "{}。`{}` 是否已安装并在 PATH 中？";
     McpNoUrl: "{} is no URL: {}", "{} 不是网址：{}";
     McpNoHttp: "{} is neither http nor https", "{} 既不是 http 也不是 https";
@@ -1600,6 +1601,8 @@ words! {
     TrustNothing: "Nothing in this project needs trust.\n", "此项目没有需要信任的内容。\n";
     TrustNobody: "nobody is there to ask; say yes with `ostler trust --yes`", "无人可以询问；请用 `ostler trust --yes` 确认";
     Unchanged: "Nothing was changed.", "没有任何更改。";
+    TrustConfined: "MCP servers in the sandbox, with the network: {}. One that needs more belongs into your own mcp.json or config.toml.\n", "在沙箱中运行（可用网络）的 MCP 服务器：{}。需要更多权限的，请写入你自己的 mcp.json 或 config.toml。\n";
+    TrustUnconfined: "MCP servers without a sandbox, which is off or does not work here: {}.\n", "没有沙箱（已关闭或此处不可用）的 MCP 服务器：{}。\n";
     TrustDone: "Trusted. A change to any of this asks again.\n", "已信任。其中任何更改都会再次询问。\n";
     TrustBroken: "with this project trusted nothing would start; mend it first", "信任此项目后将无法启动；请先修复";
     TrustDamaged: "{} was damaged; it is kept as {}", "{} 已损坏；已保留为 {}";
@@ -1655,6 +1658,8 @@ words! {
     CpLeftOut: "left out  {}: {}\n", "略过  {}：{}\n";
     CpNoDiffers: "Nothing differs.", "没有差别。";
     CpRestored: "{} as in checkpoint {}. Undo: ostler checkpoint restore {}\n", "{}已恢复为检查点 {} 的状态。撤销：ostler checkpoint restore {}\n";
+    CpProtected: "protected files left as they were", "受保护的文件保持原样";
+    CpNotRestored: "it decides what runs, and a command may have written what the checkpoint holds; name the file to bring it back all the same", "它决定运行什么，而检查点中的内容可能由命令写入；仍要恢复请指明该文件";
     CpLeftAsIs: "{} was left as it is: {}", "{} 保持不变：{}";
     BadQuota: "--quota {} is not a size; write it like 500MB or 2GB", "--quota {} 不是大小；请写如 500MB 或 2GB";
     CpWasLeft: "{} was left out: {}", "{} 已略过：{}";

@@ -10,10 +10,12 @@ use crate::speech::{filled, many, spoken};
 use anyhow::anyhow;
 use jiff::Timestamp;
 use ostler_engine::checkpoint::{
-    Change, Checkpoints, Covers, Error, Git, Guard, Ignored, Limits, Point, Record, Report, Scope,
-    Side, Unseen, What,
+    Change, Checkpoints, Covers, Error, Git, Guard, Ignored, Kept, Limits, Point, Record, Report,
+    Scope, Side, Unseen, What,
 };
+use ostler_engine::confine::{Services, WatchedCall};
 use ostler_wire::{Word, thousands};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -61,17 +63,48 @@ fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<u8> {
                 expected: None,
                 unseen,
             };
-            let report = store.restore(args.id, &what, &guard);
-            let hint = spoken(Word::CpKeepForce);
-            let report = report.map_err(|e| match e {
-                Error::Unseen { .. } => anyhow!("{e}. {hint}"),
-                other => other.into(),
-            })?;
+            let report = restore(boot, &store, (args.id, &what, &guard))?;
             return restored(&report, args.format);
         }
         Checkpoint::Gc { quota, format } => gc(boot, &store, (quota, format))?,
     }
     Ok(OK)
+}
+
+/// Brings files back. A checkpoint may hold what a command left running wrote, so the result is judged like that of a
+/// command: what is protected stays as it is unless the person names it, and repositories are cleaned.
+fn restore(
+    boot: &Boot,
+    store: &Checkpoints,
+    (id, what, guard): (u64, &What, &Guard),
+) -> anyhow::Result<Report> {
+    let mut sandbox = crate::sandbox::settings(boot)?;
+    let is_named = |path: &PathBuf| what.paths.contains(path);
+    sandbox.policy.protect.retain(|path| !is_named(path));
+    sandbox.policy.compared.retain(|path| !is_named(path));
+    let services = Services {
+        call_id: "restore".into(),
+        root: Some(boot.places.root.clone()),
+        user_home: boot.places.user_home.clone(),
+        ..Services::without_session(boot.host(), sandbox)
+    };
+    let runtime = tokio::runtime::Handle::current();
+    let watched = runtime.block_on(WatchedCall::begin_restore(services));
+    let report = store.restore(id, what, guard);
+    let refused = watched.map(|watched| runtime.block_on(watched.end_wholly()));
+    let hint = spoken(Word::CpKeepForce);
+    let mut report = report.map_err(|e| match e {
+        Error::Unseen { .. } => anyhow!("{e}. {hint}"),
+        other => other.into(),
+    })?;
+    for path in refused.into_iter().flatten() {
+        let name = path.strip_prefix(&boot.places.root).unwrap_or(&path);
+        let path = name.display().to_string();
+        report.changed.retain(|changed| *changed != path);
+        let why = Word::CpNotRestored.into();
+        report.kept.push(Kept { path, why });
+    }
+    Ok(report)
 }
 
 /// What checkpoints of sessions may cost; none when the configuration wants none.

@@ -6,14 +6,17 @@ use super::table::{self, Column};
 use super::text;
 use crate::boot::{self, Boot, UsageError};
 use crate::config::files;
+use crate::config::project::SERVERS;
 use crate::config::trust::{
     Answer, Approval, Book, Difference, MAX_ITEMS, Record, State, TrustError, Workspace,
 };
 use crate::exec::{FAILED, OK};
 use crate::flags::{Listing, Trust};
 use crate::lenient::Lenient;
+use crate::sandbox;
 use crate::speech::{filled, many, spoken, told};
 use anyhow::{Context as _, anyhow};
+use ostler_engine::confine::SandboxMode;
 use ostler_wire::Word;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -38,7 +41,7 @@ pub fn at_start(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     if !open || Person::look() == Person::Away {
         return Ok(boot);
     }
-    text::say(shown(&boot.places.root, workspace).trim_end());
+    text::say(shown(&boot, workspace).trim_end());
     let answer = loop {
         let question = spoken(Word::TrustKeys);
         let line = choose::ask_fresh(question)?.unwrap_or_default();
@@ -71,7 +74,7 @@ fn trust(boot: &Boot, sure: bool) -> anyhow::Result<u8> {
         return Err(TrustError::TooMany(workspace.items.len()).into());
     }
     // Here the text goes through pipes as well, and is as foreign there.
-    text::print(&text::visible(&shown(&boot.places.root, workspace)))?;
+    text::print(&text::visible(&shown(boot, workspace)))?;
     if workspace.state == State::Trusted {
         return Ok(OK);
     }
@@ -130,8 +133,8 @@ fn write(boot: &Boot, root: &Path, record: Option<Record>) -> anyhow::Result<()>
 }
 
 /// The items as a table, with what became of them since they were trusted.
-fn shown(root: &Path, workspace: &Workspace) -> String {
-    let root = text::one_line(&root.display().to_string());
+fn shown(boot: &Boot, workspace: &Workspace) -> String {
+    let root = text::one_line(&boot.places.root.display().to_string());
     let items = many(workspace.items.len(), Word::ManyItems);
     let head = match workspace.state {
         State::NotNeeded | State::Trusted => filled(Word::TrustIs, &[&root, &items]),
@@ -185,7 +188,28 @@ fn shown(root: &Path, workspace: &Workspace) -> String {
         Column::Left(spoken(Word::ColWhere)),
         Column::Left(spoken(Word::ColText)),
     ];
-    format!("{head}\n{}", table::render(&columns, &rows, None))
+    let rows = table::render(&columns, &rows, None);
+    format!("{head}\n{rows}{}", servers(boot, workspace))
+}
+
+/// Which servers of the project run confined.
+fn servers(boot: &Boot, workspace: &Workspace) -> String {
+    let is_server = |what: &&str| {
+        let mut keys = SERVERS.iter().chain(&["plugins"]);
+        // Variables of a server are items of their own.
+        !what.contains(" ${") && keys.any(|key| what.starts_with(&format!("{key}.")))
+    };
+    let items = workspace.items.iter().map(|item| item.what.as_str());
+    let names: Vec<String> = items.filter(is_server).map(text::one_line).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let confined = sandbox::mode(boot) != SandboxMode::Off && sandbox::active(boot).is_ok();
+    let word = match confined {
+        true => Word::TrustConfined,
+        false => Word::TrustUnconfined,
+    };
+    filled(word, &[&names.join(", ")])
 }
 
 #[derive(Serialize)]

@@ -69,9 +69,10 @@ pub struct PluginConfig {
     /// Whether it may have a model's word at your cost: ask (when you say so, each time), allow or deny.
     #[serde(default)]
     pub sampling: PluginSampling,
-    /// Whether the program runs in the sandbox that commands run in.
+    /// Whether the program runs in the sandbox that commands run in. Unset: a project's does, and one that runs files
+    /// which commands may change; with false, yours does not even then.
     #[serde(default)]
-    pub sandbox: bool,
+    pub sandbox: Option<bool>,
     /// Left out, without being forgotten.
     #[serde(default)]
     pub disabled: bool,

@@ -3,12 +3,16 @@
 
 use super::tasks::refusal;
 use super::{REWIND, Work};
-use crate::checkpoint::{Checkpoints, Error, Guard, Point as Moment, Report, Tally, Unseen, What};
+use crate::checkpoint::{
+    Checkpoints, Error, Guard, Point as Moment, Report, Scope, Tally, Unseen, What,
+};
 use crate::children::shortened;
+use crate::confine::{Services, WatchedCall};
 use crate::points::{Point, Points};
 use crate::saves::{self, Place};
 use crate::session::Session;
 use ostler_wire::{Act, Action, Deed, Item, Language, List, Rewind, Rewound, Saved, View, Word};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Prompts in the list.
@@ -344,9 +348,26 @@ async fn put_back(session: &mut Session, files: Files, again: &str) -> Result<Re
     };
     let writing = session.desk.shop.writing.clone();
     let _turn = writing.acquire_owned().await;
+    // What commands left in a checkpoint is judged like what they leave in the project.
+    let watched = WatchedCall::begin_restore(services(session)).await;
+    let (opened, label) = (place.clone(), language.say(Word::CpProtected));
     // Not to be dropped half way: what it did has to be written down.
-    let work = tokio::task::spawn_blocking(move || restore(&place, &files));
-    match work.await {
+    let work = tokio::task::spawn_blocking(move || restore(&opened, &files)).await;
+    let refused = match watched {
+        Some(watched) => watched.end_wholly().await,
+        None => Vec::new(),
+    };
+    let root = session.desk.scope.root.clone();
+    let leave = |done: Restored| {
+        let work = move || leave_out(done, &refused, (&place, &root), label);
+        tokio::task::spawn_blocking(work)
+    };
+    let work = match work {
+        Ok(Ok(done)) => leave(done).await,
+        Ok(Err(error)) => Ok(Err(error)),
+        Err(error) => Err(error),
+    };
+    match work {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(Error::Unseen { paths, .. })) => Err(unseen_list(&paths, again, language)),
         Ok(Err(error)) => {
@@ -355,6 +376,40 @@ async fn put_back(session: &mut Session, files: Files, again: &str) -> Result<Re
         }
         Err(error) => Err(View::Error(error.to_string())),
     }
+}
+
+/// What looking at the files afterwards takes from the session.
+fn services(session: &Session) -> Services {
+    let (shop, scope) = (&session.desk.shop, &session.desk.scope);
+    Services {
+        commons: shop.commons.clone(),
+        artifacts: Some(shop.artifacts.clone()),
+        call_id: "rewind".into(),
+        root: Some(scope.root.clone()),
+        user_home: scope.user_home.clone(),
+        ..Services::without_session(shop.host.clone(), shop.settings.sandbox.clone())
+    }
+}
+
+/// Names what was not brought back after all. The tree is another one than the restore left.
+fn leave_out(
+    mut done: Restored,
+    refused: &[PathBuf],
+    (place, root): (&Arc<Place>, &Path),
+    label: &str,
+) -> Result<Restored, Error> {
+    if refused.is_empty() {
+        return Ok(done);
+    }
+    for path in refused {
+        let name = path.strip_prefix(root).unwrap_or(path);
+        let name = name.display().to_string();
+        done.changed.retain(|changed| *changed != name);
+        done.kept.push(name);
+    }
+    let record = place.open()?.take(label, &Scope::default())?;
+    done.after = saves::saved(&record);
+    Ok(done)
 }
 
 fn restore(place: &Arc<Place>, files: &Files) -> Result<Restored, Error> {

@@ -129,6 +129,14 @@ impl Guarded {
         drop(self);
         changes
     }
+
+    /// The same, with all that the look at repositories finds.
+    pub async fn end_wholly(self, call_id: &str) -> Vec<Change> {
+        let protection = self.protection.clone();
+        let changes = protection.put_back(call_id, None).await;
+        drop(self);
+        changes
+    }
 }
 
 impl Drop for Guarded {

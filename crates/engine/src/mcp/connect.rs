@@ -4,6 +4,7 @@
 use super::auth;
 use super::client::{Link, MAX_SAID, chain};
 use super::handler::{Handler, Talk};
+use super::originals;
 use super::settings::{Address, Confinement, Endpoint, Program, Sampling, Server, Surroundings};
 use super::stdio::{self, MAX_MESSAGE, Noise};
 use super::trouble::{Code, Place, Trouble, on_the_way};
@@ -250,17 +251,14 @@ fn unusable(why: Why) -> Failed {
 /// Starts a server, in its sandbox. What it changes against the rules is put back after each call, not at its end: it runs
 /// beside the person for the whole session, and a change between calls may be theirs.
 pub(super) async fn start(program: &Program, around: &Surroundings) -> Result<Process, Trouble> {
-    let mut env = around.env.clone();
-    env.retain(|(name, _)| !program.env.iter().any(|(own, _)| own == name));
-    env.extend(program.env.iter().cloned());
     let command = Command {
         argv: program.argv.clone(),
         cwd: program.cwd.clone(),
-        env,
+        env: program.whole_env(&around.env),
         stdio: Stdio::PipesWithStdin,
         sandbox: None,
     };
-    let settings = confined(&around.sandbox, program.confinement);
+    let settings = confined(&around.sandbox, settle(program, around).await?);
     let services = Services::without_session(around.host.clone(), settings);
     let spawned = confine::spawn(&services, command, &Terms::default()).await;
     spawned.map(|it| it.process).map_err(|error| match error {
@@ -271,11 +269,20 @@ pub(super) async fn start(program: &Program, around: &Surroundings) -> Result<Pr
     })
 }
 
+/// The sandbox that a program gets, by what it depends on now.
+async fn settle(program: &Program, around: &Surroundings) -> Result<Confinement, Trouble> {
+    let (program, around) = (program.clone(), around.clone());
+    let look = move || originals::settle(&program, &around);
+    let looked = tokio::task::spawn_blocking(look).await;
+    looked.unwrap_or_else(|_| Err(Trouble::new(Code::NotStarted, Word::McpClosing)))
+}
+
 fn confined(settings: &SandboxSettings, confinement: Confinement) -> SandboxSettings {
     let mut settings = settings.clone();
     match confinement {
+        // Whether it depends on anything is settled before.
         Confinement::Free => return SandboxSettings::default(),
-        Confinement::Project => settings.policy.network = Network::On,
+        Confinement::ByFiles | Confinement::Project => settings.policy.network = Network::On,
         Confinement::Wanted => {
             settings.mode = SandboxMode::Require;
             settings.policy.network = match settings.policy.network {
@@ -321,8 +328,8 @@ async fn reach(
     }
     let mut headers = HashMap::new();
     let mut all = address.headers.clone();
-    if let Some(helper) = &address.headers_helper {
-        all.extend(helped(helper, address.confinement, around).await?);
+    if let Some(helper) = address.helper(around) {
+        all.extend(helped(&helper, around).await?);
     }
     for (name, value) in &all {
         let bad = || Why::ours(Word::McpBadHeaderOf, [name.as_str().into()]);
@@ -381,22 +388,18 @@ fn client(around: &Surroundings, led: &Led) -> Result<reqwest::Client, String> {
 }
 
 /// Headers that a command prints as a JSON object.
-async fn helped(
-    helper: &str,
-    confinement: Confinement,
-    around: &Surroundings,
-) -> Result<Vec<(String, String)>, Why> {
+async fn helped(helper: &Program, around: &Surroundings) -> Result<Vec<(String, String)>, Why> {
     let failed = |why: Why| Why::ours(Word::McpHelperFailed, [why]);
-    let mut argv = around.shell.clone();
-    argv.push(helper.into());
     let command = Command {
-        argv,
-        cwd: around.root.clone(),
-        env: around.env.clone(),
+        argv: helper.argv.clone(),
+        cwd: helper.cwd.clone(),
+        env: helper.whole_env(&around.env),
         stdio: Stdio::Pipes,
         sandbox: None,
     };
-    let settings = confined(&around.sandbox, confinement);
+    let settled = settle(helper, around).await;
+    let settled = settled.map_err(|trouble| failed(trouble.why))?;
+    let settings = confined(&around.sandbox, settled);
     let services = Services::without_session(around.host.clone(), settings);
     let spawned = confine::spawn(&services, command, &Terms::default()).await;
     let mut process = match spawned {

@@ -2,6 +2,7 @@
 //! lost, later each time it fails, and tells how things stand. It owns the connection; everybody else asks it.
 
 use super::client::{About, Link};
+use super::originals;
 use super::settings::{Server, Surroundings, Trust};
 use super::{Lists, ToolInfo, cache};
 use ostler_wire::{Why, Word};
@@ -76,6 +77,7 @@ pub struct Kept {
 impl Kept {
     /// Starts the keeper, and not the server. `cancel` ends both.
     pub fn new(server: Server, around: Surroundings, cancel: CancellationToken) -> Self {
+        originals::remember_server(&server, &around);
         let server = Arc::new(server);
         let cached = around.cache.as_deref();
         let cached = cached.and_then(|folder| cache::load(folder, &server.fingerprint()));

@@ -13,6 +13,7 @@ mod handler;
 mod keeper;
 mod listing;
 mod names;
+mod originals;
 mod person;
 mod provider;
 mod sampling;

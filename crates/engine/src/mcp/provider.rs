@@ -3,6 +3,7 @@
 //! program that ends its answer with it has said all, and is kept. It speaks no MCP.
 
 use super::connect::{last_words, start};
+use super::originals;
 use super::settings::{Program, Surroundings};
 use super::stdio::{MAX_MESSAGE, Noise, ended};
 use super::text;
@@ -56,6 +57,7 @@ impl std::fmt::Debug for ModelPlugin {
 
 impl ModelPlugin {
     pub fn new(name: impl Into<String>, program: Program, around: Surroundings) -> Self {
+        originals::remember(&program, &around);
         Self {
             name: name.into(),
             start: Arc::new(Start { program, around }),

@@ -1,7 +1,7 @@
 //! What the binary says of servers: which there are, how they are reached and how long they may take. Plain data.
 
 use super::auth::TokenStore;
-use crate::confine::SandboxSettings;
+use crate::confine::{self, Launch, SandboxSettings};
 use crate::redact::Redactor;
 use ostler_host::Host;
 use sha2::{Digest, Sha256};
@@ -110,13 +110,51 @@ pub struct Program {
 /// In which sandbox the programs of a server run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Confinement {
-    /// None: the person named it themselves.
+    /// None, unless it depends on files that commands may change; then as one of the project. The person named it
+    /// themselves and said nothing else.
     #[default]
+    ByFiles,
+    /// None: the person said so.
     Free,
     /// That of commands, with the network: the project named it.
     Project,
     /// That of commands, and not without: the person wants it so. Single hosts cannot be granted to it.
     Wanted,
+}
+
+impl Confinement {
+    /// What holds for a program of which `depends` says whether commands may change what it depends on.
+    pub(super) fn settled(self, depends: impl FnOnce() -> bool) -> Self {
+        match self {
+            Self::ByFiles if depends() => Self::Project,
+            Self::ByFiles => Self::Free,
+            Self::Free | Self::Project | Self::Wanted => self,
+        }
+    }
+}
+
+impl Program {
+    /// Its whole environment, given that of all commands.
+    pub(super) fn whole_env(&self, env: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+        let mut env = env.to_vec();
+        env.retain(|(name, _)| !self.env.iter().any(|(own, _)| own == name));
+        env.extend(self.env.iter().cloned());
+        env
+    }
+
+    /// What it depends on and commands may change. Blocks.
+    pub(super) fn changeable(
+        &self,
+        sandbox: &SandboxSettings,
+        env: &[(OsString, OsString)],
+    ) -> Vec<PathBuf> {
+        let launch = Launch {
+            argv: &self.argv,
+            cwd: &self.cwd,
+            env: &self.whole_env(env),
+        };
+        confine::changeable(sandbox, &launch)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,6 +165,21 @@ pub struct Address {
     pub headers_helper: Option<String>,
     /// Of that command.
     pub confinement: Confinement,
+}
+
+impl Address {
+    /// The command for more headers as a program.
+    pub(super) fn helper(&self, around: &Surroundings) -> Option<Program> {
+        let helper = self.headers_helper.as_ref()?;
+        let mut argv = around.shell.clone();
+        argv.push(helper.into());
+        Some(Program {
+            argv,
+            cwd: around.root.clone(),
+            env: Vec::new(),
+            confinement: self.confinement,
+        })
+    }
 }
 
 impl Server {
@@ -149,10 +202,13 @@ impl Server {
         crate::hex::short(&Sha256::digest(shown.as_bytes()), 16)
     }
 
-    /// Whether its program runs in a sandbox.
-    pub fn is_confined(&self) -> bool {
+    /// Whether its program runs in a sandbox, started with this environment. Blocks.
+    pub fn is_confined(&self, sandbox: &SandboxSettings, env: &[(OsString, OsString)]) -> bool {
         match &self.endpoint {
-            Endpoint::Program(program) => program.confinement != Confinement::Free,
+            Endpoint::Program(program) => {
+                let depends = || !program.changeable(sandbox, env).is_empty();
+                program.confinement.settled(depends) != Confinement::Free
+            }
             Endpoint::Address(_) | Endpoint::Unusable(_) => false,
         }
     }

@@ -67,7 +67,12 @@ impl ServerTool {
 
     /// Puts back what a server in the sandbox changes against the rules during a call.
     async fn watch<T>(&self, cx: &Context, call: impl Future<Output = T>) -> (T, Verdict) {
-        if !self.kept.server.is_confined() {
+        let settings = &cx.settings;
+        if !self
+            .kept
+            .server
+            .is_confined(&settings.sandbox, &settings.env)
+        {
             return (call.await, Verdict::default());
         }
         let watched = WatchedCall::begin(Services::from(cx)).await;
