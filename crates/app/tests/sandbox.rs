@@ -10,6 +10,8 @@ mod git;
 mod places;
 #[path = "sandbox/readers.rs"]
 mod readers;
+#[path = "sandbox/swaps.rs"]
+mod swaps;
 #[path = "sandbox/traces.rs"]
 mod traces;
 
