@@ -9,14 +9,14 @@ mod temp;
 
 use crate::boot::Boot;
 use crate::config::keys;
-use crate::config::paths::{Env, absolute, is_inside};
+use crate::config::paths::{Env, absolute, is_inside, real};
 use crate::config::schema;
 use crate::speech::{filled, language, spoken};
 use anyhow::{anyhow, bail};
 use denied::Denied;
 use git::Git;
 use ostler_engine::confine::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings};
-use ostler_engine::tool::Scope;
+use ostler_engine::tool::{Scope, normalise};
 use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
 use ostler_wire::{Say, Why, Word};
 use reader::Ground;
@@ -72,7 +72,8 @@ pub fn granted(boot: &Boot) -> Vec<PathBuf> {
     // What the next start runs is not changed by commands, whoever named it.
     let home = &boot.places.home;
     folders.retain(|folder| !(is_inside(folder, home) && is_inside(home, folder)));
-    folders
+    // Settled now: what a link leads to later, when a command could have made it, is not what was granted.
+    folders.iter().map(|path| real(&normalise(path))).collect()
 }
 
 /// Whether the project is the person's home, holds it, or is the whole disk. Then nothing is writable because of it.
@@ -178,9 +179,13 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     if !temp.as_ref().is_some_and(|temp| temp.is_tmp) {
         writable.extend(temp::shared(boot));
     }
-    let downloads = ground.downloads().into_iter().filter(&open).collect();
+    let downloads = ground.downloads().into_iter().filter(&open);
+    let downloads = downloads.map(|path| real(&path)).collect();
     writable.extend([PathBuf::from(SHARED_MEMORY)].into_iter().filter(open));
     writable.retain(|path| path.is_absolute());
+    for path in &mut writable {
+        *path = real(path);
+    }
     let mut protect = git.protect;
     protect.extend(PROTECTED.map(|name| boot.places.root.join(name)));
     protect.extend(own_folder(boot));
@@ -270,7 +275,7 @@ fn reader(boot: &Boot, ground: &Ground<'_>) -> Reader {
 /// Where tools keep their caches when they run in the sandbox: one folder for each project.
 fn caches(boot: &Boot) -> Caches {
     let folder = boot.places.home.join(COMMAND_CACHES);
-    let folder = folder.join(boot.store().project());
+    let folder = real(&folder.join(boot.store().project()));
     Caches {
         variables: Ground::caches(&folder),
         folder,

@@ -14,6 +14,8 @@ mod readers;
 mod restores;
 #[path = "sandbox/servers.rs"]
 mod servers;
+#[path = "sandbox/swaps.rs"]
+mod swaps;
 #[path = "sandbox/traces.rs"]
 mod traces;
 

@@ -336,9 +336,8 @@ impl Desk {
     pub fn open_own_files(&mut self) {
         let folders = &mut Arc::make_mut(&mut self.policy).folders;
         folders.inside.push(real_path(self.shop.artifacts.dir()));
-        folders
-            .inside
-            .extend(self.scope.temp.as_deref().map(real_path));
+        // As it was made: by now a command may have put a link in its place.
+        folders.inside.extend(self.scope.temp.clone());
         if let Some(home) = &self.manner.folding.archive {
             let session = &self.account.session;
             folders.own.push(archive::own_files(home, session));

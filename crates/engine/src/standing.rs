@@ -176,7 +176,8 @@ pub fn merge(terms: &mut Terms, more: &Terms) {
         add(&mut terms.hosts, host);
     }
     for path in &more.writable {
-        add(&mut terms.writable, path);
+        // What was allowed is the file or folder of that moment, not what a link leads to later.
+        add(&mut terms.writable, &ostler_host::real_path(path));
     }
     for path in &more.readable {
         add(&mut terms.readable, path);

@@ -36,8 +36,8 @@ impl Scratch {
     /// Makes the folder if it is not there, and looks after what others left behind when it does so for the first time.
     pub fn make(&self) -> io::Result<()> {
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        if lock.is_some() && self.folder().is_dir() {
-            return Ok(());
+        if fs::symlink_metadata(&self.outer).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
+            *lock = None;
         }
         if lock.is_none() {
             if let Some(base) = self.outer.parent() {
@@ -48,7 +48,7 @@ impl Scratch {
             file.try_lock().map_err(io::Error::from)?;
             *lock = Some(file);
         }
-        super::private_dir(&self.folder())
+        make_inner(&self.outer)
     }
 
     /// Removes the folder and all in it. A later `make` makes it anew.
@@ -92,6 +92,42 @@ fn make_private(path: &Path) -> io::Result<()> {
         builder.mode(0o700);
     }
     builder.create(path)
+}
+
+/// The folder that commands see. Where they can write to the one that holds it all, they can put links in the place of
+/// both: neither is followed, so nothing is made elsewhere.
+#[cfg(unix)]
+fn make_inner(outer: &Path) -> io::Result<()> {
+    use rustix::fs::{Mode, OFlags, fstat, mkdirat, openat};
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+    let own = rustix::process::geteuid().as_raw();
+    let folder = open_real(outer)?;
+    match mkdirat(&folder, INNER, Mode::RWXU) {
+        Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let inner = openat(&folder, INNER, flags, Mode::empty())?;
+    match fstat(&folder)?.st_uid == own && fstat(&inner)?.st_uid == own {
+        true => Ok(()),
+        false => Err(io::ErrorKind::PermissionDenied.into()),
+    }
+}
+
+#[cfg(not(unix))]
+fn make_inner(outer: &Path) -> io::Result<()> {
+    super::private_dir(&outer.join(INNER))
+}
+
+#[cfg(target_os = "linux")]
+fn open_real(path: &Path) -> io::Result<rustix::fd::OwnedFd> {
+    Ok(crate::sandbox::linux::open_real(path)?)
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn open_real(path: &Path) -> io::Result<rustix::fd::OwnedFd> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
 #[cfg(unix)]
@@ -194,6 +230,39 @@ mod tests {
             "other",
         ];
         assert_eq!(names(base.path()), expect);
+    }
+
+    /// Commands that may write to the folder that all share can rename this one.
+    #[test]
+    fn a_link_in_its_place_is_not_followed() {
+        use std::os::unix::fs::symlink;
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        let victim = base.join("victim");
+        fs::create_dir(&victim).unwrap();
+        for inner in [false, true] {
+            let word = format!("{inner}");
+            let scratch = Scratch::plan(&base, &word);
+            scratch.make().unwrap();
+            let outer = scratch.folder().parent().unwrap().to_owned();
+            fs::rename(&outer, base.join(format!("away-{word}"))).unwrap();
+            match inner {
+                false => symlink(&victim, &outer).unwrap(),
+                true => {
+                    fs::create_dir(&outer).unwrap();
+                    symlink(&victim, outer.join(INNER)).unwrap();
+                }
+            }
+            assert!(scratch.make().is_err(), "{inner}");
+            drop(scratch);
+            assert_eq!(names(&victim), [] as [&str; 0], "{inner}");
+        }
+        // One that was removed is made again.
+        let scratch = Scratch::plan(&base, "gone");
+        scratch.make().unwrap();
+        fs::remove_dir_all(scratch.folder().parent().unwrap()).unwrap();
+        scratch.make().unwrap();
+        assert!(scratch.folder().is_dir());
     }
 
     #[test]

@@ -986,6 +986,7 @@ words! {
     BoxMissing: "the sandbox ({}) is not available here: {}; `ostler doctor` says more, `[sandbox] bash = \"off\"` goes without", "此处没有沙箱（{}）：{}；`ostler doctor` 有详情，`[sandbox] bash = \"off\"` 则不使用沙箱";
     BoxPath: "the sandbox cannot use the path {}: {}", "沙箱无法使用路径 {}：{}";
     BoxConflict: "{} is to be writable but lies in {}, which may not be read; change one of them", "{} 须可写，却位于不可读的 {} 之内；请更改其中之一";
+    BoxReplaced: "{} was replaced since the session began and leads to {} now; no command runs until it is the folder that it was, or Ostler is started anew", "{} 在会话开始后被替换，现在指向 {}；在恢复原来的文件夹或重新启动 Ostler 之前，不再运行任何命令";
     BoxTooMany: "the sandbox would need more than {} rules; name fewer paths in forbid_read", "沙箱需要超过 {} 条规则；请在 forbid_read 中减少路径";
     BoxNetwork: "the network of the sandbox could not be made: {}", "无法建立沙箱的网络：{}";
     BoxKernel: "the kernel refused the rules of the sandbox: {}", "内核拒绝了沙箱的规则：{}";

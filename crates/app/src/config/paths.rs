@@ -284,7 +284,8 @@ pub fn is_inside(path: &Path, directory: &Path) -> bool {
     real(&normalise(path)).starts_with(real(&normalise(directory)))
 }
 
-fn real(path: &Path) -> PathBuf {
+/// The path without links, as far as it exists.
+pub fn real(path: &Path) -> PathBuf {
     path.ancestors()
         .find_map(|ancestor| {
             let rest = path.strip_prefix(ancestor).ok()?;

@@ -32,7 +32,7 @@ fn calls(scene: &Scene, calls: &[(&str, Value)]) -> Vec<String> {
     results.into_iter().map(|(_, text, _)| text).collect()
 }
 
-fn bash(command: &str) -> (&'static str, Value) {
+pub(super) fn bash(command: &str) -> (&'static str, Value) {
     ("bash", json!({ "command": command }))
 }
 

@@ -29,7 +29,13 @@ impl Folders {
         };
         if let Some(temp) = &settings.temp {
             let folder = temp.scratch.folder();
-            temp.scratch.make().map_err(failed(folder.clone()))?;
+            temp.scratch.make().map_err(|source| {
+                let path = folder.clone();
+                match folder.canonicalize() {
+                    Ok(real) if real != path => Error::Replaced { path, real },
+                    Ok(_) | Err(_) => Error::Path { path, source },
+                }
+            })?;
             folders.temp = Some(match (temp.is_tmp, terms.read_only) {
                 (true, true) => shape::SHARED_MEMORY.into(),
                 (true, false) => TMP.into(),
@@ -67,7 +73,10 @@ impl Folders {
         }
         for (name, folder) in &self.caches {
             let set = env.iter().find(|(known, _)| known == name.as_str());
-            let may_write = |path: &Path| writable.iter().any(|w| path.starts_with(w));
+            let may_write = |path: &Path| {
+                let real = ostler_host::real_path(path);
+                writable.iter().any(|w| real.starts_with(w))
+            };
             if !set.is_some_and(|(_, path)| may_write(Path::new(path))) {
                 environment::set(env, name, folder);
             }

@@ -51,8 +51,8 @@ pub fn shape(settings: &SandboxSettings, request: &Request<'_>) -> Policy {
         let path = real(path);
         !policy.forbid_read.iter().any(|f| path.starts_with(real(f)))
     };
-    let granted: Vec<PathBuf> = terms.writable.iter().filter(open).cloned().collect();
-    policy.writable.extend(granted);
+    let granted = terms.writable.iter().filter(open).map(|path| real(path));
+    policy.writable.extend(granted.collect::<Vec<_>>());
     let temp = settings.temp.as_ref().map(|temp| temp.scratch.folder());
     policy.writable.extend(temp);
     policy
@@ -96,6 +96,8 @@ fn read_only(policy: Policy, settings: &SandboxSettings, request: &Request<'_>) 
     };
     Policy {
         writable: request.scratch.map(Path::to_owned).into_iter().collect(),
+        // A link in the place of one of them would show something else.
+        fixed: policy.writable,
         // Nothing can be changed, so nothing need be compared.
         protect: Vec::new(),
         // In an empty home there is nothing to be closed.
@@ -348,6 +350,7 @@ mod tests {
             scratch: None,
         };
         let expect = Policy {
+            fixed: paths(&["/h/proj"]),
             forbid_read: paths(&["/etc/shadow"]),
             empty_home: Some(EmptyHome {
                 home: "/h".into(),

@@ -94,6 +94,7 @@ impl From<SpawnError> for ToolError {
             SpawnError::Sandbox(
                 error @ (sandbox::Error::Path { .. }
                 | sandbox::Error::Conflict { .. }
+                | sandbox::Error::Replaced { .. }
                 | sandbox::Error::TooMany { .. }
                 | sandbox::Error::Network { .. }
                 | sandbox::Error::Kernel { .. }),

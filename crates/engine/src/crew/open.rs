@@ -193,7 +193,15 @@ impl Crew {
 /// Works in another tree: what was allowed in the root is allowed there, and nothing in the root.
 fn move_to(options: &mut Options, root: &Path) {
     let old = std::mem::replace(&mut options.root, root.to_owned());
-    let moved = |path: &PathBuf| path.strip_prefix(&old).map(|inner| root.join(inner));
+    let (real_old, real_root) = (ostler_host::real_path(&old), ostler_host::real_path(root));
+    let moved = |path: &PathBuf| {
+        let inner = path.strip_prefix(&old);
+        let inner = inner.map(|inner| root.join(inner));
+        inner.or_else(|_| {
+            path.strip_prefix(&real_old)
+                .map(|inner| real_root.join(inner))
+        })
+    };
     let shift = |paths: &mut Vec<PathBuf>| {
         for path in paths {
             if let Ok(new) = moved(path) {

@@ -97,6 +97,14 @@ async fn check(cx: &Context, from: &Path, to: &Path) -> Result<(), ToolError> {
         (Err(fault), _) => return Err(tell(cx, from, fault)),
         (_, Err(fault)) => return Err(tell(cx, to, fault)),
     };
+    if let Some(hidden) = hidden_in(cx, &source) {
+        let message = format!(
+            "{} cannot be moved: {} may not be read, and would be found under another name.",
+            cx.scope.shown(from),
+            cx.scope.shown(hidden)
+        );
+        return Err(ToolError::new("forbidden", message));
+    }
     if source == target {
         return invalid("Source and destination are the same path.".into());
     }
@@ -107,6 +115,18 @@ async fn check(cx: &Context, from: &Path, to: &Path) -> Result<(), ToolError> {
         ));
     }
     Ok(())
+}
+
+/// A path that may not be read, if it lies in what is moved or the other way round: bans and mounts know it by its name.
+fn hidden_in<'a>(cx: &'a Context, source: &Path) -> Option<&'a Path> {
+    let policy = &cx.guard.policy;
+    let commands = &cx.settings.sandbox.policy.forbid_read;
+    let mut hidden = (policy.folders.forbidden.iter())
+        .chain(&policy.sealed)
+        .chain(commands);
+    hidden
+        .find(|path| path.starts_with(source) || source.starts_with(path))
+        .map(PathBuf::as_path)
 }
 
 /// The path of the thing itself: its folder free of symlinks, its own name not followed.

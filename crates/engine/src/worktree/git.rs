@@ -214,7 +214,7 @@ impl Git {
                 ));
             }
         }
-        policy.writable = call.writable.to_vec();
+        policy.writable = call.writable.iter().map(|path| real(path)).collect();
         policy.network = Network::Off;
         policy.sockets.clear();
         policy.unix = UnixSockets::None;

@@ -171,12 +171,9 @@ pub(crate) fn list(path: &Path, max_entries: usize, border: &Border) -> Result<L
 /// Whether `target` (free of symlinks) may be changed, or the refusal. A folder goes with all that is in it.
 fn confine(target: &Path, roots: &Roots) -> Result<()> {
     let path = || target.to_path_buf();
-    let mut writable = roots
-        .writable
-        .iter()
-        .filter_map(|r| resolve::follow(r).ok());
-    let root = writable.find(|root| target.starts_with(root));
-    let Some(root) = root else {
+    // Roots are real paths. One that leads elsewhere by now was replaced by a link, perhaps by a command.
+    let root = roots.writable.iter().find(|root| target.starts_with(root));
+    let Some(root) = root.cloned() else {
         return Err(Error::Outside {
             path: path(),
             writable: roots.writable.clone(),

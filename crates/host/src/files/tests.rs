@@ -282,7 +282,7 @@ fn parents_are_made_when_asked() {
 }
 
 #[test]
-fn a_root_may_be_a_link_or_yet_to_be_made() {
+fn a_root_may_be_yet_to_be_made_and_no_link() {
     let world = World::new(&["link -> in"]);
     let options = |root: &str| WriteOptions {
         roots: Roots {
@@ -291,18 +291,18 @@ fn a_root_may_be_a_link_or_yet_to_be_made() {
         },
         create_parents: true,
     };
-    write(&world.base.join("in/a"), b"1", &options("link")).unwrap();
+    for path in ["in/a", "link/a"] {
+        let refused = write(&world.base.join(path), b"1", &options("link"));
+        assert!(
+            matches!(refused, Err(Error::Outside { .. })),
+            "{path}: {refused:?}"
+        );
+    }
     write(&world.base.join("link/b"), b"2", &options("in")).unwrap();
     write(&world.base.join("missing/c"), b"3", &options("in")).unwrap();
     assert_eq!(
         world.lines(),
-        [
-            "in/a = 1",
-            "in/b = 2",
-            "link -> in",
-            "missing/",
-            "missing/c = 3"
-        ]
+        ["in/b = 2", "link -> in", "missing/", "missing/c = 3"]
     );
 }
 

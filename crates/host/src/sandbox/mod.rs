@@ -42,11 +42,17 @@ use std::sync::Arc;
 pub const PROXY: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 61080);
 
 /// What a command may do. Paths are absolute; those that do not exist are left out.
+///
+/// `writable`, `fixed` and `temp` are real paths, without links, as they were when the session began. Commands can put a
+/// link in the place of a folder that lies in another writable one; where one of these paths leads elsewhere, there is no
+/// plan.
 // tidy: plain data
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     /// Folders (or files) that may be changed.
     pub writable: Vec<PathBuf>,
+    /// Folders that other commands of the session may change, and this one at most sees.
+    pub fixed: Vec<PathBuf>,
     pub readable: Readable,
     /// Not to be read even where everything else is.
     pub forbid_read: Vec<PathBuf>,
@@ -198,12 +204,32 @@ impl From<&Missing> for Why {
 
 #[derive(Debug)]
 pub enum Error {
-    Unavailable { wanted: Why, reason: Why },
-    Path { path: PathBuf, source: io::Error },
-    Conflict { inner: PathBuf, outer: PathBuf },
-    TooMany { limit: usize },
-    Network { source: io::Error },
-    Kernel { source: io::Error },
+    Unavailable {
+        wanted: Why,
+        reason: Why,
+    },
+    Path {
+        path: PathBuf,
+        source: io::Error,
+    },
+    Conflict {
+        inner: PathBuf,
+        outer: PathBuf,
+    },
+    /// A path that is to lead to a folder of its own leads elsewhere.
+    Replaced {
+        path: PathBuf,
+        real: PathBuf,
+    },
+    TooMany {
+        limit: usize,
+    },
+    Network {
+        source: io::Error,
+    },
+    Kernel {
+        source: io::Error,
+    },
 }
 
 ostler_wire::told_by_why!(Error);
@@ -218,6 +244,9 @@ impl From<&Error> for Why {
             Error::Path { path, source } => Why::ours(Word::BoxPath, [name(path), source.into()]),
             Error::Conflict { inner, outer } => {
                 Why::ours(Word::BoxConflict, [name(inner), name(outer)])
+            }
+            Error::Replaced { path, real } => {
+                Why::ours(Word::BoxReplaced, [name(path), name(real)])
             }
             Error::TooMany { limit } => Why::ours(Word::BoxTooMany, [limit.to_string().into()]),
             Error::Network { source } => Why::ours(Word::BoxNetwork, [source.into()]),

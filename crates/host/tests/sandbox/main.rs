@@ -9,6 +9,9 @@ mod attempts;
 mod common;
 #[cfg(target_os = "linux")]
 #[expect(clippy::print_stdout, reason = "each case tells what it tried")]
+mod replaced;
+#[cfg(target_os = "linux")]
+#[expect(clippy::print_stdout, reason = "each case tells what it tried")]
 mod sockets;
 #[cfg(target_os = "linux")]
 mod tries;
@@ -41,6 +44,7 @@ mod cases {
     use crate::attempts::{ATTEMPTS, Attempt, Held, WORK};
     use crate::cases;
     use crate::common::*;
+    use crate::replaced::*;
     use crate::sockets::*;
     use crate::views::*;
     use crate::world::World;
@@ -58,6 +62,8 @@ mod cases {
         work_in_namespaces,
         work_in_landlock,
         secrets_that_are_replaced,
+        folders_that_are_replaced_by_links,
+        hidden_files_whose_folder_is_renamed,
         put_back_where_rights_were_taken,
         survivors,
         processes_of_its_own,

@@ -52,7 +52,7 @@ impl Closed {
 
     pub(super) fn mounts(&self) -> Vec<(Mount, PathBuf)> {
         let each = |kind: Mount| self.shown.iter().map(move |path| (kind, path.clone()));
-        let mut mounts: Vec<_> = each(Mount::Carry).collect();
+        let mut mounts: Vec<_> = each(Mount::CarryLinked).collect();
         mounts.push((Mount::Clear, self.folder.clone()));
         mounts.extend(each(Mount::PutDown));
         for path in &self.blank {

@@ -154,6 +154,7 @@ pub(crate) fn restrict(
                 | Mount::HideFolder
                 | Mount::HideFile
                 | Mount::Carry
+                | Mount::CarryLinked
                 | Mount::Clear
                 | Mount::PutDown
                 | Mount::Source

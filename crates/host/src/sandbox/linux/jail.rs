@@ -16,8 +16,10 @@ pub(super) enum Mount {
     HideFolder,
     /// A file becomes one that cannot be opened.
     HideFile,
-    /// Takes a copy of what is seen here, for `PutDown`.
+    /// Takes a copy of what is seen here, for `PutDown`. There is no link on the way.
     Carry,
+    /// The same for what a link may lead to.
+    CarryLinked,
     /// A folder becomes an empty one, to be filled.
     Clear,
     /// What was carried from here is here again, in folders that are made for it.
@@ -155,6 +157,7 @@ pub(super) fn encode(frame: Frame, lists: &Lists<'_>, has_ruleset: bool) -> Vec<
             Mount::Link => 13,
             Mount::Fresh => 14,
             Mount::ShowLink => 15,
+            Mount::CarryLinked => 16,
         });
         bytes.extend_from_slice(path.as_os_str().as_bytes());
         bytes.push(0);
@@ -282,6 +285,7 @@ fn mount_of(number: u8) -> Option<Mount> {
         13 => Mount::Link,
         14 => Mount::Fresh,
         15 => Mount::ShowLink,
+        16 => Mount::CarryLinked,
         _ => return None,
     })
 }

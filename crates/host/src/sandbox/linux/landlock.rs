@@ -1,6 +1,7 @@
 //! Landlock rulesets: built by us, handed to the child as a descriptor, put on there with one call.
 #![expect(unsafe_code, reason = "Landlock has no wrapper in the C library")]
 
+use super::mounts::open_real;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -157,10 +158,10 @@ impl Ruleset {
         }
     }
 
-    /// Allows `rights` for a file or everything beneath a folder. What is not there any more needs no rule.
+    /// Allows `rights` for a file or everything beneath a folder. What is not there any more needs no rule, and what is
+    /// reached only by a link gets none.
     pub(super) fn allow(&self, path: &Path, rights: u64) -> io::Result<()> {
-        let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let fd = match rustix::fs::open(path, flags, Mode::empty()) {
+        let fd = match open_real(path) {
             Ok(fd) => fd,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => return Ok(()),
             Err(error) => return Err(error.into()),

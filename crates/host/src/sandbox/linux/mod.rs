@@ -13,6 +13,7 @@ mod shared;
 
 pub(crate) use enter::{Step, isolate, namespaces, open_table, restrict, retire, try_listener};
 pub(crate) use jail::{Jail, Way};
+pub(crate) use mounts::open_real;
 pub use shared::SharedNetwork;
 pub(crate) use shared::{join, make as make_network};
 

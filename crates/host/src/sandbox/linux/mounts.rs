@@ -4,7 +4,9 @@
 use super::enter::check;
 use super::jail::{MAX_CARRIED, Mount};
 use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
-use rustix::fs::{FileType, Mode, OFlags, fstat, lstat, mkdir, open, symlink, unlink};
+use rustix::fs::{
+    CWD, FileType, Mode, OFlags, ResolveFlags, fstat, lstat, mkdir, open, openat2, symlink, unlink,
+};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::io;
@@ -20,8 +22,7 @@ struct Carried<'a> {
 }
 
 impl<'a> Carried<'a> {
-    fn take(&mut self, path: &'a CStr) -> io::Result<()> {
-        let tree = clone_tree(path)?;
+    fn take(&mut self, tree: OwnedFd, path: &'a CStr) -> io::Result<()> {
         let place = self.trees.get_mut(self.count);
         *place.ok_or(io::ErrorKind::InvalidData)? = Some((tree, path));
         self.count += 1;
@@ -45,7 +46,7 @@ pub(super) fn mount_all(mounts: &[(Mount, &CStr)]) -> io::Result<()> {
     let mut source = c"";
     for (kind, path) in mounts {
         let done = match kind {
-            Mount::Bind => bind(path, path),
+            Mount::Bind => bind_in_place(path),
             Mount::ReadOnlyTree => change(path, libc::MOUNT_ATTR_RDONLY, 0, true),
             Mount::Writable => change(path, 0, libc::MOUNT_ATTR_RDONLY, false),
             Mount::HideFolder => hide_folder(path),
@@ -60,7 +61,8 @@ pub(super) fn mount_all(mounts: &[(Mount, &CStr)]) -> io::Result<()> {
             .or_else(|_| hide_folder(path)),
             Mount::HideFile => bind(c"/dev/null", path)
                 .and_then(|()| change(path, libc::MOUNT_ATTR_NODEV, 0, false)),
-            Mount::Carry => carried.take(path),
+            Mount::Carry => clone_real(path).and_then(|tree| carried.take(tree, path)),
+            Mount::CarryLinked => clone_tree(path).and_then(|tree| carried.take(tree, path)),
             Mount::Clear => mount(
                 Some(c"tmpfs"),
                 path,
@@ -95,6 +97,46 @@ pub(super) fn mount_all(mounts: &[(Mount, &CStr)]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Opens what lies at a path on whose way there is no link, the last part included. Commands that run at the same time can
+/// put links into folders that they may change.
+pub(crate) fn open_real<P: rustix::path::Arg>(path: P) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+}
+
+/// What lies at a path without links becomes a mount of its own.
+fn bind_in_place(path: &CStr) -> io::Result<()> {
+    let place = open_real(path)?;
+    let tree = clone_opened(&place)?;
+    // SAFETY: two open descriptors and two strings.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_move_mount,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            place.as_raw_fd(),
+            c"".as_ptr(),
+            libc::MOVE_MOUNT_F_EMPTY_PATH | libc::MOVE_MOUNT_T_EMPTY_PATH,
+        )
+    };
+    check(done as i32)
+}
+
+fn clone_real(path: &CStr) -> io::Result<OwnedFd> {
+    clone_opened(&open_real(path)?)
+}
+
+fn clone_opened(place: &OwnedFd) -> io::Result<OwnedFd> {
+    let how = libc::AT_RECURSIVE | libc::AT_EMPTY_PATH;
+    let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | how as u32;
+    // SAFETY: an open descriptor and a string; what it gives is a new descriptor.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_open_tree, place.as_raw_fd(), c"".as_ptr(), flags) as i32;
+        check(fd)?;
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
 }
 
 fn clone_tree(path: &CStr) -> io::Result<OwnedFd> {
@@ -256,13 +298,14 @@ fn change(path: &CStr, set: u64, clear: u64, tree: bool) -> io::Result<()> {
         userns_fd: 0,
     };
     let flags = if tree { libc::AT_RECURSIVE } else { 0 };
-    // SAFETY: the structure and its size belong together.
+    let place = open_real(path)?;
+    // SAFETY: an open descriptor; the structure and its size belong together.
     let done = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
-            libc::AT_FDCWD,
-            path.as_ptr(),
-            flags,
+            place.as_raw_fd(),
+            c"".as_ptr(),
+            flags | libc::AT_EMPTY_PATH,
             &raw const attributes,
             size_of::<libc::mount_attr>(),
         )

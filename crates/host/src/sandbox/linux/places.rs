@@ -54,12 +54,13 @@ pub(super) struct Sockets {
 impl Places {
     /// The sockets are looked for only where they can be hidden and nobody else keeps commands from them.
     pub(super) fn find(policy: &Policy, layer: Layer, unix: Unix) -> Result<Self, Error> {
+        in_place(&policy.fixed)?;
         let readable = match &policy.readable {
             Readable::All => Vec::new(),
             Readable::List(list) => resolve(list)?,
         };
         let mut places = Self {
-            writable: resolve(&policy.writable)?,
+            writable: in_place(&policy.writable)?,
             readable,
             forbidden: resolve(&policy.forbid_read)?,
             ..Self::default()
@@ -262,10 +263,10 @@ impl Places {
 
     /// The folders for temporary files, as the session's own one. It can be written if one of them or itself is named.
     fn temp_folders(&mut self, temp: &Path) -> Result<Vec<Cover>, Error> {
-        absolute(temp)?;
-        let source = fs::canonicalize(temp).map_err(|source| Error::Path {
+        let found = in_place(&[temp.to_owned()])?.pop();
+        let source = found.ok_or_else(|| Error::Path {
             path: temp.to_owned(),
-            source,
+            source: io::ErrorKind::NotFound.into(),
         })?;
         let real = TEMP_FOLDERS.iter().filter_map(|f| fs::canonicalize(f).ok());
         let folders = outer_first(real.filter(|folder| folder.is_dir()).collect());
@@ -349,12 +350,17 @@ impl Places {
         outer_first(paths)
     }
 
-    /// Folders between a writable one and a protected or closed path: one of them renamed would take the protection with it.
+    /// Folders between a writable one and a path in it that is protected, closed, hidden or writable by itself. One of
+    /// them renamed would take the protection with it, or leave room for a link; as a mount it cannot be.
     pub(super) fn pins(&self) -> Vec<PathBuf> {
         let mut pins = Vec::new();
         let closed = self.closed.iter().map(|closed| &closed.folder);
-        for path in self.protected.iter().chain(closed) {
-            let Some(outermost) = holder(path, &self.writable) else {
+        let fixed = self.protected.iter().chain(closed);
+        let sources = self.covers.iter().filter_map(Cover::source);
+        let fixed = fixed.chain(self.covered_forbidden()).chain(sources);
+        for path in fixed.chain(&self.writable) {
+            let outermost = holder(path, &self.writable).filter(|outer| *outer != path);
+            let Some(outermost) = outermost else {
                 continue;
             };
             pins.extend(
@@ -445,6 +451,29 @@ fn resolve(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
         }
     }
     Ok(outer_first(real))
+}
+
+/// Those that exist, if none of them leads elsewhere by a link.
+fn in_place(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let mut found = Vec::new();
+    for path in paths {
+        absolute(path)?;
+        match fs::canonicalize(path) {
+            Ok(real) if real == *path => found.push(real),
+            Ok(real) => {
+                let path = path.clone();
+                return Err(Error::Replaced { path, real });
+            }
+            Err(error) if gone(&error) => {}
+            Err(source) => {
+                return Err(Error::Path {
+                    path: path.clone(),
+                    source,
+                });
+            }
+        }
+    }
+    Ok(outer_first(found))
 }
 
 /// What we cannot reach ourselves, a command of ours cannot either.
