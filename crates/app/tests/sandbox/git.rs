@@ -293,6 +293,9 @@ fn the_repository_of_a_worktree_keeps_what_git_runs() {
                 "mkdir -p {d}/worktrees/other/rebase-merge; echo 'exec evil' > {d}/worktrees/other/rebase-merge/git-rebase-todo"
             ),
             format!(
+                "mkdir -p {d}/rebase-merge {d}/sequencer; echo 'exec evil' > {d}/rebase-merge/git-rebase-todo; echo 'exec evil' > {d}/sequencer/todo"
+            ),
+            format!(
                 "mkdir -p {d}/modules/new/objects {d}/modules/new/refs; echo x > {d}/modules/new/HEAD; printf '[core]\\n\\tfsmonitor = evil\\n' > {d}/modules/new/config"
             ),
         ];
@@ -321,5 +324,87 @@ fn the_repository_of_a_worktree_keeps_what_git_runs() {
             before("config").contains("[branch \"made\"]"),
             "{layer}: {told:#?}"
         );
+    }
+}
+
+/// A link above protected names leads nowhere afterwards, whatever lies behind it, and the result names it.
+#[test]
+fn links_above_protected_names_are_taken_out() {
+    let commands = [
+        "mkdir -p ev/hooks ev/commands; for f in tasks.json settings.json agents; do echo evil > ev/$f; done; rm -rf .vscode .claude; ln -s ev .vscode; ln -s ev .claude; mkdir -p plan; echo 'exec evil' > plan/git-rebase-todo; ln -s ../plan .git/rebase-merge",
+        "true",
+    ];
+    for layer in layers() {
+        for has_folder in [true, false] {
+            let set_up = |scene: &Scene| {
+                project(scene);
+                if has_folder {
+                    scene.space.write(".vscode/launch.json", "mine");
+                }
+            };
+            let Ran { scene, told, .. } = run(&config(layer), &[], set_up, &commands);
+            for name in [".vscode", ".claude", ".git/rebase-merge"] {
+                let path = scene.space.root().join(name);
+                assert!(!path.is_symlink(), "{layer} {name}: {told:#?}");
+                let said = format!("{} was put back", path.display());
+                assert!(told[0].contains(&said), "{layer} {name}: {told:#?}");
+            }
+            assert!(!scene.space.exists(".vscode/tasks.json"), "{layer}");
+        }
+    }
+}
+
+/// Every folder that commands may write in is protected as the project is.
+#[test]
+fn added_folders_are_protected_as_the_project_is() {
+    let attack = |at: &str| {
+        format!(
+            "cd {at} && printf '[core]\\n\\tpager = evil\\n' >> .git/config; git config user.name Me; mkdir -p .vscode .claude n/.git/objects n/.git/refs .git/hooks .git/rebase-merge; echo evil > .vscode/tasks.json; echo evil > .claude/settings.json; echo evil > ostler.toml; echo evil > .mcp.json; echo evil > .git/hooks/post-checkout; echo 'exec evil' > .git/rebase-merge/git-rebase-todo; echo x > n/.git/HEAD; printf '[core]\\n\\tpager = evil\\n' > n/.git/config; echo fine > work; git init -q --bare b; printf '[core]\\n\\tpager = evil\\n' >> b/config; true"
+        )
+    };
+    for layer in layers() {
+        for way in ["flag", "allow_write", "workspace_root"] {
+            let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+            project(&scene);
+            let top = scene.space.user_home().join("added");
+            std::fs::create_dir_all(top.join("sub")).expect("a folder");
+            git(&top, &["init", "-q", "-b", "main"]);
+            let at = top.display().to_string();
+            let setting = match way {
+                "flag" => String::new(),
+                "allow_write" => format!("OSTLER_SANDBOX__ALLOW_WRITE=['{at}']"),
+                _ => format!("OSTLER_SANDBOX__WORKSPACE_ROOT={at}"),
+            };
+            for command in [&attack(&at), "true"] {
+                scene
+                    .server
+                    .push(Step::answer().call("bash", json!({"command": command})));
+            }
+            scene.server.push(Step::answer().text("ok"));
+            let mut run = match way {
+                "flag" => scene.ostler(["exec", "--yolo", "--add-dir", &at, "-p", "go"]),
+                _ => scene.ostler(["exec", "--yolo", "-p", "go"]),
+            };
+            if let Some((name, value)) = setting.split_once('=') {
+                run = run.env(name, value);
+            }
+            if way == "workspace_root" {
+                run = run.cwd(top.join("sub"));
+            }
+            run.output().ok();
+            let told = scene.server.request(2).tool_results();
+            assert!(top.join("work").exists(), "{layer} {way}: {told:#?}");
+            let out = std::process::Command::new("grep")
+                .args(["-rl", "evil", &at])
+                .output()
+                .expect("grep runs");
+            let left = String::from_utf8_lossy(&out.stdout).into_owned();
+            assert_eq!(left, "", "{layer} {way}: {told:#?}");
+            let text = std::fs::read_to_string(top.join(".git/config")).expect("settings");
+            assert!(
+                text.contains("name = Me"),
+                "{layer} {way}: {text} {told:#?}"
+            );
+        }
     }
 }

@@ -2,6 +2,11 @@
 //! only settings that are known to be harmless are taken over; the others stay as they were. The parser reads a file exactly
 //! as git does: what git would not read is not taken over either.
 
+mod addresses;
+mod read;
+
+use addresses::{is_address, is_fetch};
+use read::parse;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -114,17 +119,9 @@ const OF_REMOTES: &[&str] = &[
     "remote.*.gh-resolved",
 ];
 const FETCH: &str = "remote.*.fetch";
-/// Where a fetch may write: never to branches of the person's.
-const FETCHED: &[&str] = &["refs/remotes/", "refs/tags/", "refs/notes/", "refs/pull/"];
 /// The repository itself, as a remote.
 const ITSELF: &str = ".";
 const URL: &str = "remote.*.url";
-/// Ways to reach a repository on another machine that git knows itself; any other is a program, or a path.
-const SCHEMES: &[&str] = &["http", "https", "ssh", "git", "git+ssh", "ssh+git"];
-/// Schemes whose other side runs hooks as whoever comes.
-const BY_LOGIN: &[&str] = &["ssh", "git", "git+ssh", "ssh+git"];
-/// This machine, by name.
-const LOCAL_HOSTS: &[&str] = &["localhost", "localhost.localdomain", "ip6-localhost"];
 /// Settings that are a yes or no, or the name of a program.
 const SWITCHES: &[&str] = &["core.fsmonitor"];
 /// What a repository cannot do without.
@@ -485,245 +482,6 @@ fn apply(text: &[u8], now: &[Setting], keys: &BTreeSet<String>, wanted: &[Settin
         made.extend(new.written().unwrap_or_default().into_bytes());
     }
     made
-}
-
-/// Leads to another machine, by a way that git knows itself: no helper (`ext::command`), no option for ssh, no path.
-fn is_address(value: &str) -> bool {
-    let odd = |c: char| c.is_whitespace() || c.is_control();
-    if value.contains(odd) || value.starts_with('-') || value.contains("::") {
-        return false;
-    }
-    if let Some((scheme, rest)) = value.split_once("://") {
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        let is_other = is_host(authority) && !is_this_machine(authority);
-        let by_login = BY_LOGIN.contains(&scheme);
-        return SCHEMES.contains(&scheme) && is_host(authority) && (is_other || !by_login);
-    }
-    // As git tells `host:path` from a path.
-    let Some((host, path)) = value.split_once(':') else {
-        return false;
-    };
-    !path.is_empty() && is_host(host) && !is_this_machine(host)
-}
-
-/// `user@host:port`, each of plain characters; none of them is an option.
-fn is_host(authority: &str) -> bool {
-    let is_plain = |c: char| c.is_alphanumeric() || "._-+~%:@[]!$&=".contains(c);
-    let mut parts = authority.split('@');
-    let host = parts.next_back().unwrap_or_default();
-    !host.is_empty()
-        && authority.chars().all(is_plain)
-        && !host.starts_with('-')
-        && parts.all(|part| !part.starts_with('-'))
-}
-
-/// Where a login would be at home here, and run hooks as the person. Odd ways to write a number are taken for it.
-fn is_this_machine(authority: &str) -> bool {
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    let host = host.to_ascii_lowercase();
-    // Within brackets stands an address, before the last colon a host.
-    let name = match host.strip_prefix('[') {
-        Some(inner) => inner.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    let name = name.trim_end_matches('.');
-    if let Ok(address) = name.parse::<std::net::IpAddr>() {
-        let v4 = match address {
-            std::net::IpAddr::V4(v4) => Some(v4),
-            std::net::IpAddr::V6(v6) => v6.to_ipv4(),
-        };
-        return address.is_loopback()
-            || address.is_unspecified()
-            || v4.is_some_and(|v4| v4.is_loopback() || v4.octets()[0] == 0);
-    }
-    let is_number = |part: &str| {
-        let hex = part.strip_prefix("0x").unwrap_or(part);
-        part.chars().all(|c| c.is_ascii_digit())
-            || (hex != part && hex.chars().all(|c| c.is_ascii_hexdigit()))
-    };
-    let own = rustix::system::uname();
-    let own = own.nodename().to_string_lossy().to_ascii_lowercase();
-    let first = own.split('.').next().unwrap_or_default();
-    LOCAL_HOSTS.contains(&name)
-        || name.ends_with(".localhost")
-        || name.contains(['%', ':'])
-        || name.split('.').all(is_number)
-        || name == own
-        || (!first.is_empty() && (name == first || name == format!("{first}.local")))
-}
-
-/// Writes where fetched things lie, or nowhere.
-fn is_fetch(value: &str) -> bool {
-    let Some((_, target)) = value.split_once(':') else {
-        return true;
-    };
-    !target.contains("..") && FETCHED.iter().any(|place| target.starts_with(place))
-}
-
-/// All settings of a file, or nothing where git would not read it.
-fn parse(text: &[u8]) -> Option<Vec<Setting>> {
-    let text = std::str::from_utf8(text).ok()?;
-    let is_odd = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
-    if text.contains(is_odd) {
-        return None;
-    }
-    let mut reader = Reader {
-        text: text.as_bytes(),
-        at: text.len() - text.trim_start_matches('\u{feff}').len(),
-    };
-    // Git passes over one mark at the start.
-    if reader.at > '\u{feff}'.len_utf8() {
-        return None;
-    }
-    reader.settings()
-}
-
-struct Reader<'a> {
-    text: &'a [u8],
-    at: usize,
-}
-
-impl Reader<'_> {
-    /// The next character, as git reads it: the two that end a line elsewhere are one.
-    fn next(&mut self) -> Option<u8> {
-        let byte = *self.text.get(self.at)?;
-        self.at += 1;
-        if byte == b'\r' && self.text.get(self.at) == Some(&b'\n') {
-            self.at += 1;
-            return Some(b'\n');
-        }
-        Some(byte)
-    }
-
-    fn settings(&mut self) -> Option<Vec<Setting>> {
-        let mut found = Vec::new();
-        let mut base: Option<String> = None;
-        loop {
-            let start = self.at;
-            let Some(byte) = self.next() else {
-                return Some(found);
-            };
-            match byte {
-                b' ' | b'\t' | b'\r' | b'\n' => {}
-                b'#' | b';' => while self.next().is_some_and(|byte| byte != b'\n') {},
-                b'[' => base = Some(self.section()?),
-                first if first.is_ascii_alphabetic() => {
-                    let (name, value) = self.setting(first)?;
-                    found.push(Setting {
-                        key: format!("{}.{name}", base.as_ref()?),
-                        value,
-                        span: start..self.at,
-                    });
-                }
-                _ => return None,
-            }
-        }
-    }
-
-    /// After the bracket, up to its end.
-    fn section(&mut self) -> Option<String> {
-        let mut name = String::new();
-        loop {
-            match self.next()? {
-                b']' => return (!name.is_empty() && !name.starts_with('.')).then_some(name),
-                b' ' | b'\t' | b'\r' => return self.subsection(name),
-                byte if is_key(byte) || byte == b'.' => {
-                    name.push(char::from(byte).to_ascii_lowercase())
-                }
-                _ => return None,
-            }
-        }
-    }
-
-    fn subsection(&mut self, mut name: String) -> Option<String> {
-        let mut byte = self.next()?;
-        while matches!(byte, b' ' | b'\t' | b'\r') {
-            byte = self.next()?;
-        }
-        if byte != b'"' || name.is_empty() || name.starts_with('.') {
-            return None;
-        }
-        let mut sub = Vec::new();
-        loop {
-            match self.next()? {
-                b'\n' => return None,
-                b'"' => break,
-                b'\\' => match self.next()? {
-                    b'\n' => return None,
-                    escaped => sub.push(escaped),
-                },
-                byte => sub.push(byte),
-            }
-        }
-        name.push('.');
-        name.push_str(&String::from_utf8(sub).ok()?);
-        (self.next()? == b']').then_some(name)
-    }
-
-    fn setting(&mut self, first: u8) -> Option<(String, Option<String>)> {
-        let mut name = String::from(char::from(first).to_ascii_lowercase());
-        let mut byte = self.next();
-        while let Some(key) = byte.filter(|byte| is_key(*byte)) {
-            name.push(char::from(key).to_ascii_lowercase());
-            byte = self.next();
-        }
-        while matches!(byte, Some(b' ' | b'\t')) {
-            byte = self.next();
-        }
-        match byte {
-            None | Some(b'\n') => Some((name, None)),
-            Some(b'=') => Some((name, Some(self.value()?))),
-            Some(_) => None,
-        }
-    }
-
-    fn value(&mut self) -> Option<String> {
-        let mut value: Vec<u8> = Vec::new();
-        // Where spaces begin that may be the end.
-        let mut trim = None;
-        let mut quoted = false;
-        loop {
-            let byte = match self.next() {
-                None | Some(b'\n') if quoted => return None,
-                None | Some(b'\n') => break,
-                Some(byte) => byte,
-            };
-            match byte {
-                b' ' | b'\t' | b'\r' if !quoted => {
-                    trim.get_or_insert(value.len());
-                    if !value.is_empty() {
-                        value.push(byte);
-                    }
-                    continue;
-                }
-                b'#' | b';' if !quoted => {
-                    while self.next().is_some_and(|byte| byte != b'\n') {}
-                    break;
-                }
-                _ => trim = None,
-            }
-            match byte {
-                b'\\' => match self.next()? {
-                    b'\n' => {}
-                    b't' => value.push(b'\t'),
-                    b'n' => value.push(b'\n'),
-                    b'b' => value.push(8),
-                    byte @ (b'\\' | b'"') => value.push(byte),
-                    _ => return None,
-                },
-                b'"' => quoted = !quoted,
-                byte => value.push(byte),
-            }
-        }
-        if let Some(trim) = trim {
-            value.truncate(trim);
-        }
-        String::from_utf8(value).ok()
-    }
-}
-
-fn is_key(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'-'
 }
 
 #[cfg(test)]
