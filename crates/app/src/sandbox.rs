@@ -20,7 +20,7 @@ use ostler_engine::tool::{Scope, normalise};
 use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
 use ostler_wire::{Say, Why, Word};
 use reader::Ground;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 pub use temp::{folder as temp_folder, remove as remove_temp};
 
 /// Of the project, because they decide what runs or what is allowed later, here or in another program.
@@ -161,18 +161,20 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let mut forbid_read = forbidden(boot)?;
     let mut sealed = boot.places.sealed();
     let denied = denied(boot);
-    let git = Git::of(&boot.places.root);
-    let mut writable = granted(boot);
+    let granted = granted(boot);
+    let roots = protected_roots(boot, &granted);
+    let git = Git::of_all(&roots);
+    let mut writable = granted;
     writable.extend(git.writable.iter().cloned());
     check_conflicts(&writable, &forbid_read)?;
     // Nobody asked for these, so they give way.
     let open = |path: &PathBuf| path.exists() && !forbid_read.iter().any(|f| is_inside(path, f));
-    let mut roots = writable.clone();
-    roots.push(boot.places.root.clone());
+    let mut seen = writable.clone();
+    seen.push(boot.places.root.clone());
     let ground = Ground {
         env: &boot.env,
         home: boot.places.user_home.as_deref(),
-        roots: &roots,
+        roots: &seen,
     };
     let temp = temp::find(boot, active(boot).ok());
     // Where no folder of our own is seen in its place, the one that all share stays writable.
@@ -187,8 +189,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         *path = real(path);
     }
     let mut protect = git.protect;
-    protect.extend(PROTECTED.map(|name| boot.places.root.join(name)));
-    protect.extend(own_folder(boot));
+    protect.extend(roots.iter().flat_map(|root| protected_names(boot, root)));
     protect.extend(denied.write);
     // A rule on the whole project binds by itself; covered, nothing could be done in it at all.
     let narrow = |path: &PathBuf| !writable.iter().any(|w| is_inside(w, path));
@@ -199,11 +200,8 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     forbid_read.extend(keys.iter().cloned());
     sealed.extend(keys);
     protect.extend(named_config(boot));
-    let stores = stores::find(boot).into_iter().filter(|path| {
-        // What lies in it is to be written all the same.
-        !writable.iter().any(|w| is_inside(w, path))
-    });
-    let stores = stores.collect();
+    // What lies in it is to be written all the same.
+    let stores = stores::find(boot).into_iter().filter(narrow).collect();
     Ok(SandboxSettings {
         mode,
         policy: Policy {
@@ -231,6 +229,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         git: GitFolders {
             settings: git.settings,
             elsewhere: git.writable,
+            roots,
         },
     })
 }
@@ -361,9 +360,28 @@ fn expand(text: &str, env: &Env) -> Result<String, String> {
     }
 }
 
-/// `.ostler` of the project, except what Ostler itself writes there while commands run: those names are protected one by one.
-fn own_folder(boot: &Boot) -> Vec<PathBuf> {
-    let folder = boot.places.root.join(".ostler");
+/// The project and every folder that somebody let commands write in: each may hold a repository and the settings of programs.
+fn protected_roots(boot: &Boot, granted: &[PathBuf]) -> Vec<PathBuf> {
+    let mut roots = vec![boot.places.root.clone()];
+    for folder in granted.iter().filter(|folder| folder.is_dir()) {
+        let is_known = |root: &PathBuf| is_inside(folder, root) && is_inside(root, folder);
+        if folder.is_absolute() && !roots.iter().any(is_known) {
+            roots.push(folder.clone());
+        }
+    }
+    roots
+}
+
+/// At the top of a folder.
+fn protected_names(boot: &Boot, root: &Path) -> Vec<PathBuf> {
+    let mut names = PROTECTED.map(|name| root.join(name)).to_vec();
+    names.extend(own_folder(boot, root));
+    names
+}
+
+/// `.ostler` of a folder, except what Ostler itself writes there while commands run: those names are protected one by one.
+fn own_folder(boot: &Boot, root: &Path) -> Vec<PathBuf> {
+    let folder = root.join(".ostler");
     let home = &boot.places.home;
     let by_mount = active(boot).is_ok_and(|layer| layer != Layer::Landlock);
     let holds_home = is_inside(home, &folder);

@@ -234,6 +234,8 @@ fn guard(services: &Services, loose: &[PathBuf]) -> Guarded {
     services.commons.protection.begin(&Ground {
         loose,
         root: services.root.as_deref(),
+        writable: &services.sandbox.policy.writable,
+        roots: &services.sandbox.git.roots,
         git_folders: &services.sandbox.git.elsewhere,
         artifacts: services.artifacts.as_ref(),
     })

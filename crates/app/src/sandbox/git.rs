@@ -40,6 +40,27 @@ pub struct Git {
 }
 
 impl Git {
+    /// Of the project, which comes first, and of other folders that commands may write in. What the repositories of those
+    /// have elsewhere stays closed.
+    pub fn of_all(roots: &[PathBuf]) -> Self {
+        let Some((root, others)) = roots.split_first() else {
+            return Self::default();
+        };
+        let mut git = Self::of(root);
+        for other in others.iter().map(|root| Self::of(root)) {
+            for (to, from) in [
+                (&mut git.protect, other.protect),
+                (&mut git.compared, other.compared),
+                (&mut git.settings, other.settings),
+            ] {
+                to.extend(from);
+                to.sort();
+                to.dedup();
+            }
+        }
+        git
+    }
+
     /// Nothing where there is none yet: `git init` is to work.
     pub fn of(root: &Path) -> Self {
         let dot = root.join(".git");
@@ -81,7 +102,11 @@ impl Git {
         }
         Self {
             protect,
-            compared: PLANS.map(|plan| folder.join(plan)).to_vec(),
+            // The main tree has a plan of its own in the common folder.
+            compared: [&folder, &common]
+                .into_iter()
+                .flat_map(|folder| PLANS.map(|plan| folder.join(plan)))
+                .collect(),
             settings: vec![common.join(SETTINGS)],
             writable: vec![common],
         }

@@ -30,7 +30,7 @@ fn project(scene: &Scene) {
 #[test]
 fn settings_change_as_people_and_their_tools_change_them() {
     let commands = [
-        "git remote add up ./remote.git && git remote -v",
+        "git remote add web https://example.com/x && git remote -v",
         "git push -q -u up HEAD:main",
         "git checkout -q -b topic --track up/main",
         "git branch -m other && git branch -q topic2 && git branch -D topic2",
@@ -42,7 +42,11 @@ fn settings_change_as_people_and_their_tools_change_them() {
         "git config pull.rebase true && git config --list --local | wc -l",
     ];
     for layer in layers() {
-        let Ran { scene, told, .. } = run(&config(layer), &[], project, &commands);
+        let set_up = |scene: &Scene| {
+            project(scene);
+            git(scene.space.root(), &["remote", "add", "up", "./remote.git"]);
+        };
+        let Ran { scene, told, .. } = run(&config(layer), &[], set_up, &commands);
         for (command, told) in commands.iter().zip(&told) {
             assert!(
                 !told.contains("exit ") && !told.contains("busy"),
@@ -53,6 +57,7 @@ fn settings_change_as_people_and_their_tools_change_them() {
         for line in [
             "[remote \"down\"]",
             "url = ./remote.git",
+            "url = https://example.com/x",
             "[branch \"other\"]",
             "name = Me",
             "rebase = true",
@@ -92,6 +97,41 @@ fn settings_that_run_something_are_not_taken_over() {
     }
 }
 
+/// A `git push` of the person's goes to another machine, or where they said themselves: at a path of this one, hooks run
+/// that a command can put there.
+#[test]
+fn addresses_do_not_lead_to_hooks_of_a_command() {
+    let commands = [
+        "C=$(dirname $GOCACHE); git init -q --bare $C/e.git && printf '#!/bin/sh\\ntouch ../escaped\\n' > $C/e.git/hooks/pre-receive && chmod +x $C/e.git/hooks/pre-receive; ln -s $C/e.git there; git remote set-url origin $C/e.git; git remote set-url --push origin $C/e.git; git remote add local file://$C/e.git",
+        "git config branch.main.remote ./there; git config branch.main.pushRemote there; git config remote.pushDefault there; git config submodule.x.url $PWD/there",
+        "git config --remove-section remote.there; git config remote.there.fetch '+refs/*:refs/heads/*'; git config --unset remote.origin.url; git config user.name Me",
+    ];
+    for layer in layers() {
+        let set_up = |scene: &Scene| {
+            project(scene);
+            let root = scene.space.root();
+            git(root, &["remote", "add", "origin", "./remote.git"]);
+            git(root, &["push", "-q", "-u", "origin", "HEAD"]);
+        };
+        let Ran { scene, told, .. } = run(&config(layer), &[], set_up, &commands);
+        let text = scene.space.read(".git/config");
+        assert!(!text.contains("there"), "{layer}: {text} {told:#?}");
+        assert!(
+            !text.contains("e.git\n[") || !text.contains("cache"),
+            "{layer}: {text}"
+        );
+        assert!(told[0].contains("remote.origin.url"), "{layer}: {told:#?}");
+        assert!(
+            told[0].contains("a terminal of their own"),
+            "{layer}: {told:#?}"
+        );
+        let root = scene.space.root();
+        git(root, &["commit", "-q", "--allow-empty", "-m", "pushed"]);
+        git(root, &["push", "-q"]);
+        assert!(!scene.space.exists("../escaped"), "{layer}: {text}");
+    }
+}
+
 /// The person's own git, in another terminal while the command runs, never reads what the command wrote.
 #[test]
 fn nobody_reads_settings_before_they_were_judged() {
@@ -121,6 +161,66 @@ fn nobody_reads_settings_before_they_were_judged() {
             "{after}"
         );
         assert!(!after.contains("evil"), "{after}");
+    }
+}
+
+/// What a command left running has no name for the settings, before they were judged or afterwards.
+#[test]
+fn left_over_processes_do_not_write_settings() {
+    let later = "until test -e go; do sleep 0.01; done; printf '[core]\\n\\tpager = evil\\n' >> .git/config; rm -f .git/config; printf '[core]\\n\\tpager = evil\\n' > .git/config; touch done";
+    // Opens the lock as soon as it is there, or gives it another name, and writes when it is gone.
+    let race = "import os,time\nopen('ready','w')\nend=time.time()+20\nfd=None\nwhile fd is None and time.time()<end and not os.path.exists('go'):\n  try: fd=os.open('.git/config.lock',os.O_RDWR)\n  except OSError: pass\ntry: os.link('.git/config.lock','.git/held')\nexcept OSError: pass\nwhile os.path.exists('.git/config.lock') and time.time()<end: pass\nfor f in [fd,'.git/held']:\n  try: open(f,'ab').write(b'[core]\\n\\tpager = evil\\n')\n  except (OSError,TypeError): pass\nopen('raced','w')\n";
+    let commands = [
+        "setsid sh later > /dev/null 2>&1 & git config user.name Me",
+        "setsid python3 race > /dev/null 2>&1 & until test -e ready; do sleep 0.01; done; git config user.email a@b",
+        "touch go; until test -e done -a -e raced; do sleep 0.01; done; git config user.signingkey x; git config init.defaultBranch x",
+    ];
+    for layer in layers() {
+        for is_linked in [false, true] {
+            let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+            project(&scene);
+            let root = scene.space.root().to_owned();
+            let mut folder = root.clone();
+            let (mut later, mut race) = (later.to_owned(), race.to_owned());
+            if is_linked {
+                folder = scene.space.user_home().join("tree");
+                let path = folder.display().to_string();
+                git(&root, &["worktree", "add", "-q", &path]);
+                let dot = root.join(".git").display().to_string();
+                later = later.replace(".git", &dot);
+                race = race.replace(".git", &dot);
+            }
+            std::fs::write(folder.join("later"), later).expect("a file");
+            std::fs::write(folder.join("race"), race).expect("a file");
+            for command in &commands {
+                scene
+                    .server
+                    .push(Step::answer().call("bash", json!({"command": command})));
+            }
+            scene.server.push(Step::answer().text("ok"));
+            let run = scene.ostler(["exec", "--yolo", "-p", "go"]);
+            run.cwd(&folder).output().ok();
+            let told = scene.server.request(commands.len()).tool_results();
+            let text = scene.space.read(".git/config");
+            assert!(!text.contains("evil"), "{layer}: {text} {told:#?}");
+            // Without mounts a process removes settings that run nothing, as any command may.
+            let stays = layer == "landlock" || text.contains("name = Me");
+            assert!(stays, "{layer}: {text} {told:#?}");
+        }
+    }
+}
+
+/// A command that makes what Ostler will make next does not keep the next command from running.
+#[test]
+fn folders_of_copies_cannot_be_made_before() {
+    for layer in layers() {
+        let commands = [
+            "for i in $(seq 0 200); do mkdir -p /tmp/.git-settings-$i; done",
+            "git config user.name Me && echo fine",
+        ];
+        let Ran { scene, told, .. } = run(&config(layer), &[], project, &commands);
+        assert_eq!(told[1].trim(), "fine", "{layer}: {told:#?}");
+        assert!(scene.space.read(".git/config").contains("name = Me"));
     }
 }
 
@@ -193,6 +293,9 @@ fn the_repository_of_a_worktree_keeps_what_git_runs() {
                 "mkdir -p {d}/worktrees/other/rebase-merge; echo 'exec evil' > {d}/worktrees/other/rebase-merge/git-rebase-todo"
             ),
             format!(
+                "mkdir -p {d}/rebase-merge {d}/sequencer; echo 'exec evil' > {d}/rebase-merge/git-rebase-todo; echo 'exec evil' > {d}/sequencer/todo"
+            ),
+            format!(
                 "mkdir -p {d}/modules/new/objects {d}/modules/new/refs; echo x > {d}/modules/new/HEAD; printf '[core]\\n\\tfsmonitor = evil\\n' > {d}/modules/new/config"
             ),
         ];
@@ -221,5 +324,87 @@ fn the_repository_of_a_worktree_keeps_what_git_runs() {
             before("config").contains("[branch \"made\"]"),
             "{layer}: {told:#?}"
         );
+    }
+}
+
+/// A link above protected names leads nowhere afterwards, whatever lies behind it, and the result names it.
+#[test]
+fn links_above_protected_names_are_taken_out() {
+    let commands = [
+        "mkdir -p ev/hooks ev/commands; for f in tasks.json settings.json agents; do echo evil > ev/$f; done; rm -rf .vscode .claude; ln -s ev .vscode; ln -s ev .claude; mkdir -p plan; echo 'exec evil' > plan/git-rebase-todo; ln -s ../plan .git/rebase-merge",
+        "true",
+    ];
+    for layer in layers() {
+        for has_folder in [true, false] {
+            let set_up = |scene: &Scene| {
+                project(scene);
+                if has_folder {
+                    scene.space.write(".vscode/launch.json", "mine");
+                }
+            };
+            let Ran { scene, told, .. } = run(&config(layer), &[], set_up, &commands);
+            for name in [".vscode", ".claude", ".git/rebase-merge"] {
+                let path = scene.space.root().join(name);
+                assert!(!path.is_symlink(), "{layer} {name}: {told:#?}");
+                let said = format!("{} was put back", path.display());
+                assert!(told[0].contains(&said), "{layer} {name}: {told:#?}");
+            }
+            assert!(!scene.space.exists(".vscode/tasks.json"), "{layer}");
+        }
+    }
+}
+
+/// Every folder that commands may write in is protected as the project is.
+#[test]
+fn added_folders_are_protected_as_the_project_is() {
+    let attack = |at: &str| {
+        format!(
+            "cd {at} && printf '[core]\\n\\tpager = evil\\n' >> .git/config; git config user.name Me; mkdir -p .vscode .claude n/.git/objects n/.git/refs .git/hooks .git/rebase-merge; echo evil > .vscode/tasks.json; echo evil > .claude/settings.json; echo evil > ostler.toml; echo evil > .mcp.json; echo evil > .git/hooks/post-checkout; echo 'exec evil' > .git/rebase-merge/git-rebase-todo; echo x > n/.git/HEAD; printf '[core]\\n\\tpager = evil\\n' > n/.git/config; echo fine > work; git init -q --bare b; printf '[core]\\n\\tpager = evil\\n' >> b/config; true"
+        )
+    };
+    for layer in layers() {
+        for way in ["flag", "allow_write", "workspace_root"] {
+            let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+            project(&scene);
+            let top = scene.space.user_home().join("added");
+            std::fs::create_dir_all(top.join("sub")).expect("a folder");
+            git(&top, &["init", "-q", "-b", "main"]);
+            let at = top.display().to_string();
+            let setting = match way {
+                "flag" => String::new(),
+                "allow_write" => format!("OSTLER_SANDBOX__ALLOW_WRITE=['{at}']"),
+                _ => format!("OSTLER_SANDBOX__WORKSPACE_ROOT={at}"),
+            };
+            for command in [&attack(&at), "true"] {
+                scene
+                    .server
+                    .push(Step::answer().call("bash", json!({"command": command})));
+            }
+            scene.server.push(Step::answer().text("ok"));
+            let mut run = match way {
+                "flag" => scene.ostler(["exec", "--yolo", "--add-dir", &at, "-p", "go"]),
+                _ => scene.ostler(["exec", "--yolo", "-p", "go"]),
+            };
+            if let Some((name, value)) = setting.split_once('=') {
+                run = run.env(name, value);
+            }
+            if way == "workspace_root" {
+                run = run.cwd(top.join("sub"));
+            }
+            run.output().ok();
+            let told = scene.server.request(2).tool_results();
+            assert!(top.join("work").exists(), "{layer} {way}: {told:#?}");
+            let out = std::process::Command::new("grep")
+                .args(["-rl", "evil", &at])
+                .output()
+                .expect("grep runs");
+            let left = String::from_utf8_lossy(&out.stdout).into_owned();
+            assert_eq!(left, "", "{layer} {way}: {told:#?}");
+            let text = std::fs::read_to_string(top.join(".git/config")).expect("settings");
+            assert!(
+                text.contains("name = Me"),
+                "{layer} {way}: {text} {told:#?}"
+            );
+        }
     }
 }

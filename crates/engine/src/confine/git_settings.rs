@@ -8,9 +8,9 @@ use super::{SandboxSettings, Terms};
 use crate::artifacts::Artifacts;
 use ostler_host::sandbox::{CopyPlace, Error, LinkedFile, SettingsCopy};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use uuid::Uuid;
 
-/// How the folder of a copy is called, before its number.
+/// How the folder of a copy is called, before what nobody can guess: a command could make it first.
 const FOLDER: &str = ".git-settings-";
 /// How the link to it is called.
 const LINK: &str = "git-settings-link-";
@@ -28,7 +28,6 @@ impl SettingsCopies {
         terms: &Terms,
         writable: &[PathBuf],
     ) -> Result<Self, Error> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let Some(folder) = settings.seen_as_tmp().filter(|_| !terms.read_only) else {
             return Ok(Self::default());
         };
@@ -43,7 +42,7 @@ impl SettingsCopies {
             if !writable.iter().any(may_write) {
                 continue;
             }
-            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let number = Uuid::new_v4();
             let name = format!("{FOLDER}{number}");
             let place = CopyPlace {
                 folder: folder.join(&name),

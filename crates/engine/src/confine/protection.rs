@@ -43,6 +43,9 @@ pub struct Ground<'a> {
     pub loose: &'a [PathBuf],
     /// The project.
     pub root: Option<&'a Path>,
+    /// Folders besides it in which commands may make repositories, where they may write.
+    pub roots: &'a [PathBuf],
+    pub writable: &'a [PathBuf],
     /// Git folders outside of it that commands write to.
     pub git_folders: &'a [PathBuf],
     pub artifacts: Option<&'a Artifacts>,
@@ -68,8 +71,13 @@ impl Protection {
             let looked_at = || {
                 let elsewhere = ground.git_folders.iter();
                 let elsewhere = elsewhere.map(|folder| Repositories::in_git_folder(folder));
+                let is_open = |folder: &&PathBuf| {
+                    !folder.starts_with(root) && ground.writable.contains(folder)
+                };
+                let others = ground.roots.iter().filter(is_open);
                 [Repositories::new(root)]
                     .into_iter()
+                    .chain(others.map(|folder| Repositories::new(folder)))
                     .chain(elsewhere)
                     .collect()
             };
@@ -156,13 +164,7 @@ impl State {
             self.since = SystemTime::now().checked_sub(COARSE);
         }
         match &mut self.watch {
-            Some(watch) if quiet => {
-                let mut all = watch.paths();
-                all.extend(ground.loose.iter().cloned());
-                all.sort();
-                all.dedup();
-                *watch = Watch::new(&all);
-            }
+            Some(watch) if quiet => watch.renew(ground.loose),
             Some(watch) => watch.add(ground.loose),
             None if !ground.loose.is_empty() => self.watch = Some(Watch::new(ground.loose)),
             None => {}

@@ -44,6 +44,8 @@ pub struct GitFolders {
     pub settings: Vec<PathBuf>,
     /// Folders of it outside of the project, which commands may write to.
     pub elsewhere: Vec<PathBuf>,
+    /// All folders in which commands may make or change repositories.
+    pub roots: Vec<PathBuf>,
 }
 
 /// Caches of the commands of one project, so that none of them can change what the person's own tools run later.

@@ -279,7 +279,7 @@ fn changes(changes: &[Value]) -> String {
             let kept = change["kept"].as_str();
             let kept = kept.map_or_else(String::new, |kept| format!(" (as it was changed: {kept})"));
             return format!(
-                "{path}: not taken over, because git could run a program by it or look elsewhere: {}{kept}",
+                "{path}: not taken over, because git could run a program by it or look elsewhere: {}; the person can set it in a terminal of their own{kept}",
                 names.join(", ")
             );
         }

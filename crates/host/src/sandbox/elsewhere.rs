@@ -69,6 +69,8 @@ impl Watch {
 
     pub fn add(&mut self, _roots: &[PathBuf]) {}
 
+    pub fn renew(&mut self, _more: &[PathBuf]) {}
+
     pub fn changed(&self) -> Vec<PathBuf> {
         Vec::new()
     }

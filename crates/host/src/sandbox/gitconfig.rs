@@ -2,14 +2,17 @@
 //! only settings that are known to be harmless are taken over; the others stay as they were. The parser reads a file exactly
 //! as git does: what git would not read is not taken over either.
 
+mod addresses;
+mod read;
+
+use addresses::{is_address, is_fetch};
+use read::parse;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Settings that run nothing and lead nowhere, whatever their value; `*` is any one part.
 const HARMLESS: &[&str] = &[
-    "core.repositoryformatversion",
     "core.filemode",
-    "core.bare",
     "core.logallrefupdates",
     "core.ignorecase",
     "core.precomposeunicode",
@@ -26,18 +29,6 @@ const HARMLESS: &[&str] = &[
     "core.commentchar",
     "core.multipackindex",
     "core.commitgraph",
-    "extensions.objectformat",
-    "extensions.refstorage",
-    "extensions.partialclone",
-    "extensions.preciousobjects",
-    // Its file is looked at like this one.
-    "extensions.worktreeconfig",
-    "remote.*.fetch",
-    "remote.*.tagopt",
-    "remote.*.prune",
-    "remote.*.promisor",
-    "remote.*.partialclonefilter",
-    "remote.*.gh-resolved",
     "branch.*.merge",
     "branch.*.rebase",
     "branch.*.description",
@@ -99,18 +90,38 @@ const HARMLESS: &[&str] = &[
     "receive.denynonfastforwards",
     "lfs.repositoryformatversion",
 ];
-/// Settings that are addresses: harmless unless they name a program themselves.
-const ADDRESSES: &[&str] = &[
-    "remote.*.url",
-    "remote.*.pushurl",
+/// Settings that are harmless with some values: another storage or format could lead git out of the repository.
+const VALUES: &[(&str, &[&str])] = &[
+    ("core.repositoryformatversion", &["0", "1"]),
+    ("core.bare", &["false"]),
+    ("extensions.objectformat", &["sha1", "sha256"]),
+    ("extensions.refstorage", &["files", "reftable"]),
+    ("extensions.preciousobjects", &["true", "false"]),
+    // Its file is looked at like this one.
+    ("extensions.worktreeconfig", &["true", "false"]),
+];
+/// Settings that are addresses: harmless if they lead to another machine. At a path of this one, git runs the hooks that lie
+/// there, and commands can write in many places.
+const ADDRESSES: &[&str] = &["remote.*.url", "remote.*.pushurl", "submodule.*.url"];
+/// Settings that name a remote: what is no name of a remote is an address for git, or a folder.
+const NAMES: &[&str] = &[
     "remote.pushdefault",
-    "submodule.*.url",
-    // The name of a remote, or an address.
     "branch.*.remote",
     "branch.*.pushremote",
+    "extensions.partialclone",
 ];
-/// Ways to reach a repository that git knows itself; any other is a program.
-const SCHEMES: &[&str] = &["http", "https", "ssh", "git", "file", "git+ssh", "ssh+git"];
+/// Settings of a remote, harmless if it is one: without an address its name is a folder.
+const OF_REMOTES: &[&str] = &[
+    "remote.*.tagopt",
+    "remote.*.prune",
+    "remote.*.promisor",
+    "remote.*.partialclonefilter",
+    "remote.*.gh-resolved",
+];
+const FETCH: &str = "remote.*.fetch";
+/// The repository itself, as a remote.
+const ITSELF: &str = ".";
+const URL: &str = "remote.*.url";
 /// Settings that are a yes or no, or the name of a program.
 const SWITCHES: &[&str] = &["core.fsmonitor"];
 /// What a repository cannot do without.
@@ -211,18 +222,27 @@ pub fn merge_onto(base: &[u8], after: &[u8], current: &[u8]) -> Merged {
     let (Some(was), Some(is), Some(now)) = (parse(base), parse(after), parse(current)) else {
         return unchanged(vec![UNREADABLE.into()]);
     };
-    let refused = differing(&risky(&was), &risky(&is));
-    if refused.is_empty() && risky(&was) == risky(&is) && current == base {
-        return Merged {
-            text: after.to_owned(),
-            refused,
-        };
-    }
-    let text = apply(current, &now, &changed_keys(&was, &is), &is);
-    // Whatever went wrong, nothing that could run something is new.
-    match parse(&text).is_some_and(|made| risky(&made) == risky(&now)) {
+    let remotes = Remotes::of(&was, &is, &now);
+    let refused = differing(&risky(&was, &remotes), &risky(&is, &remotes));
+    let is_same =
+        refused.is_empty() && risky(&was, &remotes) == risky(&is, &remotes) && current == base;
+    let text = match is_same {
+        true => after.to_owned(),
+        false => apply(current, &now, &changed_keys(&was, &is, &remotes), &is),
+    };
+    let Some(made) = parse(&text).filter(|made| risky(made, &remotes) == risky(&now, &remotes))
+    else {
+        // Whatever went wrong, nothing that could run something is new.
+        return unchanged(vec![UNREADABLE.into()]);
+    };
+    // A remote that went away leaves its name, which is a folder then.
+    let lost: Vec<String> = dangling(&made)
+        .difference(&dangling(&now))
+        .cloned()
+        .collect();
+    match lost.is_empty() {
         true => Merged { text, refused },
-        false => unchanged(vec![UNREADABLE.into()]),
+        false => unchanged(lost),
     }
 }
 
@@ -271,13 +291,34 @@ impl Setting {
         (&self.key, self.value.as_deref())
     }
 
-    fn is_harmless(&self) -> bool {
+    fn is_harmless(&self, remotes: &Remotes) -> bool {
         let listed = |list: &[&str]| list.iter().any(|known| self.is(known));
         let value = self.value.as_deref().unwrap_or("true");
         let is_off = || matches!(value, "false" | "no" | "off" | "0" | "");
+        let subsection = || self.parts().and_then(|(_, subsection, _)| subsection);
+        let of_remote = || subsection().is_some_and(|name| remotes.names.contains(name));
+        let is_listed = |(known, values): &(&str, &[&str])| {
+            self.is(known) && values.iter().any(|one| value.eq_ignore_ascii_case(one))
+        };
         listed(HARMLESS)
-            || (listed(ADDRESSES) && is_address(value))
+            || VALUES.iter().any(is_listed)
+            || (remotes.is_new && self.is("core.bare") && value == "true")
+            || (listed(ADDRESSES) && is_address(value) && self.has_plain_name())
+            || (self.is(URL) && remotes.known.contains(value) && self.has_plain_name())
+            || (listed(NAMES) && (value == ITSELF || remotes.names.contains(value)))
+            || (listed(OF_REMOTES) && of_remote())
+            || (self.is(FETCH) && of_remote() && is_fetch(value))
             || (listed(SWITCHES) && is_off())
+    }
+
+    /// The name of a remote is a word, perhaps with folders; that of a submodule is a path.
+    fn has_plain_name(&self) -> bool {
+        let name = self.parts().and_then(|(_, subsection, _)| subsection);
+        name.is_some_and(|name| {
+            let is_plain = |c: char| c.is_alphanumeric() || "._-/+@ ".contains(c);
+            let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
+            name.chars().all(is_plain) && !name.starts_with('-') && name.split('/').all(is_part)
+        })
     }
 
     /// Section, subsection and name.
@@ -326,8 +367,54 @@ impl Setting {
     }
 }
 
-fn risky(settings: &[Setting]) -> Vec<Pair<'_>> {
-    let risky = settings.iter().filter(|setting| !setting.is_harmless());
+/// What the judgement of one setting needs to know of the others.
+struct Remotes {
+    /// Those that have an address which leads to another machine, or had theirs before.
+    names: BTreeSet<String>,
+    /// Addresses that were there before: the person's own, by whatever name.
+    known: BTreeSet<String>,
+    /// Nothing was there before.
+    is_new: bool,
+}
+
+impl Remotes {
+    fn of(was: &[Setting], is: &[Setting], now: &[Setting]) -> Self {
+        let urls = was.iter().chain(now).filter(|setting| setting.is(URL));
+        let known: BTreeSet<String> = urls.filter_map(|setting| setting.value.clone()).collect();
+        let is_good = |setting: &&Setting| {
+            let value = setting.value.as_deref().unwrap_or_default();
+            let leads = is_address(value) || known.contains(value);
+            setting.is(URL) && leads && setting.has_plain_name()
+        };
+        let all = was.iter().chain(is).chain(now);
+        let names = all
+            .filter(is_good)
+            .filter_map(|setting| setting.parts()?.1.map(str::to_owned));
+        Self {
+            names: names.collect(),
+            is_new: was.is_empty(),
+            known,
+        }
+    }
+}
+
+/// Settings that name a remote which has no address.
+fn dangling(settings: &[Setting]) -> BTreeSet<String> {
+    let urls = settings.iter().filter(|setting| setting.is(URL));
+    let names: BTreeSet<&str> = urls.filter_map(|setting| setting.parts()?.1).collect();
+    let is_lost = |setting: &&Setting| {
+        let value = setting.value.as_deref().unwrap_or_default();
+        let is_name = NAMES.iter().any(|known| setting.is(known));
+        is_name && value != ITSELF && !names.contains(value)
+    };
+    let lost = settings.iter().filter(is_lost);
+    lost.map(|setting| setting.key.clone()).collect()
+}
+
+fn risky<'a>(settings: &'a [Setting], remotes: &Remotes) -> Vec<Pair<'a>> {
+    let risky = settings
+        .iter()
+        .filter(|setting| !setting.is_harmless(remotes));
     risky.map(Setting::pair).collect()
 }
 
@@ -346,7 +433,7 @@ fn differing(was: &[Pair<'_>], is: &[Pair<'_>]) -> Vec<String> {
 }
 
 /// Harmless settings whose values differ.
-fn changed_keys(was: &[Setting], is: &[Setting]) -> BTreeSet<String> {
+fn changed_keys(was: &[Setting], is: &[Setting], remotes: &Remotes) -> BTreeSet<String> {
     let all = was.iter().chain(is);
     let keys: BTreeSet<&String> = all.map(|setting| &setting.key).collect();
     let of = |settings: &[Setting], key: &String| -> Vec<Setting> {
@@ -355,7 +442,8 @@ fn changed_keys(was: &[Setting], is: &[Setting]) -> BTreeSet<String> {
     };
     let is_changed = |key: &&String| {
         let (was, is) = (of(was, key), of(is, key));
-        let harmless = was.iter().chain(&is).all(Setting::is_harmless);
+        let mut all = was.iter().chain(&is);
+        let harmless = all.all(|setting| setting.is_harmless(remotes));
         let values = |all: &[Setting]| -> Vec<Option<String>> {
             all.iter().map(|setting| setting.value.clone()).collect()
         };
@@ -396,189 +484,6 @@ fn apply(text: &[u8], now: &[Setting], keys: &BTreeSet<String>, wanted: &[Settin
     made
 }
 
-/// Neither a helper (`ext::command`), nor an option for ssh, nor a scheme that is a program.
-fn is_address(value: &str) -> bool {
-    let value = value.trim();
-    let is_scheme = |text: &str| {
-        let is_letter = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
-        text.chars().all(is_letter)
-    };
-    let helper = value
-        .split_once("::")
-        .is_some_and(|(scheme, _)| is_scheme(scheme));
-    let foreign = value
-        .split_once("://")
-        .is_some_and(|(scheme, _)| !SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()));
-    let option = value.starts_with('-') || value.contains("//-") || value.contains("@-");
-    !(helper || foreign || option)
-}
-
-/// All settings of a file, or nothing where git would not read it.
-fn parse(text: &[u8]) -> Option<Vec<Setting>> {
-    let text = std::str::from_utf8(text).ok()?;
-    let is_odd = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
-    if text.contains(is_odd) {
-        return None;
-    }
-    let mut reader = Reader {
-        text: text.as_bytes(),
-        at: text.len() - text.trim_start_matches('\u{feff}').len(),
-    };
-    // Git passes over one mark at the start.
-    if reader.at > '\u{feff}'.len_utf8() {
-        return None;
-    }
-    reader.settings()
-}
-
-struct Reader<'a> {
-    text: &'a [u8],
-    at: usize,
-}
-
-impl Reader<'_> {
-    /// The next character, as git reads it: the two that end a line elsewhere are one.
-    fn next(&mut self) -> Option<u8> {
-        let byte = *self.text.get(self.at)?;
-        self.at += 1;
-        if byte == b'\r' && self.text.get(self.at) == Some(&b'\n') {
-            self.at += 1;
-            return Some(b'\n');
-        }
-        Some(byte)
-    }
-
-    fn settings(&mut self) -> Option<Vec<Setting>> {
-        let mut found = Vec::new();
-        let mut base: Option<String> = None;
-        loop {
-            let start = self.at;
-            let Some(byte) = self.next() else {
-                return Some(found);
-            };
-            match byte {
-                b' ' | b'\t' | b'\r' | b'\n' => {}
-                b'#' | b';' => while self.next().is_some_and(|byte| byte != b'\n') {},
-                b'[' => base = Some(self.section()?),
-                first if first.is_ascii_alphabetic() => {
-                    let (name, value) = self.setting(first)?;
-                    found.push(Setting {
-                        key: format!("{}.{name}", base.as_ref()?),
-                        value,
-                        span: start..self.at,
-                    });
-                }
-                _ => return None,
-            }
-        }
-    }
-
-    /// After the bracket, up to its end.
-    fn section(&mut self) -> Option<String> {
-        let mut name = String::new();
-        loop {
-            match self.next()? {
-                b']' => return (!name.is_empty() && !name.starts_with('.')).then_some(name),
-                b' ' | b'\t' | b'\r' => return self.subsection(name),
-                byte if is_key(byte) || byte == b'.' => {
-                    name.push(char::from(byte).to_ascii_lowercase())
-                }
-                _ => return None,
-            }
-        }
-    }
-
-    fn subsection(&mut self, mut name: String) -> Option<String> {
-        let mut byte = self.next()?;
-        while matches!(byte, b' ' | b'\t' | b'\r') {
-            byte = self.next()?;
-        }
-        if byte != b'"' || name.is_empty() || name.starts_with('.') {
-            return None;
-        }
-        let mut sub = Vec::new();
-        loop {
-            match self.next()? {
-                b'\n' => return None,
-                b'"' => break,
-                b'\\' => match self.next()? {
-                    b'\n' => return None,
-                    escaped => sub.push(escaped),
-                },
-                byte => sub.push(byte),
-            }
-        }
-        name.push('.');
-        name.push_str(&String::from_utf8(sub).ok()?);
-        (self.next()? == b']').then_some(name)
-    }
-
-    fn setting(&mut self, first: u8) -> Option<(String, Option<String>)> {
-        let mut name = String::from(char::from(first).to_ascii_lowercase());
-        let mut byte = self.next();
-        while let Some(key) = byte.filter(|byte| is_key(*byte)) {
-            name.push(char::from(key).to_ascii_lowercase());
-            byte = self.next();
-        }
-        while matches!(byte, Some(b' ' | b'\t')) {
-            byte = self.next();
-        }
-        match byte {
-            None | Some(b'\n') => Some((name, None)),
-            Some(b'=') => Some((name, Some(self.value()?))),
-            Some(_) => None,
-        }
-    }
-
-    fn value(&mut self) -> Option<String> {
-        let mut value: Vec<u8> = Vec::new();
-        // Where spaces begin that may be the end.
-        let mut trim = None;
-        let mut quoted = false;
-        loop {
-            let byte = match self.next() {
-                None | Some(b'\n') if quoted => return None,
-                None | Some(b'\n') => break,
-                Some(byte) => byte,
-            };
-            match byte {
-                b' ' | b'\t' | b'\r' if !quoted => {
-                    trim.get_or_insert(value.len());
-                    if !value.is_empty() {
-                        value.push(byte);
-                    }
-                    continue;
-                }
-                b'#' | b';' if !quoted => {
-                    while self.next().is_some_and(|byte| byte != b'\n') {}
-                    break;
-                }
-                _ => trim = None,
-            }
-            match byte {
-                b'\\' => match self.next()? {
-                    b'\n' => {}
-                    b't' => value.push(b'\t'),
-                    b'n' => value.push(b'\n'),
-                    b'b' => value.push(8),
-                    byte @ (b'\\' | b'"') => value.push(byte),
-                    _ => return None,
-                },
-                b'"' => quoted = !quoted,
-                byte => value.push(byte),
-            }
-        }
-        if let Some(trim) = trim {
-            value.truncate(trim);
-        }
-        String::from_utf8(value).ok()
-    }
-}
-
-fn is_key(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'-'
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -598,14 +503,19 @@ mod tests {
             "[remote \"up\"]\n\turl = https://x.y/z\n\tfetch = +refs/heads/*:refs/remotes/up/*\n",
             "[branch \"a/b\"]\n\tremote = origin\n\tmerge = refs/heads/a/b\n\trebase = true\n",
             "[user]\n\tname = \"A; B\"\n\temail = a@b\n",
-            "[submodule \"lib\"]\n\turl = ../lib\n\tactive = true\n",
+            "[submodule \"lib\"]\n\turl = https://x.y/lib\n\tactive = true\n",
+            "[submodule \"lib/sub\"]\n\turl = git@x.y:lib\n",
+            "[branch \"a\"]\n\tremote = .\n\tmerge = refs/heads/main\n",
+            "[remote \"a/b\"]\n\turl = git@x.y:z\n[branch \"c\"]\n\tremote = a/b\n",
+            "[remote \"p\"]\n\turl = http://localhost:3000/z\n\tpushurl = https://u@x.y:1/z\n[remote]\n\tpushDefault = p\n",
+            "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n\trefStorage = reftable\n\tworktreeConfig = true\n",
             "[core]\n\tfsmonitor = false\n",
             "[remote \"o\"]\n\turl = ssh://git@x.y:22/z\n",
-            "[remote \"o\"]\n\turl = C:/x\n",
             "[init]\r\n\tdefaultBranch = main\r\n",
         ] {
             let after = format!("{PERSON}{more}");
             assert_eq!(merged(PERSON, &after), (after.clone(), vec![]), "{more}");
+            let more = format!("[remote \"origin\"]\n\turl = git@x.y:a/b.git\n{more}");
             let new = merge(None, more.as_bytes());
             assert_eq!(new.refused, [] as [&str; 0], "{more}");
             assert_eq!(new.text, more.as_bytes());
@@ -634,6 +544,67 @@ mod tests {
             ("[remote \"o\"]\n\turl = \"ex\\\nt::sh\"\n", "remote.o.url"),
             ("[remote \"o\"]\n\turl = evil://x\n", "remote.o.url"),
             ("[remote \"o\"]\n\turl = -oProxyCommand=x\n", "remote.o.url"),
+            ("[remote \"o\"]\n\turl = ../x\n", "remote.o.url"),
+            ("[remote \"o\"]\n\turl = /x\n", "remote.o.url"),
+            ("[remote \"o\"]\n\turl = x.git\n", "remote.o.url"),
+            ("[remote \"o\"]\n\turl = x/y:z\n", "remote.o.url"),
+            ("[remote \"o\"]\n\turl = ~/x\n", "remote.o.url"),
+            ("[remote \"o\"]\n\turl = file:///x\n", "remote.o.url"),
+            ("[remote \"o\"]\n\turl = FILE:///x\n", "remote.o.url"),
+            ("[remote \"o\"]\n\turl = HTTPS://x/y\n", "remote.o.url"),
+            ("[remote \"o\"]\n\turl = localhost:x\n", "remote.o.url"),
+            ("[remote \"o\"]\n\turl = me@127.0.0.1:x\n", "remote.o.url"),
+            (
+                "[remote \"o\"]\n\turl = ssh://me@[::1]:22/x\n",
+                "remote.o.url",
+            ),
+            ("[remote \"o\"]\n\turl = ssh://0/x\n", "remote.o.url"),
+            (
+                "[remote \"o\"]\n\turl = ssh://2130706433/x\n",
+                "remote.o.url",
+            ),
+            ("[remote \"o\"]\n\turl = git://0x7f.1/x\n", "remote.o.url"),
+            (
+                "[remote \"origin\"]\n\tpushurl = /x\n",
+                "remote.origin.pushurl",
+            ),
+            (
+                "[remote \"../x\"]\n\turl = https://x.y/z\n",
+                "remote.../x.url",
+            ),
+            ("[remote \"/x\"]\n\turl = https://x.y/z\n", "remote./x.url"),
+            ("[remote]\n\tpushDefault = /x\n", "remote.pushdefault"),
+            ("[branch \"m\"]\n\tremote = ../x\n", "branch.m.remote"),
+            ("[branch \"m\"]\n\tremote = folder\n", "branch.m.remote"),
+            ("[branch \"m\"]\n\tpushRemote = x\n", "branch.m.pushremote"),
+            (
+                "[branch \"m\"]\n\tpushRemote = https://x.y/z\n",
+                "branch.m.pushremote",
+            ),
+            ("[submodule \"x\"]\n\turl = ../x\n", "submodule.x.url"),
+            ("[remote \"o\"]\n\tpromisor = true\n", "remote.o.promisor"),
+            (
+                "[extensions]\n\tpartialClone = o\n",
+                "extensions.partialclone",
+            ),
+            (
+                "[extensions]\n\trefStorage = files:///x\n",
+                "extensions.refstorage",
+            ),
+            ("[extensions]\n\tnew = 1\n", "extensions.new"),
+            ("[core]\n\tbare = true\n", "core.bare"),
+            (
+                "[remote \"origin\"]\n\tfetch = +refs/heads/*:refs/heads/*\n",
+                "remote.origin.fetch",
+            ),
+            (
+                "[remote \"origin\"]\n\tfetch = +refs/*:refs/*\n",
+                "remote.origin.fetch",
+            ),
+            (
+                "[remote \"origin\"]\n\tfetch = x:HEAD\n",
+                "remote.origin.fetch",
+            ),
             ("[remote \"o\"]\n\tuploadpack = x\n", "remote.o.uploadpack"),
             ("[remote \"o\"]\n\tvcs = x\n", "remote.o.vcs"),
             ("[branch \"m\"]\n\tremote = ext::sh\n", "branch.m.remote"),
@@ -683,12 +654,40 @@ mod tests {
         );
         assert_eq!(String::from_utf8(found.text).unwrap(), expect);
         assert_eq!(found.refused, [] as [&str; 0]);
-        let odd = "[user \"a \\\" b\"]\n[remote \"a \\\" \\\\ b\"]\n\turl = \" x#;\\t\"\n[alias]\n\tx = y\n";
+        let odd = "[user \"a \\\" b\"]\n[branch \"a \\\" \\\\ b\"]\n\tdescription = \" x#;\\t\"\n[alias]\n\tx = y\n";
         let expect = (
-            format!("{PERSON}[remote \"a \\\" \\\\ b\"]\n\turl = \" x#;\\t\"\n"),
+            format!("{PERSON}[branch \"a \\\" \\\\ b\"]\n\tdescription = \" x#;\\t\"\n"),
             vec!["alias.x".to_owned()],
         );
         assert_eq!(merged(PERSON, &format!("{PERSON}{odd}")), expect);
+    }
+
+    /// A name without an address is a folder for git: neither can a remote be taken from under its name, nor an address that
+    /// is not taken over lend its own.
+    #[test]
+    fn names_of_remotes_lead_to_remotes() {
+        let base = format!("{PERSON}[branch \"m\"]\n\tremote = origin\n");
+        let lost = base.replace("\turl = git@x.y:a/b.git\n", "");
+        let refused = vec!["branch.m.remote".to_owned()];
+        assert_eq!(merged(&base, &lost), (base.clone(), refused));
+        let gone = lost.replace("[branch \"m\"]\n\tremote = origin\n", "");
+        assert_eq!(merged(&base, &gone), (gone.clone(), vec![]));
+        let local = "[remote \"x\"]\n\turl = /x\n\tfetch = +refs/heads/*:refs/remotes/x/*\n[branch \"n\"]\n\tremote = x\n[user]\n\tname = A\n";
+        let refused = ["branch.n.remote", "remote.x.fetch", "remote.x.url"];
+        assert_eq!(
+            merged(&base, &format!("{base}{local}")),
+            (
+                format!("{base}[user]\n\tname = A\n"),
+                refused.map(str::to_owned).to_vec()
+            )
+        );
+        // The person's own may be used.
+        let base = format!("{base}[remote \"disk\"]\n\turl = /mnt/x.git\n");
+        let used = format!("{base}[branch \"n\"]\n\tremote = disk\n");
+        assert_eq!(merged(&base, &used), (used.clone(), vec![]));
+        // A repository that a command makes may be one without a working tree.
+        let bare = "[core]\n\tbare = true\n";
+        assert_eq!(merge(None, bare.as_bytes()).text, bare.as_bytes());
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use super::gitconfig::{Kind, Merged};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -33,6 +33,11 @@ const POINTERS: [&str; 1] = ["commondir"];
 const BACK: &str = "gitdir";
 /// What a rebase or another sequence has still to do.
 const PLANS: [&str; 2] = ["rebase-merge/git-rebase-todo", "sequencer/todo"];
+/// The folders of those, which git makes itself: a link leads to a plan that nobody looks at.
+const PLAN_FOLDERS: [&str; 2] = ["rebase-merge", "sequencer"];
+/// What git looks for beside `HEAD`, of whatever kind: links lead where git finds the rest.
+const BESIDE_HEAD: [&str; 3] = ["objects", "refs", "commondir"];
+const HEAD: &str = "HEAD";
 /// Hooks that git leaves as examples.
 const SAMPLE: &[u8] = b".sample";
 
@@ -49,6 +54,8 @@ pub struct Repositories {
     known: BTreeMap<PathBuf, Content>,
     /// The repository of the root, which is protected otherwise, or was not there.
     own: Option<PathBuf>,
+    /// What the last look found, with the repository of the root.
+    looked_into: HashSet<PathBuf>,
 }
 
 /// What is looked through.
@@ -68,14 +75,6 @@ struct Seen {
 
 /// Files of one repository that can make git run something, by name.
 type Content = BTreeMap<PathBuf, Vec<u8>>;
-
-/// What `git worktree add` writes: a linked tree shares the repository that it lies in, which is looked into by itself.
-fn leads_to_own_repository(path: &Path, bytes: &[u8]) -> bool {
-    let mut above = path.ancestors().skip(2);
-    let is_linked = above.next().and_then(Path::file_name) == Some(OsStr::new("worktrees"))
-        && path.file_name() == Some(OsStr::new("commondir"));
-    is_linked && bytes.trim_ascii() == b"../.." && !path.is_symlink()
-}
 
 /// Something in a repository that would make git run a program of the command's choice.
 #[derive(Debug, PartialEq, Eq)]
@@ -99,6 +98,7 @@ impl Repositories {
             ground: Ground::Project,
             folders: HashMap::new(),
             known: BTreeMap::new(),
+            looked_into: HashSet::new(),
         }
     }
 
@@ -111,6 +111,7 @@ impl Repositories {
             ground: Ground::GitFolder,
             folders: HashMap::new(),
             known: BTreeMap::new(),
+            looked_into: HashSet::new(),
         }
     }
 
@@ -196,6 +197,7 @@ impl Repositories {
             .cloned()
             .collect();
         found.extend(missed);
+        self.looked_into = found.iter().chain(&self.own).cloned().collect();
         found.retain(|path| self.own.as_ref() != Some(path));
         found
     }
@@ -212,8 +214,11 @@ impl Repositories {
                 refused: Vec::new(),
             })
         };
-        if leads_to_own_repository(path, bytes) {
+        if self.leads_to_own_repository(path, bytes) {
             return None;
+        }
+        if PLAN_FOLDERS.iter().any(|folder| name == *folder) {
+            return tampered(None);
         }
         if in_hooks || name == HOOKS || POINTERS.iter().any(|pointer| name == *pointer) {
             return tampered(instead);
@@ -241,6 +246,18 @@ impl Repositories {
         })
     }
 
+    /// What `git worktree add` writes: a linked tree shares the repository that it lies in, which is looked into by itself.
+    fn leads_to_own_repository(&self, path: &Path, bytes: &[u8]) -> bool {
+        let mut above = path.ancestors().skip(2);
+        let is_linked = above.next().and_then(Path::file_name) == Some(OsStr::new("worktrees"))
+            && path.file_name() == Some(OsStr::new("commondir"));
+        let is_looked_into = |folder: &Path| self.looked_into.contains(folder);
+        is_linked
+            && bytes.trim_ascii() == b"../.."
+            && !path.is_symlink()
+            && above.next().is_some_and(is_looked_into)
+    }
+
     /// Whether a `.git` file leads to a relative place, without a link on the way, that is looked into by itself.
     fn leads_inside(&self, path: &Path, bytes: &[u8]) -> bool {
         if path.is_symlink() {
@@ -257,7 +274,7 @@ impl Repositories {
         let is_known = |part: &OsStr| part == "modules" || part == "worktrees";
         let known = parts.any(|part| part == DOT_GIT) && parts.next().is_some_and(is_known);
         let real = fs::canonicalize(path.parent().unwrap_or(path).join(target));
-        known && real.is_ok_and(|real| real.starts_with(&self.root))
+        known && real.is_ok_and(|real| self.looked_into.contains(&real))
     }
 
     fn content(&self, repository: &Path) -> Content {
@@ -268,6 +285,10 @@ impl Repositories {
             return content;
         };
         for name in CONFIGS.iter().chain(&POINTERS) {
+            // A folder is no file of settings for git either.
+            if is_folder(&repository.join(name)) {
+                continue;
+            }
             if let Some(bytes) = read_at(&folder, name.as_ref()) {
                 content.insert(repository.join(name), bytes);
             }
@@ -283,6 +304,11 @@ impl Repositories {
                 && let Some(bytes) = read_at(&folder, plan.file_name().unwrap_or_default())
             {
                 content.insert(plan, bytes);
+            }
+        }
+        for folder in PLAN_FOLDERS.map(|folder| repository.join(folder)) {
+            if let Ok(target) = fs::read_link(&folder) {
+                content.insert(folder, target.as_os_str().as_bytes().to_vec());
             }
         }
         let hooks = repository.join(HOOKS);
@@ -316,7 +342,6 @@ impl Repositories {
         Some((path.to_owned(), bytes))
     }
 
-    /// A folder of the project, reached without any link.
     /// Gives us back the right to read and change a folder of the project, from the top down and never through a link.
     fn regain(&self, folder: &Path) {
         let Ok(below) = folder.strip_prefix(&self.root) else {
@@ -332,6 +357,7 @@ impl Repositories {
         }
     }
 
+    /// A folder of the project, reached without any link.
     fn open_folder(&self, folder: &Path) -> io::Result<OwnedFd> {
         let below = folder.strip_prefix(&self.root).map_err(io::Error::other)?;
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
@@ -372,28 +398,35 @@ fn read(folder: &Path, stamp: Stamp, ground: Ground) -> Seen {
     };
     let in_git =
         ground == Ground::GitFolder || folder.components().any(|part| part.as_os_str() == DOT_GIT);
-    let (mut head, mut objects, mut refs) = (false, false, false);
+    let (mut has_head, mut has_more) = (false, false);
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        match name.as_bytes() {
-            b".git" => seen.repositories.push(entry.path()),
-            b"HEAD" => head = true,
-            b"objects" => objects = is_folder,
-            b"refs" => refs = is_folder,
-            b"commondir" if in_git => (objects, refs) = (true, true),
-            _ => {}
+        if name == DOT_GIT {
+            seen.repositories.push(entry.path());
         }
-        let skipped = in_git && INSIDE_GIT.iter().any(|inner| name == *inner);
-        if is_folder && !skipped {
+        has_head |= name == HEAD;
+        has_more |= BESIDE_HEAD.iter().any(|beside| name == *beside);
+        has_more |= name == CONFIGS[0] && !is_folder;
+        if is_folder {
             seen.below.push(entry.path());
         }
     }
-    // One without a working tree, or one below `.git/modules`.
-    if head && objects && refs && folder.file_name() != Some(OsStr::new(DOT_GIT)) {
+    let is_dot_git = folder.file_name() == Some(OsStr::new(DOT_GIT));
+    let is_inner = |path: &PathBuf| INSIDE_GIT.iter().any(|inner| path.ends_with(inner));
+    // A submodule may have one of these names.
+    if in_git && (has_head || is_dot_git) {
+        seen.below.retain(|path| !is_inner(path));
+    }
+    // One without a working tree, or one below `.git/modules`. Git takes less for one than this.
+    if has_head && has_more && !is_dot_git {
         seen.repositories.push(folder.to_owned());
     }
     seen
+}
+
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
 }
 
 /// The bytes of a file in a folder; of a link, where it leads; of what is too long, something that is harmful.
@@ -513,6 +546,67 @@ mod tests {
         check(
             &|top| put(top, "old/.git/config.worktree", EVIL),
             &["old/.git/config.worktree"],
+        );
+        // As git finds the rest, by links and by `commondir`, in one folder or in two.
+        for (name, moved) in [("objects", "o"), ("refs", "r")] {
+            check(
+                &|top| {
+                    repository(top, "b", EVIL);
+                    fs::rename(top.join("b").join(name), top.join(moved)).unwrap();
+                    std::os::unix::fs::symlink(format!("../{moved}"), top.join("b").join(name))
+                        .unwrap();
+                },
+                &["b/config"],
+            );
+        }
+        check(
+            &|top| {
+                repository(top, "c", EVIL);
+                fs::remove_file(top.join("c/HEAD")).unwrap();
+                put(top, "h/HEAD", "ref: refs/heads/main\n");
+                put(top, "h/commondir", "../c\n");
+            },
+            &["h/commondir"],
+        );
+        check(
+            &|top| {
+                repository(top, "c", EVIL);
+                fs::remove_file(top.join("c/HEAD")).unwrap();
+                put(top, "c/worktrees/h/HEAD", "ref: refs/heads/main\n");
+                put(top, "c/worktrees/h/commondir", "../..\n");
+            },
+            &["c/worktrees/h/commondir"],
+        );
+        check(
+            &|top| {
+                repository(top, ".git/modules/lfs", EVIL);
+                put(top, "s/.git", "gitdir: ../.git/modules/lfs\n");
+            },
+            &[".git/modules/lfs/config"],
+        );
+        check(
+            &|top| {
+                repository(top, ".git/info/x", EVIL);
+                put(top, "s/.git", "gitdir: ../.git/modules/../info/x\n");
+            },
+            &["s/.git"],
+        );
+        check(
+            &|top| {
+                put(top, "plan/git-rebase-todo", "exec id\n");
+                let link = top.join("old/.git/rebase-merge");
+                std::os::unix::fs::symlink("../../plan", link).unwrap();
+            },
+            &["old/.git/rebase-merge"],
+        );
+        // No repository for git.
+        check(
+            &|top| {
+                put(top, "rails/HEAD", "");
+                put(top, "rails/config/x", "");
+                put(top, "rails/hooks/x", "");
+            },
+            &[],
         );
         check(&|top| fs::remove_dir_all(top.join("old")).unwrap(), &[]);
         check(

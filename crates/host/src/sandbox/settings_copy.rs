@@ -1,15 +1,16 @@
 //! A copy of a repository's settings for one command. The command sees a link to it in place of the file, so that git can
-//! lock and replace it; afterwards what is harmless of its changes is written to the file itself, under git's own lock. So
-//! nobody else's git ever reads what a command wrote before it was judged.
+//! lock and replace it; afterwards what is harmless of its changes is written into the file itself, under git's own lock. So
+//! nobody else's git ever reads what a command wrote before it was judged. The file is written in place and never replaced:
+//! a name beside it would be in reach of what a command left running, and mounts end with the file that they cover.
 
 use super::LinkedFile;
-use super::gitconfig::{Merged, merge_onto};
+use super::gitconfig::merge_onto;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -103,11 +104,17 @@ impl SettingsCopy {
         let parent = self.file.parent().unwrap_or(Path::new("/"));
         let name = self.file.file_name().unwrap_or_default();
         let folder = open_folder(parent)?;
-        let lock = Lock::take(&folder, name)?;
-        let current = read(&folder, name)?.unwrap_or_default();
+        let _lock = Lock::take(&folder, name)?;
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = File::from(rustix::fs::openat(&folder, name, flags, Mode::empty())?);
+        // Another name may be in reach of a command.
+        if file.metadata()?.nlink() != 1 {
+            return Err(io::Error::other("the settings have another name"));
+        }
+        let current = read_all(&file)?;
         let merged = merge_onto(&self.base, &text, &current);
         if merged.text != current {
-            lock.replace(&merged)?;
+            write_in_place(&file, &current, &merged.text)?;
         }
         Ok(TakenOver {
             refused: merged.refused,
@@ -124,31 +131,25 @@ impl Drop for SettingsCopy {
     }
 }
 
-/// Git's lock of one file, taken off when it is dropped.
+/// Git's lock of one file, taken off when it is dropped. Nothing is ever written to it.
 struct Lock<'a> {
     folder: &'a OwnedFd,
-    name: &'a OsStr,
-    lock: PathBuf,
-    file: File,
+    name: PathBuf,
 }
 
 impl<'a> Lock<'a> {
-    fn take(folder: &'a OwnedFd, name: &'a OsStr) -> io::Result<Self> {
+    fn take(folder: &'a OwnedFd, name: &OsStr) -> io::Result<Self> {
         let mut lock = name.to_owned();
         lock.push(LOCK);
-        let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let mode = Mode::from_raw_mode(stat.st_mode & 0o777);
         let flags =
-            OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            OFlags::CREATE | OFlags::EXCL | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut tries = 0;
         loop {
-            match rustix::fs::openat(folder, &lock, flags, mode) {
-                Ok(file) => {
+            match rustix::fs::openat(folder, &lock, flags, Mode::from_raw_mode(0o600)) {
+                Ok(_) => {
                     return Ok(Self {
                         folder,
-                        name,
-                        lock: lock.into(),
-                        file: file.into(),
+                        name: lock.into(),
                     });
                 }
                 Err(rustix::io::Errno::EXIST) if tries < TRIES => {
@@ -159,23 +160,28 @@ impl<'a> Lock<'a> {
             }
         }
     }
-
-    fn replace(&self, merged: &Merged) -> io::Result<()> {
-        (&self.file).write_all(&merged.text)?;
-        Ok(rustix::fs::renameat(
-            self.folder,
-            &self.lock,
-            self.folder,
-            self.name,
-        )?)
-    }
 }
 
 impl Drop for Lock<'_> {
     fn drop(&mut self) {
-        // Gone already if the file was replaced by it.
-        let _ = rustix::fs::unlinkat(self.folder, &self.lock, AtFlags::empty());
+        let _ = rustix::fs::unlinkat(self.folder, &self.name, AtFlags::empty());
     }
+}
+
+/// One write, so that whoever reads meanwhile reads a whole file: a shorter text ends in empty lines until it is cut.
+fn write_in_place(file: &File, old: &[u8], new: &[u8]) -> io::Result<()> {
+    let mut padded = new.to_owned();
+    padded.resize(old.len().max(new.len()), b'\n');
+    let written = file
+        .write_all_at(&padded, 0)
+        .and_then(|()| file.set_len(new.len() as u64));
+    if written.is_err() {
+        // A full disk: what was there has its place already.
+        file.write_all_at(old, 0)?;
+        file.set_len(old.len() as u64)?;
+    }
+    written?;
+    file.sync_data()
 }
 
 fn open_folder(folder: &Path) -> io::Result<OwnedFd> {
@@ -191,13 +197,17 @@ fn read(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<Vec<u8>>> {
         Err(rustix::io::Errno::NOENT) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
+    read_all(&file).map(Some)
+}
+
+fn read_all(file: &File) -> io::Result<Vec<u8>> {
     let meta = file.metadata()?;
     if !meta.is_file() || meta.len() > MAX_SETTINGS {
         return Err(io::ErrorKind::InvalidData.into());
     }
     let mut bytes = Vec::new();
     file.take(MAX_SETTINGS).read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -219,15 +229,17 @@ mod tests {
             link: top.join("link"),
         };
         let copy = SettingsCopy::make(&file, place).unwrap().unwrap();
+        let which = fs::metadata(&file).unwrap().ino();
         assert_eq!(fs::read_to_string(top.join("link")).unwrap(), BEFORE);
         act(&top.join("copy/config"), &file);
         let taken = copy.take_over();
         drop(copy);
+        assert_eq!(fs::metadata(&file).unwrap().ino(), which, "replaced");
         let mut left: Vec<_> = fs::read_dir(&top)
             .unwrap()
             .map(|entry| entry.unwrap().file_name())
             .collect();
-        left.retain(|name| name != "config.lock" && name != "secret");
+        left.retain(|name| name != "config.lock" && name != "secret" && name != "name");
         assert_eq!(left, ["config"]);
         (fs::read_to_string(&file).unwrap(), taken)
     }
@@ -243,6 +255,12 @@ mod tests {
         assert_eq!(
             (text.as_str(), taken.unwrap().refused),
             (GOOD, vec!["core.pager".into()])
+        );
+        // Shorter than before.
+        let (text, taken) = after(|copy, _| fs::write(copy, "[core]\n").unwrap());
+        assert_eq!(
+            (text.as_str(), taken.unwrap().refused),
+            ("[core]\n", vec![])
         );
         let (text, _) = after(|copy, file| {
             fs::write(copy, GOOD).unwrap();
@@ -267,6 +285,11 @@ mod tests {
         let (text, taken) = after(|copy, file| {
             fs::write(copy, GOOD).unwrap();
             fs::write(file.with_file_name("config.lock"), "").unwrap();
+        });
+        assert_eq!((text.as_str(), taken.is_err()), (BEFORE, true));
+        let (text, taken) = after(|copy, file| {
+            fs::write(copy, GOOD).unwrap();
+            fs::hard_link(file, file.with_file_name("name")).unwrap();
         });
         assert_eq!((text.as_str(), taken.is_err()), (BEFORE, true));
     }

@@ -2,7 +2,7 @@
 //! and plans of git, changes that run nothing are taken over.
 
 use super::gitconfig::{Kind, Merged};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io;
@@ -15,6 +15,8 @@ const MAX_ENTRIES: usize = 4096;
 const OWNER: u32 = 0o700;
 /// The mode of a file of git.
 const PLAIN: u32 = 0o644;
+/// Most links on the way to one protected path that are taken out at once.
+const MAX_DETOURS: usize = 8;
 /// Most bytes of one file, and of all.
 const MAX_FILE: u64 = 1 << 20;
 const MAX_TOTAL: u64 = 16 << 20;
@@ -25,6 +27,10 @@ pub struct Watch {
     before: BTreeMap<PathBuf, Kept>,
     /// Each protected path, with the folder it really is in.
     roots: Vec<(PathBuf, PathBuf)>,
+    /// Folders above them that were links, and where they led.
+    links: BTreeMap<PathBuf, PathBuf>,
+    /// Protected paths that could not be put back: they stay compared with what was there first.
+    open: BTreeSet<PathBuf>,
     complete: bool,
 }
 
@@ -60,6 +66,8 @@ impl Watch {
                 .iter()
                 .map(|root| (root.clone(), place(root)))
                 .collect(),
+            links: links_above(roots),
+            open: BTreeSet::new(),
             complete,
         }
     }
@@ -84,13 +92,44 @@ impl Watch {
         let more = Self::new(&new);
         self.before.extend(more.before);
         self.roots.extend(more.roots);
+        self.links.extend(more.links);
         self.complete &= more.complete;
+    }
+
+    /// Remembers all paths and these as they are now, but for what a command changed and could not be put back.
+    pub fn renew(&mut self, more: &[PathBuf]) {
+        let is_open = |path: &Path| self.open.iter().any(|open| path.starts_with(open));
+        let mut all: Vec<PathBuf> = self.paths();
+        all.extend(more.iter().cloned());
+        all.sort();
+        all.dedup();
+        let (stay, renewed): (Vec<_>, Vec<_>) = all.into_iter().partition(|root| {
+            self.open
+                .iter()
+                .any(|open| open.starts_with(root) || root.starts_with(open))
+        });
+        let mut new = Self::new(&renewed);
+        let before = std::mem::take(&mut self.before).into_iter();
+        let is_kept = |path: &Path| stay.iter().any(|root| path.starts_with(root));
+        new.before.extend(before.filter(|(path, _)| is_kept(path)));
+        let roots = std::mem::take(&mut self.roots).into_iter();
+        new.roots
+            .extend(roots.filter(|(root, _)| stay.contains(root)));
+        // What led elsewhere by a link of a command is no link of the person's.
+        new.links.retain(|path, _| !is_open(path));
+        let links = std::mem::take(&mut self.links).into_iter();
+        new.links.extend(links.filter(|(path, _)| is_open(path)));
+        new.open = std::mem::take(&mut self.open);
+        new.complete &= self.complete;
+        *self = new;
     }
 
     /// What differs from before and is not taken over; nothing is put back.
     pub fn changed(&self) -> Vec<PathBuf> {
-        let roots: Vec<PathBuf> = self.roots.iter().map(|(root, _)| root.clone()).collect();
-        let (after, _) = snapshot(&roots);
+        // Behind a link lies what the command could not show us otherwise.
+        let here = self.roots.iter().filter(|(root, at)| place(root) == *at);
+        let here: Vec<PathBuf> = here.map(|(root, _)| root.clone()).collect();
+        let (after, _) = snapshot(&here);
         let differs = |path: &&PathBuf| match judge(path, self.before.get(*path), after.get(*path))
         {
             Judged::Accepted => false,
@@ -105,6 +144,8 @@ impl Watch {
 
     /// Puts back what changed. What was left running may change it again, so it can be called more than once.
     pub fn undo(&mut self) -> Vec<Change> {
+        self.open.clear();
+        let mut changes = self.remove_detours();
         // A folder above that became a link would lead us out of the workspace, where we may write and the command not.
         let (here, led_away): (Vec<_>, Vec<_>) = self
             .roots
@@ -113,14 +154,11 @@ impl Watch {
             .partition(|(root, before)| place(root) == *before);
         let here: Vec<PathBuf> = here.into_iter().map(|(root, _)| root).collect();
         let (after, _) = snapshot(&here);
-        let mut changes: Vec<Change> = led_away
-            .into_iter()
-            .map(|(path, _)| Change {
-                path,
-                undone: Err(io::Error::other("a folder above it was replaced by a link")),
-                refused: Vec::new(),
-            })
-            .collect();
+        changes.extend(led_away.into_iter().map(|(path, _)| Change {
+            path,
+            undone: Err(io::Error::other("a folder above it was replaced by a link")),
+            refused: Vec::new(),
+        }));
         // Innermost first, so that folders are empty when their turn comes. What was never read cannot be called new.
         let new = after.keys().rev();
         let new = new.filter(|path| self.complete && !self.before.contains_key(*path));
@@ -131,7 +169,58 @@ impl Watch {
         for path in new.into_iter().chain(old) {
             changes.extend(self.settle(&path, after.get(&path)));
         }
+        let failed = changes.iter().filter(|change| change.undone.is_err());
+        self.open.extend(failed.map(|change| change.path.clone()));
         changes
+    }
+
+    /// Folders above a protected path that a command replaced by links, or links that it led elsewhere, as they were.
+    fn remove_detours(&self) -> Vec<Change> {
+        let mut changes: Vec<Change> = Vec::new();
+        for (root, before) in &self.roots {
+            for _ in 0..MAX_DETOURS {
+                if place(root) == *before {
+                    break;
+                }
+                let Some((path, target)) = self.detour(root, before) else {
+                    break;
+                };
+                let undone = lead_back(&path, target);
+                let is_done = undone.is_ok();
+                changes.push(Change {
+                    path,
+                    undone,
+                    refused: Vec::new(),
+                });
+                if !is_done {
+                    break;
+                }
+            }
+        }
+        changes
+    }
+
+    /// The first folder on the way that is another link than it was, and where it led if it was one.
+    fn detour<'a>(&'a self, root: &Path, before: &Path) -> Option<(PathBuf, Option<&'a Path>)> {
+        let above = |path: &Path| -> Vec<PathBuf> {
+            let mut all: Vec<PathBuf> = path.ancestors().skip(1).map(Path::to_owned).collect();
+            all.reverse();
+            all
+        };
+        // The real way had no links at all.
+        let is_new = |path: &PathBuf| {
+            let target = fs::read_link(path).ok();
+            target.is_some() && target.as_ref() != self.links.get(path)
+        };
+        let real = above(before).into_iter().find(is_new);
+        let as_written = || {
+            above(root).into_iter().find_map(|path| {
+                let was = self.links.get(&path);
+                (fs::read_link(&path).ok().as_ref() != was)
+                    .then_some((path, was.map(PathBuf::as_path)))
+            })
+        };
+        real.map(|path| (path, None)).or_else(as_written)
     }
 
     /// Puts one path back, or takes over what may stay of its change.
@@ -167,6 +256,37 @@ impl Watch {
             refused,
         })
     }
+}
+
+/// Makes a link to `target` again, or nothing. What is there instead is a link, which goes, or a folder, which stays beside.
+fn lead_back(path: &Path, target: Option<&Path>) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        regain(folder);
+    }
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_symlink() => fs::remove_file(path)?,
+        Ok(_) => {
+            let mut aside = path.as_os_str().to_owned();
+            aside.push(format!(".removed-{}", std::process::id()));
+            fs::rename(path, aside)?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    match target {
+        Some(target) => std::os::unix::fs::symlink(target, path),
+        None => Ok(()),
+    }
+}
+
+fn links_above(roots: &[PathBuf]) -> BTreeMap<PathBuf, PathBuf> {
+    let above = roots.iter().flat_map(|root| root.ancestors().skip(1));
+    let above: BTreeSet<&Path> = above.collect();
+    let links = above.into_iter().filter_map(|path| {
+        let target = fs::read_link(path).ok()?;
+        Some((path.to_owned(), target))
+    });
+    links.collect()
 }
 
 /// What becomes of a change.
@@ -518,14 +638,72 @@ mod tests {
             let mut watch = Watch::new(&[inside.join("git/config")]);
             let _absent = fs::remove_dir_all(inside.join("git"));
             std::os::unix::fs::symlink(&outside, inside.join("git")).unwrap();
+            // What lies behind the link is not ours to keep.
+            assert_eq!(watch.changed().is_empty(), !had_folder);
             let changes = watch.undo();
-            assert_eq!(changes.len(), 1, "{changes:?}");
-            assert!(changes[0].undone.is_err());
+            assert_eq!(changes[0].path, inside.join("git"), "{changes:?}");
+            assert!(changes.iter().all(|change| change.undone.is_ok()));
             assert_eq!(
                 fs::read_to_string(outside.join("config")).unwrap(),
                 "theirs"
             );
+            assert!(!inside.join("git").is_symlink());
+            let back = fs::read_to_string(inside.join("git/config")).ok();
+            assert_eq!(back.as_deref(), had_folder.then_some("ours"));
+            assert_eq!(watch.undo().len(), 0);
         }
+    }
+
+    /// A person's own link stays theirs, and leads where it led.
+    #[test]
+    fn a_link_that_was_there_leads_where_it_led() {
+        type Act = fn(&Path);
+        let acts: [Act; 3] = [
+            |top| std::os::unix::fs::symlink("evil", top.join("git")).unwrap(),
+            |top| {
+                fs::create_dir(top.join("git")).unwrap();
+                fs::write(top.join("git/config"), "evil").unwrap();
+            },
+            |_| {},
+        ];
+        for act in acts {
+            let folder = tempfile::tempdir().unwrap();
+            let top = folder.path();
+            for name in ["real", "evil"] {
+                fs::create_dir(top.join(name)).unwrap();
+                fs::write(top.join(name).join("config"), name).unwrap();
+            }
+            std::os::unix::fs::symlink("real", top.join("git")).unwrap();
+            let mut watch = Watch::new(&[top.join("git/config")]);
+            assert_eq!(watch.undo().len(), 0);
+            fs::remove_file(top.join("git")).unwrap();
+            act(top);
+            let changes = watch.undo();
+            assert_eq!(changes.len(), 1, "{changes:?}");
+            assert!(changes[0].undone.is_ok(), "{changes:?}");
+            assert_eq!(fs::read_link(top.join("git")).unwrap(), Path::new("real"));
+            assert_eq!(fs::read_to_string(top.join("git/config")).unwrap(), "real");
+        }
+    }
+
+    /// What could not be put back does not become the person's.
+    #[test]
+    fn what_could_not_be_put_back_is_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path();
+        fs::write(top.join("a"), "a").unwrap();
+        let roots = ["a", "b"].map(|name| top.join(name));
+        let mut watch = Watch::new(&roots);
+        fs::write(top.join("a"), "evil").unwrap();
+        watch.open.insert(roots[0].clone());
+        fs::write(top.join("b"), "theirs").unwrap();
+        watch.renew(&[]);
+        assert_eq!(watch.changed(), [roots[0].clone()]);
+        assert_eq!(watch.undo().len(), 1);
+        watch.renew(&[]);
+        assert_eq!(watch.undo().len(), 0);
+        assert_eq!(fs::read_to_string(top.join("a")).unwrap(), "a");
+        assert_eq!(fs::read_to_string(top.join("b")).unwrap(), "theirs");
     }
 
     #[test]

@@ -1,0 +1,169 @@
+//! Reads a file of git's settings exactly as git does: what git would not read is nothing here either.
+
+use super::Setting;
+
+/// All settings of a file, or nothing where git would not read it.
+pub(super) fn parse(text: &[u8]) -> Option<Vec<Setting>> {
+    let text = std::str::from_utf8(text).ok()?;
+    let is_odd = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    if text.contains(is_odd) {
+        return None;
+    }
+    let mut reader = Reader {
+        text: text.as_bytes(),
+        at: text.len() - text.trim_start_matches('\u{feff}').len(),
+    };
+    // Git passes over one mark at the start.
+    if reader.at > '\u{feff}'.len_utf8() {
+        return None;
+    }
+    reader.settings()
+}
+
+struct Reader<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    /// The next character, as git reads it: the two that end a line elsewhere are one.
+    fn next(&mut self) -> Option<u8> {
+        let byte = *self.text.get(self.at)?;
+        self.at += 1;
+        if byte == b'\r' && self.text.get(self.at) == Some(&b'\n') {
+            self.at += 1;
+            return Some(b'\n');
+        }
+        Some(byte)
+    }
+
+    fn settings(&mut self) -> Option<Vec<Setting>> {
+        let mut found = Vec::new();
+        let mut base: Option<String> = None;
+        loop {
+            let start = self.at;
+            let Some(byte) = self.next() else {
+                return Some(found);
+            };
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' => {}
+                b'#' | b';' => while self.next().is_some_and(|byte| byte != b'\n') {},
+                b'[' => base = Some(self.section()?),
+                first if first.is_ascii_alphabetic() => {
+                    let (name, value) = self.setting(first)?;
+                    found.push(Setting {
+                        key: format!("{}.{name}", base.as_ref()?),
+                        value,
+                        span: start..self.at,
+                    });
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// After the bracket, up to its end.
+    fn section(&mut self) -> Option<String> {
+        let mut name = String::new();
+        loop {
+            match self.next()? {
+                b']' => return (!name.is_empty() && !name.starts_with('.')).then_some(name),
+                b' ' | b'\t' | b'\r' => return self.subsection(name),
+                byte if is_key(byte) || byte == b'.' => {
+                    name.push(char::from(byte).to_ascii_lowercase())
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    fn subsection(&mut self, mut name: String) -> Option<String> {
+        let mut byte = self.next()?;
+        while matches!(byte, b' ' | b'\t' | b'\r') {
+            byte = self.next()?;
+        }
+        if byte != b'"' || name.is_empty() || name.starts_with('.') {
+            return None;
+        }
+        let mut sub = Vec::new();
+        loop {
+            match self.next()? {
+                b'\n' => return None,
+                b'"' => break,
+                b'\\' => match self.next()? {
+                    b'\n' => return None,
+                    escaped => sub.push(escaped),
+                },
+                byte => sub.push(byte),
+            }
+        }
+        name.push('.');
+        name.push_str(&String::from_utf8(sub).ok()?);
+        (self.next()? == b']').then_some(name)
+    }
+
+    fn setting(&mut self, first: u8) -> Option<(String, Option<String>)> {
+        let mut name = String::from(char::from(first).to_ascii_lowercase());
+        let mut byte = self.next();
+        while let Some(key) = byte.filter(|byte| is_key(*byte)) {
+            name.push(char::from(key).to_ascii_lowercase());
+            byte = self.next();
+        }
+        while matches!(byte, Some(b' ' | b'\t')) {
+            byte = self.next();
+        }
+        match byte {
+            None | Some(b'\n') => Some((name, None)),
+            Some(b'=') => Some((name, Some(self.value()?))),
+            Some(_) => None,
+        }
+    }
+
+    fn value(&mut self) -> Option<String> {
+        let mut value: Vec<u8> = Vec::new();
+        // Where spaces begin that may be the end.
+        let mut trim = None;
+        let mut quoted = false;
+        loop {
+            let byte = match self.next() {
+                None | Some(b'\n') if quoted => return None,
+                None | Some(b'\n') => break,
+                Some(byte) => byte,
+            };
+            match byte {
+                b' ' | b'\t' | b'\r' if !quoted => {
+                    trim.get_or_insert(value.len());
+                    if !value.is_empty() {
+                        value.push(byte);
+                    }
+                    continue;
+                }
+                b'#' | b';' if !quoted => {
+                    while self.next().is_some_and(|byte| byte != b'\n') {}
+                    break;
+                }
+                _ => trim = None,
+            }
+            match byte {
+                b'\\' => match self.next()? {
+                    b'\n' => {}
+                    b't' => value.push(b'\t'),
+                    b'n' => value.push(b'\n'),
+                    b'b' => value.push(8),
+                    byte @ (b'\\' | b'"') => value.push(byte),
+                    _ => return None,
+                },
+                b'"' => quoted = !quoted,
+                byte => value.push(byte),
+            }
+        }
+        if let Some(trim) = trim {
+            value.truncate(trim);
+        }
+        String::from_utf8(value).ok()
+    }
+}
+
+fn is_key(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-'
+}
