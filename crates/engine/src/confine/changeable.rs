@@ -208,7 +208,8 @@ fn path_of(word: &OsStr, launch: &Launch<'_>) -> Option<PathBuf> {
 
 /// The program of this name that the `PATH` leads to.
 fn search(name: &OsStr, launch: &Launch<'_>) -> Option<PathBuf> {
-    let folders = std::env::split_paths(variable(launch, "PATH")?);
+    let folders = variable(launch, "PATH")?.to_string_lossy();
+    let folders = folders.split(':');
     let mut programs = folders.map(|folder| launch.cwd.join(folder).join(name));
     programs.find(|program| program.is_file())
 }
