@@ -17,7 +17,12 @@ const PROTECTED: [&str; 6] = [
 /// Commands change a copy of it, and what is harmless of that is taken over.
 const SETTINGS: &str = "config";
 /// What a rebase or another sequence has still to do: git runs programs that it names.
-const PLANS: [&str; 2] = ["rebase-merge/git-rebase-todo", "sequencer/todo"];
+const PLANS: [&str; 4] = [
+    "rebase-merge/git-rebase-todo",
+    "rebase-merge/strategy",
+    "sequencer/todo",
+    "sequencer/opts",
+];
 /// In a git folder, the git folders of its linked worktrees.
 const WORKTREES: &str = "worktrees";
 /// Of the git folder of a linked worktree. Its other files are always there: covered, `git worktree remove` would fail.

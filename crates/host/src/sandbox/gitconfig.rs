@@ -153,6 +153,8 @@ const STEPS: &[&str] = &[
     "noop",
     "revert",
 ];
+/// Ways to merge that git has itself; any other is a program, and may be a path to one.
+const STRATEGIES: &[&str] = &["ort", "recursive", "resolve", "octopus", "ours", "subtree"];
 /// What is said of a file that cannot be read as settings.
 const UNREADABLE: &str = "what is no setting";
 
@@ -170,6 +172,10 @@ pub enum Kind {
     Settings,
     /// What a rebase has still to do.
     Plan,
+    /// How a rebase merges.
+    Strategy,
+    /// The same for another sequence, among other options.
+    Options,
 }
 
 impl Kind {
@@ -181,6 +187,8 @@ impl Kind {
             "config" | "config.worktree" if folder.join("HEAD").exists() => Some(Self::Settings),
             "git-rebase-todo" if folder.ends_with("rebase-merge") => Some(Self::Plan),
             "todo" if folder.ends_with("sequencer") => Some(Self::Plan),
+            "strategy" if folder.ends_with("rebase-merge") => Some(Self::Strategy),
+            "opts" if folder.ends_with("sequencer") => Some(Self::Options),
             _ => None,
         }
     }
@@ -190,6 +198,21 @@ impl Kind {
         match self {
             Self::Settings => merge(before, after),
             Self::Plan => merge_plan(before.unwrap_or_default(), after),
+            Self::Strategy => {
+                let name = String::from_utf8_lossy(after);
+                let plain = STRATEGIES.contains(&name.trim_end()).then_some(());
+                keep_or(before, after, plain, "ort\n")
+            }
+            Self::Options => {
+                let is_plain = |setting: &Setting| {
+                    let value = setting.value.as_deref().unwrap_or_default();
+                    setting.key != "options.strategy" || STRATEGIES.contains(&value)
+                };
+                let plain = parse(after)
+                    .filter(|all| all.iter().all(is_plain))
+                    .map(drop);
+                keep_or(before, after, plain, "")
+            }
         }
     }
 }
@@ -243,6 +266,21 @@ pub fn merge_onto(base: &[u8], after: &[u8], current: &[u8]) -> Merged {
     match lost.is_empty() {
         true => Merged { text, refused },
         false => unchanged(lost),
+    }
+}
+
+/// The new text if it names no program, else what was there, or what stands for nothing.
+fn keep_or(before: Option<&[u8]>, after: &[u8], plain: Option<()>, nothing: &str) -> Merged {
+    let is_plain = plain.is_some() || before == Some(after);
+    Merged {
+        text: match is_plain {
+            true => after.to_owned(),
+            false => before.unwrap_or(nothing.as_bytes()).to_owned(),
+        },
+        refused: match is_plain {
+            true => Vec::new(),
+            false => vec!["a way to merge that is a program".into()],
+        },
     }
 }
 
@@ -737,6 +775,22 @@ mod tests {
             &["exec id"],
         );
         check("", "exec\tid\n", "", &["exec\tid"]);
+    }
+
+    #[test]
+    fn a_way_to_merge_is_one_of_git() {
+        let check = |kind: Kind, text: &str, expect: &str| {
+            let merged = kind.merge(None, text.as_bytes());
+            assert_eq!(String::from_utf8(merged.text).unwrap(), expect);
+            assert_eq!(merged.refused.is_empty(), text == expect, "{text:?}");
+        };
+        check(Kind::Strategy, "ours\n", "ours\n");
+        check(Kind::Strategy, "../evil\n", "ort\n");
+        check(Kind::Strategy, "[a]\n#/../evil\n", "ort\n");
+        let plain = "[options]\n\tstrategy = ort\n\tsignoff = true\n";
+        check(Kind::Options, plain, plain);
+        check(Kind::Options, "[options]\n\tstrategy = ../evil\n", "");
+        check(Kind::Options, "[options\n", "");
     }
 
     /// Files of odd pieces, read by git itself and by us. What git reads otherwise, or we alone, would be a way around.

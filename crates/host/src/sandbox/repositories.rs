@@ -32,7 +32,12 @@ const POINTERS: [&str; 1] = ["commondir"];
 /// In the folder of a linked worktree, where that is. A new one is what `git worktree add` makes.
 const BACK: &str = "gitdir";
 /// What a rebase or another sequence has still to do.
-const PLANS: [&str; 2] = ["rebase-merge/git-rebase-todo", "sequencer/todo"];
+const PLANS: [&str; 4] = [
+    "rebase-merge/git-rebase-todo",
+    "rebase-merge/strategy",
+    "sequencer/todo",
+    "sequencer/opts",
+];
 /// The folders of those, which git makes itself: a link leads to a plan that nobody looks at.
 const PLAN_FOLDERS: [&str; 2] = ["rebase-merge", "sequencer"];
 /// What git looks for beside `HEAD`, of whatever kind: links lead where git finds the rest.
@@ -233,10 +238,9 @@ impl Repositories {
         if name == BACK {
             return instead.and_then(|was| tampered(Some(was)));
         }
-        let kind = match PLANS.iter().any(|plan| path.ends_with(plan)) {
-            true => Kind::Plan,
-            false => Kind::Settings,
-        };
+        let is_plan = PLANS.iter().any(|plan| path.ends_with(plan));
+        let kind = Kind::of(path).filter(|_| is_plan);
+        let kind = kind.unwrap_or(Kind::Settings);
         let Merged { text, refused } = kind.merge(was.map(Vec::as_slice), bytes);
         let differs = text != bytes || !refused.is_empty();
         differs.then(|| Tampered {
@@ -594,10 +598,15 @@ mod tests {
         check(
             &|top| {
                 put(top, "plan/git-rebase-todo", "exec id\n");
+                put(
+                    top,
+                    "old/.git/sequencer/opts",
+                    "[options]\n\tstrategy = ../x\n",
+                );
                 let link = top.join("old/.git/rebase-merge");
                 std::os::unix::fs::symlink("../../plan", link).unwrap();
             },
-            &["old/.git/rebase-merge"],
+            &["old/.git/rebase-merge", "old/.git/sequencer/opts"],
         );
         // No repository for git.
         check(

@@ -309,7 +309,7 @@ fn judge(path: &Path, before: Option<&Kept>, now: Option<&Kept>) -> Judged {
     };
     match (Kind::of(path), now) {
         // It has come to its end, or was given up.
-        (Some(Kind::Plan), None) => Judged::Accepted,
+        (Some(Kind::Plan | Kind::Strategy | Kind::Options), None) => Judged::Accepted,
         (Some(kind), Some(Kept::File { bytes, mode })) => {
             let merged = kind.merge(old.map(|(bytes, _)| bytes), bytes);
             let same_mode = old.is_none_or(|(_, old)| old == *mode);
@@ -322,7 +322,9 @@ fn judge(path: &Path, before: Option<&Kept>, now: Option<&Kept>) -> Judged {
                 Some(_) | None => Judged::Partly(merged),
             }
         }
-        (Some(Kind::Settings | Kind::Plan) | None, _) => Judged::Refused,
+        (Some(Kind::Settings | Kind::Plan | Kind::Strategy | Kind::Options) | None, _) => {
+            Judged::Refused
+        }
     }
 }
 

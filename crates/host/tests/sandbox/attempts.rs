@@ -8,8 +8,6 @@ pub enum Held {
     Yes,
     /// It happens, and is put back afterwards.
     Undone,
-    /// It happens and cannot be put back, but does not go unnoticed.
-    Told,
     /// A known limit of the layer, named in the documentation.
     No,
 }
@@ -170,7 +168,7 @@ pub const ATTEMPTS: &[Attempt] = &[
         "a link instead of the folder above the hooks",
         "mv .git g && ln -s g .git && echo evil > g/hooks/x",
         Held::Yes,
-        Held::Told,
+        Held::Undone,
     ),
     held(
         "a protected file that is not there yet",
