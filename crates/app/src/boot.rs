@@ -4,6 +4,7 @@ pub mod env;
 pub mod plugins;
 mod shell;
 mod target;
+mod tools;
 
 use crate::auth::{Logins, known_secrets};
 use crate::config::budget::{self, Cap};
@@ -37,6 +38,7 @@ use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
 use ostler_wire::{Say, Word};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+pub use tools::no_tool;
 
 const DEFAULT_SEARCH: &str = include_str!("search_endpoint.txt");
 
@@ -91,7 +93,7 @@ impl Boot {
     }
 
     fn at(global: &Global, env: Env, places: Places) -> anyhow::Result<Self> {
-        check_tools(&global.allowed_tools)?;
+        tools::check_tools(&global.allowed_tools)?;
         let book = Book::load(&places.trust());
         let approval = match global.trust_workspace {
             true => Approval::ThisRun,
@@ -100,7 +102,7 @@ impl Boot {
         let mut loaded = load(global, (&env, &places), approval)
             .map_err(|e| anyhow!("{}", e.render(diagnose::Paint::Plain).trim_end()))?;
         loaded.notices.extend(book.fault.map(Notice::plain));
-        let strays = stray_tools(&loaded);
+        let strays = tools::stray_tools(&loaded);
         loaded.notices.extend(strays);
         let strays = budget::strays(&loaded);
         loaded.notices.extend(strays);
@@ -483,51 +485,6 @@ fn is_key_setting(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     name.starts_with("OSTLER_")
         && (upper.ends_with("__API_KEY") || upper.ends_with("__CLIENT_SECRET"))
-}
-
-pub fn no_tool(name: &str) -> String {
-    let names = ostler_engine::tools::all_names().chain(ostler_engine::policy::FAMILIES);
-    match diagnose::nearest(name, names) {
-        Some(near) => filled(Word::BootNoToolNear, &[&name, &near]),
-        None => filled(Word::BootNoTool, &[&name]),
-    }
-}
-
-/// The name in an entry of a tool filter that no tool goes by. An empty entry selects nothing, which can be meant.
-fn stray(entry: &str) -> Option<&str> {
-    let name = entry.trim_start_matches(['!', '+']).trim();
-    let known = name.is_empty()
-        || name.starts_with(ostler_engine::mcp::PREFIX)
-        || ostler_engine::tools::canonical_name(name).is_some();
-    Some(name).filter(|_| !known)
-}
-
-fn check_tools(names: &[String]) -> Result<(), UsageError> {
-    match names.iter().find_map(|name| stray(name)) {
-        Some(name) => Err(UsageError(format!("--allowed-tools: {}", no_tool(name)))),
-        None => Ok(()),
-    }
-}
-
-/// What `[tools] enabled` and the rules name although it is no tool. Deny rules are looked at when a session starts.
-fn stray_tools(loaded: &Loaded) -> Vec<Notice> {
-    let mut notices = Vec::new();
-    if let Some(place) = loaded.place(&["tools", "enabled"]) {
-        let strays = loaded.config.tools.enabled.iter();
-        notices.extend(strays.filter_map(|entry| stray(entry)).map(|name| {
-            Notice::warning(place.clone(), format!("`tools.enabled`: {}", no_tool(name)))
-        }));
-    }
-    for rule in loaded.rules() {
-        let Ok(parsed) = Rule::parse(&rule.text, "") else {
-            continue;
-        };
-        if let (RuleList::Allow | RuleList::Ask, Some(name)) = (rule.list, parsed.unknown_tool()) {
-            let text = filled(Word::BootRuleNothing, &[&rule.text, &no_tool(name)]);
-            notices.push(Notice::warning(rule.place, text));
-        }
-    }
-    notices
 }
 
 /// The configuration of these places, with what the person said to the project.

@@ -2,8 +2,9 @@
 //! for posture `auto`, where a person is asked about the rest. It reads nothing and runs nothing. Which flags would allow
 //! a refused call is found in `remedy`.
 
+use super::call::Call;
 use super::decide::Decision;
-use super::decide::{Call, Policy};
+use super::decide::Policy;
 use super::{Fallback, Posture, Reading, glob};
 use ostler_host::{Beyond, Place};
 use ostler_wire::{Access, Mark, Segment, Word};

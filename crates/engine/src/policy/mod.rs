@@ -1,6 +1,7 @@
 //! Whether a call may run: a pure function of mode, rules and what the call declares to touch.
 
 pub mod border;
+mod call;
 pub mod decide;
 pub(crate) mod glob;
 pub mod guard;
@@ -16,9 +17,8 @@ pub mod shell;
 pub mod stance;
 
 pub use border::{Folders, Reading};
-pub use decide::{
-    BUILT_IN, Call, Decision, Fallback, Policy, Posture, Resolved, Verdict, needs_a_fresh_yes,
-};
+pub use call::{Call, Resolved};
+pub use decide::{BUILT_IN, Decision, Fallback, Policy, Posture, Verdict, needs_a_fresh_yes};
 pub use guard::Guard;
 pub use headless::{Containment, Headless};
 pub use mcp::{mcp_accesses, mcp_looks};

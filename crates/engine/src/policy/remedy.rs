@@ -1,7 +1,8 @@
 //! The flags that would allow a refused call, and no other. Each is tried on the policy before it is named; where none is
 //! narrow enough the refusal says why. Reads nothing and allows nothing itself.
 
-use super::decide::{Call, Decision, Policy, Verdict};
+use super::call::Call;
+use super::decide::{Decision, Policy, Verdict};
 use super::headless::{self, Held, Want};
 use super::propose::{self, is_literal};
 use super::{Posture, Rule};

@@ -6,6 +6,7 @@ mod covers;
 mod enter;
 mod jail;
 mod landlock;
+mod mount_table;
 mod mounts;
 mod places;
 mod seccomp;

@@ -3,6 +3,7 @@
 use super::closed::Closed;
 use super::covers::{By, Cover, run_folder};
 use super::jail::{MAX_CARRIED, Mount};
+use super::mount_table::mount_points;
 use super::seccomp::Unix;
 use crate::sandbox::{ClosedFolder, EmptyHome, Error, Layer, LinkedFile, Policy, Readable, holder};
 use std::collections::{HashSet, VecDeque};
@@ -580,43 +581,6 @@ fn foreign_sockets() -> Vec<PathBuf> {
     outer_first(lines.filter_map(socket).collect())
 }
 
-fn mount_points() -> Vec<PathBuf> {
-    let Ok(table) = fs::read("/proc/self/mountinfo") else {
-        return Vec::new();
-    };
-    let point = |line: &[u8]| {
-        let field = line.split(|byte| *byte == b' ').nth(4)?;
-        Some(PathBuf::from(OsString::from_vec(unescape(field))))
-    };
-    table
-        .split(|byte| *byte == b'\n')
-        .filter_map(point)
-        .collect()
-}
-
-/// Spaces and the like are written as a backslash and three octal digits.
-fn unescape(field: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((&first, after)) = rest.split_first() {
-        let octal = |digits: &[u8]| {
-            let text = std::str::from_utf8(digits).ok()?;
-            u8::from_str_radix(text, 8).ok()
-        };
-        match after.split_at_checked(3) {
-            Some((digits, after)) if first == b'\\' && octal(digits).is_some() => {
-                plain.extend(octal(digits));
-                rest = after;
-            }
-            _ => {
-                plain.push(first);
-                rest = after;
-            }
-        }
-    }
-    plain
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -645,13 +609,6 @@ mod tests {
         fs::hard_link(top.join("a/b/secret"), top.join("other")).unwrap();
         check(&["x"], &["a", "e", "other"]);
         check(&["a/b"], &["a/d", "e"]);
-    }
-
-    #[test]
-    fn mount_table_escapes() {
-        for (field, plain) in [("/a", "/a"), (r"/a\040b", "/a b"), (r"/a\04", r"/a\04")] {
-            assert_eq!(unescape(field.as_bytes()), plain.as_bytes());
-        }
     }
 
     #[test]

@@ -1,0 +1,53 @@
+//! Names of tools in flags, settings and rules that no tool goes by.
+
+use super::UsageError;
+use crate::config::diagnose::{self, Notice};
+use crate::config::layers::{Loaded, RuleList};
+use crate::speech::filled;
+use ostler_engine::policy::Rule;
+use ostler_wire::Word;
+
+pub fn no_tool(name: &str) -> String {
+    let names = ostler_engine::tools::all_names().chain(ostler_engine::policy::FAMILIES);
+    match diagnose::nearest(name, names) {
+        Some(near) => filled(Word::BootNoToolNear, &[&name, &near]),
+        None => filled(Word::BootNoTool, &[&name]),
+    }
+}
+
+/// The name in an entry of a tool filter that no tool goes by. An empty entry selects nothing, which can be meant.
+fn stray(entry: &str) -> Option<&str> {
+    let name = entry.trim_start_matches(['!', '+']).trim();
+    let known = name.is_empty()
+        || name.starts_with(ostler_engine::mcp::PREFIX)
+        || ostler_engine::tools::canonical_name(name).is_some();
+    Some(name).filter(|_| !known)
+}
+
+pub fn check_tools(names: &[String]) -> Result<(), UsageError> {
+    match names.iter().find_map(|name| stray(name)) {
+        Some(name) => Err(UsageError(format!("--allowed-tools: {}", no_tool(name)))),
+        None => Ok(()),
+    }
+}
+
+/// What `[tools] enabled` and the rules name although it is no tool. Deny rules are looked at when a session starts.
+pub fn stray_tools(loaded: &Loaded) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    if let Some(place) = loaded.place(&["tools", "enabled"]) {
+        let strays = loaded.config.tools.enabled.iter();
+        notices.extend(strays.filter_map(|entry| stray(entry)).map(|name| {
+            Notice::warning(place.clone(), format!("`tools.enabled`: {}", no_tool(name)))
+        }));
+    }
+    for rule in loaded.rules() {
+        let Ok(parsed) = Rule::parse(&rule.text, "") else {
+            continue;
+        };
+        if let (RuleList::Allow | RuleList::Ask, Some(name)) = (rule.list, parsed.unknown_tool()) {
+            let text = filled(Word::BootRuleNothing, &[&rule.text, &no_tool(name)]);
+            notices.push(Notice::warning(rule.place, text));
+        }
+    }
+    notices
+}
