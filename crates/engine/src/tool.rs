@@ -197,7 +197,7 @@ impl From<&str> for Subject {
 }
 
 /// Characters of a subject that are kept.
-const MAX_SUBJECT: usize = 1_000;
+pub const MAX_SUBJECT: usize = 1_000;
 
 /// Everything a run may use. Cheap to clone.
 // tidy: plain data

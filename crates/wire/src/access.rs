@@ -90,6 +90,36 @@ impl Segment {
 }
 
 impl Access {
+    /// The path that it reads.
+    pub fn read_path(&self) -> Option<&PathBuf> {
+        match self {
+            Self::Read(path) => Some(path),
+            Self::Write(_)
+            | Self::Run(_)
+            | Self::Net(_)
+            | Self::Mcp { .. }
+            | Self::Job(_)
+            | Self::Delegate { .. }
+            | Self::Memory
+            | Self::History => None,
+        }
+    }
+
+    /// The path that it changes.
+    pub fn write_path(&self) -> Option<&PathBuf> {
+        match self {
+            Self::Write(path) => Some(path),
+            Self::Read(_)
+            | Self::Run(_)
+            | Self::Net(_)
+            | Self::Mcp { .. }
+            | Self::Job(_)
+            | Self::Delegate { .. }
+            | Self::Memory
+            | Self::History => None,
+        }
+    }
+
     /// Whether such an access needs the person's word where no rule speaks. A job's command had it when it started.
     pub fn needs_permission(&self) -> bool {
         match self {

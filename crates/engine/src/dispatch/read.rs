@@ -4,15 +4,13 @@
 use crate::accept;
 use crate::cut::clip;
 use crate::desk::Desk;
-use crate::tool::{Call, ToolError};
+use crate::tool::{Call, MAX_SUBJECT, ToolError};
 use crate::tools::Held;
 use ostler_wire::{CallTitle, ToolUse};
 use std::sync::Arc;
 
 /// Characters of an unknown tool's name that are shown.
 const MAX_NAME_SHOWN: usize = 100;
-/// Characters of a subject that are kept.
-const MAX_SUBJECT: usize = 1_000;
 
 /// A call of an answer, with its arguments read.
 pub struct ReadCall {

@@ -100,19 +100,14 @@ impl<'a> Call<'a> {
     /// takes along is for the sandbox to hold.
     pub(super) fn changes(&self, reserved: &Path) -> bool {
         let takes_folders = self.tool != "bash" && shows_what_was(self.tool);
-        self.accesses.iter().any(|access| match access {
-            Access::Write(path) => self.forms(path).any(|path| {
-                path.starts_with(reserved) || takes_folders && reserved.starts_with(path)
-            }),
-            Access::Read(_)
-            | Access::Run(_)
-            | Access::Net(_)
-            | Access::Mcp { .. }
-            | Access::Job(_)
-            | Access::Delegate { .. }
-            | Access::Memory
-            | Access::History => false,
-        })
+        self.accesses
+            .iter()
+            .filter_map(Access::write_path)
+            .any(|path| {
+                self.forms(path).any(|path| {
+                    path.starts_with(reserved) || takes_folders && reserved.starts_with(path)
+                })
+            })
     }
 
     /// Whether a deny or ask rule speaks of any part of the call.

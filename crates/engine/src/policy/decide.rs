@@ -171,17 +171,7 @@ impl Policy {
         };
         let is_false = |segment: &Segment| {
             let read = segment.does.iter().chain(&segment.needs);
-            let read = read.filter_map(|access| match access {
-                Access::Read(path) => Some(path),
-                Access::Write(_)
-                | Access::Run(_)
-                | Access::Net(_)
-                | Access::Mcp { .. }
-                | Access::Job(_)
-                | Access::Delegate { .. }
-                | Access::Memory
-                | Access::History => None,
-            });
+            let read = read.filter_map(Access::read_path);
             let mut paths = read.chain(&segment.names);
             segment.read_only && paths.any(|path| leads_out(path, segment.walks))
         };
@@ -228,20 +218,15 @@ impl Policy {
             return false;
         }
         let protected = self.folders.protected(call.scope, &[]);
-        call.accesses.iter().any(|access| match access {
-            Access::Write(path) => call.forms(path).any(|p| {
-                let mut rules = self.rules.allow.iter();
-                protected.holds(p) && !rules.any(|rule| rule.names_write(p, call.scope))
-            }),
-            Access::Read(_)
-            | Access::Run(_)
-            | Access::Net(_)
-            | Access::Mcp { .. }
-            | Access::Job(_)
-            | Access::Delegate { .. }
-            | Access::Memory
-            | Access::History => false,
-        })
+        call.accesses
+            .iter()
+            .filter_map(Access::write_path)
+            .any(|path| {
+                call.forms(path).any(|p| {
+                    let mut rules = self.rules.allow.iter();
+                    protected.holds(p) && !rules.any(|rule| rule.names_write(p, call.scope))
+                })
+            })
     }
 
     fn verdict(

@@ -301,17 +301,7 @@ impl<'a> Judge<'a> {
             .iter()
             .filter(deletes)
             .flat_map(|segment| &segment.does)
-            .filter_map(|access| match access {
-                Access::Write(path) => Some(path),
-                Access::Read(_)
-                | Access::Run(_)
-                | Access::Net(_)
-                | Access::Mcp { .. }
-                | Access::Job(_)
-                | Access::Delegate { .. }
-                | Access::Memory
-                | Access::History => None,
-            })
+            .filter_map(Access::write_path)
             .flat_map(|path| self.call.forms(path))
             .collect();
         if deleted.iter().any(|path| self.holds_git(path)) {

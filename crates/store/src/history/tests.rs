@@ -681,7 +681,7 @@ fn scanned(shelf: &Shelf, needle: &str) -> Duration {
 }
 
 #[test]
-#[ignore = "takes minutes; prints figures: cargo test --release -p ostler-engine a_million_lines -- --ignored --nocapture"]
+#[ignore = "takes minutes; prints figures: cargo test --release -p ostler-store a_million_lines -- --ignored --nocapture"]
 #[expect(clippy::print_stdout, reason = "it is there for its figures")]
 fn a_million_lines() {
     const LINES: u32 = 1_000_000;

@@ -409,9 +409,9 @@ fn a_few_facts_are_told_apart_as_well() {
     }
 }
 
-/// Prints how long it takes. `cargo nextest run --release -p ostler-engine --run-ignored only recall_takes --no-capture`
+/// Prints how long it takes. `cargo nextest run --release -p ostler-store --run-ignored only recall_takes --no-capture`
 #[test]
-#[ignore = "prints figures for a quiet machine: cargo test --release -p ostler-engine recall_takes -- --ignored --nocapture"]
+#[ignore = "prints figures for a quiet machine: cargo test --release -p ostler-store recall_takes -- --ignored --nocapture"]
 #[expect(clippy::print_stdout, reason = "it is there for its figures")]
 fn recall_takes() {
     let set = set(SET);
