@@ -235,7 +235,7 @@ impl<'a> Judge<'a> {
         };
         segments.iter().filter(move |segment| {
             let mut rules = self.policy.rules.allow.iter();
-            let by_rule = rules.any(|rule| rule.allows_segment(segment));
+            let by_rule = rules.any(|r| self.policy.covers_segment(r, self.call, segment));
             by_rule == (which == Covered::ByRule)
         })
     }

@@ -2,7 +2,7 @@
 
 use super::Scope;
 use super::glob::{is_pattern, matches, part_matches, path_matches};
-use super::shell::{DEEP, DEEP_VISIBLE};
+use super::shell::{DEEP, DEEP_VISIBLE, runs_any_program};
 use crate::tools::canonical_name;
 use ostler_wire::{Segment, Why, Word};
 use std::borrow::Cow;
@@ -234,6 +234,7 @@ impl Rule {
     pub fn allows_segment(&self, segment: &Segment) -> bool {
         self.family == Family::Bash
             && segment.plain
+            && self.spells(&segment.leads)
             && match &self.spec {
                 None => true,
                 Some(Spec::Words(words)) => {
@@ -244,6 +245,33 @@ impl Rule {
                 }
                 Some(Spec::Glob(glob)) => matches(glob, &segment.text),
             }
+    }
+
+    /// Whether the rule allows every command, or an interpreter with whatever it runs.
+    pub fn is_broad_command(&self) -> bool {
+        match &self.spec {
+            None => self.family == Family::Bash,
+            Some(Spec::Words(name)) => self.family == Family::Bash && runs_any_program(name.trim()),
+            Some(Spec::Glob(_)) => false,
+        }
+    }
+
+    /// Whether the rule itself names these words of a command.
+    fn spells(&self, words: &[String]) -> bool {
+        let Some(Spec::Glob(spec) | Spec::Words(spec)) = &self.spec else {
+            return true;
+        };
+        self.is_exact_command()
+            || self.is_broad_command()
+            || words
+                .iter()
+                .all(|word| spec.split_whitespace().any(|s| s == word))
+    }
+
+    /// Whether the rule names one command with all of its words.
+    pub fn is_exact_command(&self) -> bool {
+        self.family == Family::Bash
+            && matches!(&self.spec, Some(Spec::Glob(spec)) if !is_pattern(spec))
     }
 
     /// Whether a deny or ask rule speaks of this command: its words, its other spellings, its name without a path.
