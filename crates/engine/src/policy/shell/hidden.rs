@@ -62,6 +62,12 @@ fn is_handing_over(texts: &[&str]) -> bool {
     if *name == "git" && is_git_elsewhere(args) {
         return true;
     }
+    let own: Vec<&str> = match *name == "git" {
+        true => std::iter::once("git")
+            .chain(super::leads::past_git_options(args).iter().copied())
+            .collect(),
+        false => texts.to_vec(),
+    };
     let variable = |arg: &&str| {
         let name = arg.split_once('=').map_or("", |(name, _)| name);
         handing::MAKE_VARIABLES.contains(&name.trim_end_matches([':', '+', '?']))
@@ -69,7 +75,7 @@ fn is_handing_over(texts: &[&str]) -> bool {
     if *name == "make" && args.iter().any(|arg| is_make_text(arg) || variable(arg)) {
         return true;
     }
-    let fits = |row: &&handing::Handing| commands::starts(texts, row.command);
+    let fits = |row: &&handing::Handing| commands::starts(&own, row.command);
     let table = handing::RUNS_OPTION.iter().filter(fits);
     table.into_iter().any(|row| {
         // Behind `--` they are meant for somebody else.

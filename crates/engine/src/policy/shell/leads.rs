@@ -11,11 +11,15 @@ const GIT_RUNS_WORDS: &[&str] = &["bisect run", "submodule foreach", "hook run"]
 const SCRIPT_FIRST: &[&str] = &["sed", "awk", "gawk", "mawk", "nawk", "perl", "jq", "yq"];
 /// Programs whose operands mean files of another machine or of a container.
 const ELSEWHERE: &[&str] = &["ssh", "docker exec", "podman exec", "docker compose exec"];
+/// The same of the words behind `--`.
+const ELSEWHERE_BEHIND: &[&str] = &["kubectl exec", "oc exec"];
 /// Programs that print their words.
 const PRINTS: &[&str] = &["echo", "printf"];
 /// Part of a word behind which a container's path stands.
 const CONTAINERS: &[&str] = &["docker", "docker-compose", "nerdctl", "podman"];
 const COMPILERS: &[&str] = &["c++", "cc", "clang", "clang++", "g++", "gcc"];
+/// Commands of git that take a message behind `-m`.
+const GIT_MESSAGES: &[&str] = &["commit", "merge", "notes", "stash", "tag"];
 /// Options of texts that people read.
 const MESSAGES: &[&str] = &["--message", "--body", "--title", "--notes", "--description"];
 /// System files that a word may name: headers, and names of streams.
@@ -39,6 +43,7 @@ pub(super) fn leading(words: &[Word], is_inside: impl Fn(&str) -> bool) -> Vec<S
     if is(PRINTS) || is(ELSEWHERE) {
         return Vec::new();
     }
+    let is_remote = is(ELSEWHERE_BEHIND);
     let runs = runs_files(words);
     let is_outside = |piece: &str| {
         let harmless = |known: &&str| {
@@ -49,12 +54,15 @@ pub(super) fn leading(words: &[Word], is_inside: impl Fn(&str) -> bool) -> Vec<S
         let climbs = piece.split('/').any(|part| part == "..");
         is_path
             && (piece.starts_with('~')
-                || !is_inside(piece) && (climbs || runs || !HARMLESS.iter().any(|k| harmless(&k))))
+                || !is_inside(piece) && (climbs || runs || !HARMLESS.iter().any(harmless)))
     };
     let mut found: Vec<String> = Vec::new();
     for (i, text) in args.iter().enumerate() {
         if is_text(name, args, i) {
             continue;
+        }
+        if is_remote && *text == "--" {
+            break;
         }
         let leads = pieces(name, text).into_iter().any(is_outside) || runs && is_foreign(text);
         if leads {
@@ -123,7 +131,7 @@ fn is_foreign(text: &str) -> bool {
             let port = host.strip_prefix(*own);
             port.is_some_and(|port| port.is_empty() || port.starts_with(':'))
         };
-        !scheme.ends_with("file") && !LOOPBACK.iter().any(|own| is_own(&own))
+        !scheme.ends_with("file") && !LOOPBACK.iter().any(is_own)
     })
 }
 
@@ -134,16 +142,25 @@ pub(super) fn is_text(name: &str, args: &[&str], at: usize) -> bool {
     let takes = |option: &str, letter: char| {
         option.starts_with('-') && !option.starts_with("--") && option.ends_with(letter)
     };
-    if matches!(name, "git" | "gh" | "glab" | "hub" | "jj" | "hg" | "svn") {
-        let is_message = |option: &str| MESSAGES.contains(&option) || takes(option, 'm');
-        let attached = MESSAGES.iter().any(|option| {
-            let rest = text.strip_prefix(option);
-            rest.is_some_and(|rest| rest.starts_with('='))
-        });
-        return before.is_some_and(is_message) || attached || text.starts_with("-m");
+    let is_named = |option: &str| MESSAGES.contains(&option);
+    let has_named = MESSAGES.iter().any(|option| {
+        let rest = text.strip_prefix(option);
+        rest.is_some_and(|rest| rest.starts_with('='))
+    });
+    let part = past_git_options(args).first().copied().unwrap_or_default();
+    let letter = match name {
+        "git" if GIT_MESSAGES.contains(&part) => Some('m'),
+        "hg" | "jj" | "svn" => Some('m'),
+        "gh" | "glab" | "hub" => None,
+        _ if !SCRIPT_FIRST.contains(&name) => return false,
+        _ => None,
+    };
+    if let Some(letter) = letter {
+        let by_letter = |option: &str| is_named(option) || takes(option, letter);
+        return before.is_some_and(by_letter) || has_named || text.starts_with("-m");
     }
-    if !SCRIPT_FIRST.contains(&name) {
-        return false;
+    if matches!(name, "gh" | "glab" | "hub") {
+        return before.is_some_and(is_named) || has_named;
     }
     let is_script = |option: &str| takes(option, 'e') || option == "--expression";
     let names_script = |arg: &&str| {
@@ -155,13 +172,23 @@ pub(super) fn is_text(name: &str, args: &[&str], at: usize) -> bool {
             || arg.starts_with("-f")
     };
     let first = args.iter().position(|arg| !arg.starts_with('-'));
-    let no_other = name != "perl" && !args.iter().any(|arg| names_script(&arg));
+    let no_other = name != "perl" && !args.iter().any(names_script);
     before.is_some_and(is_script) || no_other && first == Some(at)
+}
+
+/// The words of git behind the options that stand before its command.
+pub(super) fn past_git_options<'a, 'w>(args: &'a [&'w str]) -> &'a [&'w str] {
+    let mut rest = args;
+    while let Some((option, after)) = rest.split_first().filter(|(o, _)| o.starts_with('-')) {
+        let valued = matches!(*option, "-c" | "-C");
+        rest = after.get(usize::from(valued)..).unwrap_or_default();
+    }
+    rest
 }
 
 /// The word of a git command that makes it run the words behind it.
 fn git_runs(args: &[&str]) -> Option<String> {
-    let operands: Vec<&str> = args
+    let operands: Vec<&str> = past_git_options(args)
         .iter()
         .copied()
         .filter(|arg| !arg.starts_with('-'))
@@ -298,6 +325,12 @@ mod tests {
                 ],
                 &[
                     "git bisect run ./x",
+                    "git -c user.name=x bisect run ./y",
+                    "git --no-pager rebase -x ./y main",
+                    "git -c user.name=x rebase -x ./y main",
+                    "git fetch -m ext::./x",
+                    "git --no-pager -C commit fetch -m ext::./x",
+                    "git fetch -m ../x",
                     "git bisect run make",
                     "git --no-pager bisect run make",
                     "git submodule foreach 'touch y'",
@@ -396,8 +429,15 @@ mod tests {
             ),
             (
                 "kubectl:*",
-                &["kubectl apply -f k8s/x.yml"],
-                &["kubectl apply -f /srv/x", "kubectl --kubeconfig=/srv/x get"],
+                &[
+                    "kubectl apply -f k8s/x.yml",
+                    "kubectl exec pod -- /bin/ls /srv",
+                ],
+                &[
+                    "kubectl exec --kubeconfig=/srv/x pod -- ls",
+                    "kubectl apply -f /srv/x",
+                    "kubectl --kubeconfig=/srv/x get",
+                ],
             ),
             (
                 "python3 -m pytest:*",
@@ -408,6 +448,8 @@ mod tests {
             ("python3:*", &["python3 /srv/x.py", "python3 x.py"], &[]),
             ("ssh:*", &["ssh a.example cat /var/log/x"], &[]),
             ("rm:*", &["rm -rf /srv/x"], &[]),
+            // The grammar takes the next line for words of the last command.
+            ("cat:*", &[], &["cat a | cat b | cat\nrm x </dev/null"]),
             // What the rule spells out, it speaks of.
             (
                 "docker compose -f /srv/x.yml:*",

@@ -1,7 +1,7 @@
 //! One simple command: taken out of its wrappers, then judged by its words.
 
 use super::effects::DEEP;
-use super::effects::{self, Touch};
+use super::effects::{self, Effects, Touch};
 use super::hidden::{hands_over, hidden, tails, takes_trees};
 use super::leads;
 use super::public::{self, PUBLIC, is_listed};
@@ -145,11 +145,7 @@ impl Walker<'_> {
             && told
             && !hands_over(words)
             && self.stays();
-        // What a known command does to files is declared; of any other, a word may be a file that it runs.
-        let declared = effects.reader.is_some() || effects.understood;
-        if !declared || leads::runs_files(words) {
-            segment.leads = leads::leading(words, |piece| self.is_inside(piece));
-        }
+        segment.leads = self.leads(words, &effects);
         segment.marks.dedup();
         self.push(segment);
         if name.text.ends_with("find") {
@@ -356,6 +352,15 @@ impl Walker<'_> {
     fn stays(&self) -> bool {
         let mut folders = self.folders.iter();
         folders.all(|folder| normalise(folder).starts_with(self.place.root))
+    }
+
+    /// What a known command does to files is declared; of any other, a word may be a file that it runs.
+    fn leads(&self, words: &[Word], effects: &Effects) -> Vec<String> {
+        let declared = effects.reader.is_some() || effects.understood;
+        match declared && !leads::runs_files(words) {
+            true => Vec::new(),
+            false => leads::leading(words, |piece| self.is_inside(piece)),
+        }
     }
 
     /// Whether a word names a path in the project.
