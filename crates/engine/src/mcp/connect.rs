@@ -378,7 +378,7 @@ fn client(around: &Surroundings, led: &Led) -> Result<reqwest::Client, String> {
         .connect_timeout(CONNECT)
         .user_agent(format!("ostler/{}", around.version));
     for file in &around.settings.ca_files {
-        if let Ok(pem) = std::fs::read(file)
+        if let Ok(pem) = ostler_host::read_certificates(file)
             && let Ok(roots) = reqwest::Certificate::from_pem_bundle(&pem)
         {
             client = client.tls_certs_merge(roots);
