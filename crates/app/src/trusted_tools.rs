@@ -13,7 +13,7 @@ use crate::config::trust::{Answer, Approval, Book, Item, Record, State};
 use crate::config::trusted::{Change, trust_in_json};
 use crate::flags::Global;
 use crate::speech::{language, spoken};
-use ostler_engine::mcp::{ToolTrust, Trust};
+use ostler_mcp::{ToolTrust, Trust};
 use ostler_wire::{Say, Word};
 use std::path::PathBuf;
 

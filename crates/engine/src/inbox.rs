@@ -4,7 +4,7 @@ use crate::children::{Children, Ended, Report, What, post};
 use crate::commands;
 use crate::feed::Feed;
 use crate::hooks::Bell;
-use crate::petition::{self, Petition, Petitions};
+use crate::server_question::{self, ServerQuestion, ServerQuestions};
 use ostler_wire::{Ask, ClientId, Delivery, Delta, Doing, Op, ReplyTo, SentOp, View, Word};
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
@@ -93,8 +93,8 @@ struct Asking {
     /// The number of the next ask.
     next: u64,
     /// For those who carry out calls elsewhere.
-    sender: Petitions,
-    petitions: mpsc::Receiver<Petition>,
+    sender: ServerQuestions,
+    server_questions: mpsc::Receiver<ServerQuestion>,
     /// Rung when somebody asks.
     bell: Option<Bell>,
 }
@@ -110,7 +110,7 @@ pub enum Next {
 
 impl Inbox {
     pub fn new(ops: mpsc::Receiver<SentOp>, feed: Feed, children: Children) -> Self {
-        let (sender, petitions) = mpsc::channel(petition::MAX_WAITING);
+        let (sender, server_questions) = mpsc::channel(server_question::MAX_WAITING);
         Self {
             ops,
             clients: feed.register().count(),
@@ -123,8 +123,8 @@ impl Inbox {
             overdue: None,
             asking: Asking {
                 next: 1,
-                sender: Petitions(sender),
-                petitions,
+                sender: ServerQuestions(sender),
+                server_questions,
                 bell: None,
             },
             end: End::Open,
@@ -160,7 +160,7 @@ impl Inbox {
                 Some(op) = self.ops.recv() => self.take(op),
                 Ok(()) = self.clients.changed() => self.count_clients(),
                 report = self.children.next() => self.hear(report),
-                petition = self.asking.petitions.recv() => self.pass_on(petition),
+                question = self.asking.server_questions.recv() => self.pass_on(question),
             }
         }
     }
@@ -206,12 +206,12 @@ impl Inbox {
     }
 
     /// Where questions are handed in.
-    pub fn petitions(&self) -> Petitions {
+    pub fn server_questions(&self) -> ServerQuestions {
         self.asking.sender.clone()
     }
 
-    fn pass_on(&mut self, petition: Option<Petition>) {
-        let Some(Petition { mut ask, reply }) = petition.filter(|_| !self.is_closed()) else {
+    fn pass_on(&mut self, question: Option<ServerQuestion>) {
+        let Some(ServerQuestion { mut ask, reply }) = question.filter(|_| !self.is_closed()) else {
             return;
         };
         ask.ask = self.new_ask();
@@ -410,7 +410,7 @@ impl Inbox {
                 }
                 Ok(()) = self.clients.changed(), if self.end != End::Closed => self.count_clients(),
                 report = self.children.next() => self.hear(report),
-                petition = self.asking.petitions.recv() => self.pass_on(petition),
+                question = self.asking.server_questions.recv() => self.pass_on(question),
                 () = patience, if overdue.is_some() => return Err(Stopped),
             }
         }

@@ -221,7 +221,7 @@ impl Tools {
 
     /// Whether a tool of this name may be used, or a server's may.
     pub fn allows(&self, name: &str) -> bool {
-        self.find(name).is_some() || crate::mcp::is_theirs(name) && self.admits(name)
+        self.find(name).is_some() || ostler_mcp::is_server_tool(name) && self.admits(name)
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
@@ -279,7 +279,7 @@ pub fn render(name: &str, output: &Json, envelope: bool) -> Rendered {
     let tool = canonical_name(name).and_then(|n| BUILTINS.iter().find(|t| t.name() == n));
     match tool {
         Some(tool) => tool.render(data),
-        None if crate::mcp::is_theirs(name) => crate::mcp::render(data),
+        None if ostler_mcp::is_server_tool(name) => crate::servers::render(data),
         None => data.to_string().into(),
     }
 }

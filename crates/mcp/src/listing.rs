@@ -1,10 +1,10 @@
 //! Asking a server what it offers: page by page, cleaned and bounded.
 
-use super::client::{Link, wanted_login};
-use super::connect::{Failed, login_hint};
-use super::settings::Server;
-use super::trouble::{Code, Trouble};
-use super::{LeftOut, Lists, PromptInfo, ResourceInfo, ToolInfo, text};
+use crate::client::{Connection, wanted_login};
+use crate::connect::{ConnectError, login_hint};
+use crate::failure::{Failure, FailureCode};
+use crate::settings::Server;
+use crate::{LeftOut, Lists, PromptInfo, ResourceInfo, ToolInfo, text};
 use ostler_wire::{Why, Word};
 use rmcp::ServiceError;
 use rmcp::model::PaginatedRequestParams;
@@ -17,9 +17,9 @@ const MAX_DESCRIPTION: usize = 2_048;
 const MAX_NAME: usize = 128;
 const MAX_URI: usize = 2_048;
 
-impl Link {
+impl Connection {
     /// Everything that it offers.
-    pub async fn lists(&self, server: &Server) -> Result<Lists, Failed> {
+    pub async fn lists(&self, server: &Server) -> Result<Lists, ConnectError> {
         let mut lists = Lists::default();
         self.tools(server, &mut lists).await?;
         let has = self.service.peer_info().map(|info| {
@@ -39,7 +39,7 @@ impl Link {
         Ok(lists)
     }
 
-    async fn tools(&self, server: &Server, lists: &mut Lists) -> Result<(), Failed> {
+    async fn tools(&self, server: &Server, lists: &mut Lists) -> Result<(), ConnectError> {
         let mut cursor = None;
         let mut seen = Vec::new();
         for _ in 0..MAX_PAGES {
@@ -73,23 +73,23 @@ impl Link {
     }
 
     /// A server need not have tools.
-    fn no_tools(&self, error: ServiceError) -> Result<(), Failed> {
+    fn no_tools(&self, error: ServiceError) -> Result<(), ConnectError> {
         let info = self.service.peer_info();
         let promised = info.is_some_and(|info| info.capabilities.tools.is_some());
         match (error, promised) {
             (ServiceError::McpError(_), false) => Ok(()),
             (error, _) => {
                 let challenge = wanted_login(&error);
-                let trouble = match &challenge {
-                    Some(_) => Trouble::new(Code::Login, login_hint(&self.name)),
+                let failure = match &challenge {
+                    Some(_) => Failure::new(FailureCode::Login, login_hint(&self.name)),
                     None => {
-                        let Trouble { code, why } = self.trouble(error);
-                        Trouble::new(code, Why::ours(Word::McpNoTools, [why]))
+                        let Failure { code, why } = self.failure(error);
+                        Failure::new(code, Why::ours(Word::McpNoTools, [why]))
                     }
                 };
-                Err(Failed {
+                Err(ConnectError {
                     challenge,
-                    ..Failed::finally(trouble)
+                    ..ConnectError::finally(failure)
                 })
             }
         }

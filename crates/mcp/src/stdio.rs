@@ -1,8 +1,8 @@
 //! A server that is a program: kept by the watchdog like every command, its lines carried to and fro. What is no message
 //! counts as its log. A message without end ends the server, not us.
 
-use super::text;
-use super::trouble::{Code, Trouble};
+use crate::failure::{Failure, FailureCode};
+use crate::text;
 use ostler_host::{Exit, Input, Output, Process};
 use ostler_wire::{Language, Why, Word};
 use serde::de::IgnoredAny;
@@ -22,6 +22,8 @@ pub const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 const BUFFER: usize = 256 * 1024;
 /// Of what a server logs, the last of which is kept.
 const MAX_LOG: usize = 16 * 1024;
+/// Of a server's log that stands in an error.
+const MAX_LAST_WORDS: usize = 600;
 /// How long a server may take to end when its input is closed.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Of a line, in which it must say which request it answers.
@@ -34,14 +36,14 @@ const MAX_UNREAD: usize = 10_000;
 
 /// What is known of a server beside its messages. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Noise(Arc<Mutex<Heard>>);
+pub struct ServerLog(Arc<Mutex<LogState>>);
 
 #[derive(Default)]
-struct Heard {
+struct LogState {
     log: VecDeque<u8>,
     exit: Option<Exit>,
     /// Why we ended it.
-    fault: Option<Trouble>,
+    fault: Option<Failure>,
 }
 
 /// How far the program is behind with reading.
@@ -70,37 +72,37 @@ impl Backlog {
     }
 }
 
-impl Noise {
-    fn heard(&self) -> MutexGuard<'_, Heard> {
+impl ServerLog {
+    fn state(&self) -> MutexGuard<'_, LogState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn log(&self, bytes: &[u8]) {
-        let mut heard = self.heard();
+    pub fn append(&self, bytes: &[u8]) {
+        let mut state = self.state();
         let tail = bytes
             .get(bytes.len().saturating_sub(MAX_LOG)..)
             .unwrap_or_default();
-        let over = (heard.log.len() + tail.len()).saturating_sub(MAX_LOG);
-        heard.log.drain(..over);
-        heard.log.extend(tail);
+        let over = (state.log.len() + tail.len()).saturating_sub(MAX_LOG);
+        state.log.drain(..over);
+        state.log.extend(tail);
     }
 
     pub fn exited(&self, exit: Exit) {
-        self.heard().exit = Some(exit);
+        self.state().exit = Some(exit);
     }
 
-    fn fail(&self, trouble: Trouble) {
-        self.heard().fault.get_or_insert(trouble);
+    fn fail(&self, failure: Failure) {
+        self.state().fault.get_or_insert(failure);
     }
 
-    pub(super) fn fault(&self) -> Option<Trouble> {
-        self.heard().fault.clone()
+    pub(crate) fn fault(&self) -> Option<Failure> {
+        self.state().fault.clone()
     }
 
     /// The end of its log, cleaned.
-    pub fn last_words(&self, most: usize) -> String {
-        let heard = self.heard();
-        let bytes: Vec<u8> = heard.log.iter().copied().collect();
+    pub fn tail(&self, most: usize) -> String {
+        let state = self.state();
+        let bytes: Vec<u8> = state.log.iter().copied().collect();
         let said = text::clean(&String::from_utf8_lossy(&bytes));
         let said = said.trim();
         let from = said
@@ -113,15 +115,16 @@ impl Noise {
 
     /// How it ended, as the end of a sentence, if it has.
     pub fn ending(&self) -> Option<Why> {
-        let heard = self.heard();
-        if let Some(fault) = &heard.fault {
+        let state = self.state();
+        if let Some(fault) = &state.fault {
             return Some(fault.why.clone());
         }
-        heard.exit.map(ended)
+        state.exit.map(describe_exit)
     }
 }
 
-pub(super) fn ended(exit: Exit) -> Why {
+/// How a program ended, as the end of a sentence.
+pub fn describe_exit(exit: Exit) -> Why {
     match (exit.code, exit.signal) {
         (Some(code), _) => Why::ours(Word::McpExited, [code.to_string().into()]),
         (None, Some(signal)) => Why::ours(Word::McpSignal, [signal.to_string().into()]),
@@ -129,9 +132,17 @@ pub(super) fn ended(exit: Exit) -> Why {
     }
 }
 
-/// Talks to a program that was just started. The stream carries messages and ends with the program. `cancel` ends both, and is
+/// Why something failed, with the end of what the program logged.
+pub fn with_log_tail(why: Why, log: &ServerLog) -> Why {
+    match log.tail(MAX_LAST_WORDS) {
+        words if words.is_empty() => why,
+        words => Why::ours(Word::McpLastWords, [why, words.into()]),
+    }
+}
+
+/// Connects to a program that was just started. The stream carries messages and ends with the program. `cancel` ends both, and is
 /// cancelled when they end by themselves.
-pub fn talk(mut process: Process, noise: &Noise, cancel: CancellationToken) -> DuplexStream {
+pub fn connect(mut process: Process, log: &ServerLog, cancel: CancellationToken) -> DuplexStream {
     let (ours, theirs) = tokio::io::duplex(BUFFER);
     let (from_us, to_us) = tokio::io::split(theirs);
     let deaf = CancellationToken::new();
@@ -147,7 +158,7 @@ pub fn talk(mut process: Process, noise: &Noise, cancel: CancellationToken) -> D
     let lines = Lines {
         line: Vec::new(),
         to: to_us,
-        noise: noise.clone(),
+        log: log.clone(),
         backlog,
     };
     tokio::spawn(async move {
@@ -197,7 +208,7 @@ async fn carry_out(
     mut lines: Lines,
     (cancel, deaf): (CancellationToken, CancellationToken),
 ) {
-    let noise = lines.noise.clone();
+    let log = lines.log.clone();
     let mut until = None;
     loop {
         let output = tokio::select! {
@@ -208,11 +219,11 @@ async fn carry_out(
                 continue;
             }
             () = at(until) => {
-                noise.fail(Trouble::new(Code::Ended, Word::McpDeaf));
+                log.fail(Failure::new(FailureCode::Ended, Word::McpDeaf));
                 return;
             }
             () = cancel.cancelled() => {
-                // Its input is closed by now; whoever does not end then is ended.
+                // Its input is closed by now; a program that does not end then is ended.
                 let over = async { while !matches!(process.next().await, Output::Exited(_)) {} };
                 let _ = tokio::time::timeout(PATIENCE, over).await;
                 return;
@@ -224,9 +235,9 @@ async fn carry_out(
                     return;
                 }
             }
-            Output::Stderr(bytes) => noise.log(&bytes),
+            Output::Stderr(bytes) => log.append(&bytes),
             Output::Exited(exit) => {
-                noise.exited(exit);
+                log.exited(exit);
                 return;
             }
         }
@@ -245,7 +256,7 @@ struct Lines {
     /// The beginning of the next one.
     line: Vec<u8>,
     to: WriteHalf<DuplexStream>,
-    noise: Noise,
+    log: ServerLog,
     backlog: Arc<Backlog>,
 }
 
@@ -257,7 +268,7 @@ impl Lines {
             if self.line.len() > MAX_MESSAGE {
                 let most = (MAX_MESSAGE >> 20).to_string();
                 let why = Why::ours(Word::McpLong, [most.into()]);
-                self.noise.fail(Trouble::new(Code::TooLong, why));
+                self.log.fail(Failure::new(FailureCode::TooLong, why));
                 return false;
             }
             if !piece.ends_with(b"\n") {
@@ -276,16 +287,17 @@ impl Lines {
         let message = match read(&self.line) {
             Line::Message => Cow::Borrowed(self.line.as_slice()),
             Line::Broken(error) => {
-                self.noise.log(&self.line);
+                self.log.append(&self.line);
                 Cow::Owned(error)
             }
             Line::Log => {
-                self.noise.log(&self.line);
+                self.log.append(&self.line);
                 return true;
             }
         };
         if self.backlog.is_over() {
-            self.noise.fail(Trouble::new(Code::Ended, Word::McpUnread));
+            self.log
+                .fail(Failure::new(FailureCode::Ended, Word::McpUnread));
             return false;
         }
         self.to.write_all(&message).await.is_ok()
@@ -368,7 +380,7 @@ mod tests {
         let lines = Lines {
             line: Vec::new(),
             to,
-            noise: Noise::default(),
+            log: ServerLog::default(),
             backlog: Arc::default(),
         };
         (read, lines)
@@ -447,7 +459,7 @@ mod tests {
             assert!(lines.take(message).await);
         }
         assert!(!lines.take(message).await);
-        assert!(lines.noise.fault().is_some());
+        assert!(lines.log.fault().is_some());
     }
 
     #[tokio::test]
@@ -455,7 +467,7 @@ mod tests {
         let (ours, theirs) = tokio::io::duplex(1024);
         let (mut read, _) = tokio::io::split(ours);
         let (_keep, mut lines) = lines(theirs);
-        let noise = lines.noise.clone();
+        let log = lines.log.clone();
         let pieces: [&[u8]; 4] = [
             b"starting\n{\"level\":\"info\"}\n{\"jsonrpc\":",
             b"\"2.0\"}",
@@ -468,18 +480,15 @@ mod tests {
         let mut buffer = [0; 64];
         let count = read.read(&mut buffer).await.unwrap();
         assert_eq!(&buffer[..count], b"{\"jsonrpc\":\"2.0\"}\n");
-        assert_eq!(
-            noise.last_words(1000),
-            "starting\n{\"level\":\"info\"}\nbye[0m"
-        );
-        assert_eq!(noise.last_words(3), "[0m");
+        assert_eq!(log.tail(1000), "starting\n{\"level\":\"info\"}\nbye[0m");
+        assert_eq!(log.tail(3), "[0m");
     }
 
     #[tokio::test]
     async fn a_message_without_end_is_the_end() {
         let (_ours, theirs) = tokio::io::duplex(1024);
         let (_keep, mut lines) = lines(theirs);
-        let noise = lines.noise.clone();
+        let log = lines.log.clone();
         let chunk = vec![b'x'; 1 << 20];
         let mut taken = 0;
         while lines.take(&chunk).await {
@@ -487,21 +496,20 @@ mod tests {
         }
         assert_eq!(taken, MAX_MESSAGE >> 20);
         assert!(
-            noise
-                .ending()
+            log.ending()
                 .is_some_and(|why| why.to_string().contains("16 MB"))
         );
     }
 
     #[test]
     fn of_a_log_the_end_is_kept() {
-        let noise = Noise::default();
+        let log = ServerLog::default();
         for i in 0..10_000 {
-            noise.log(format!("line {i}\n").as_bytes());
+            log.append(format!("line {i}\n").as_bytes());
         }
-        noise.log(&vec![b'x'; 3 * MAX_LOG]);
-        noise.log(b"\nlast");
-        assert!(noise.heard().log.len() <= MAX_LOG);
-        assert!(noise.last_words(4).ends_with("last"));
+        log.append(&vec![b'x'; 3 * MAX_LOG]);
+        log.append(b"\nlast");
+        assert!(log.state().log.len() <= MAX_LOG);
+        assert!(log.tail(4).ends_with("last"));
     }
 }

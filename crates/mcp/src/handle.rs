@@ -1,10 +1,10 @@
-//! Keeps one server: a task that connects when it is wanted, learns what the server offers, connects anew when it is
-//! lost, later each time it fails, and tells how things stand. It owns the connection; everybody else asks it.
+//! One server over the life of a process: a task (`Connector`) that connects on demand, learns what the server offers,
+//! reconnects when the connection is lost, later each time it fails, and publishes its state. It owns the connection;
+//! everything else has a `ServerHandle`.
 
-use super::client::{About, Link};
-use super::originals;
-use super::settings::{Server, Surroundings, Trust};
-use super::{Lists, ToolInfo, cache};
+use crate::client::{Connection, PeerInfo};
+use crate::settings::{Endpoint, Server, ServerContext, Trust};
+use crate::{Lists, ToolInfo, cache};
 use ostler_wire::{Why, Word};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,8 +13,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Wishes that may wait.
-const MAX_WISHES: usize = 64;
+/// Commands that may wait.
+const MAX_COMMANDS: usize = 64;
 /// Before the second try, and at most.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ pub struct Snapshot {
     pub lists: Option<Arc<Lists>>,
     /// Counts the changes of `lists`.
     pub edition: u64,
-    pub about: About,
+    pub about: PeerInfo,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,44 +56,44 @@ impl State {
     }
 }
 
-pub enum Wish {
+pub enum ConnectorCommand {
     /// The connection, as soon as it stands.
-    Connect(oneshot::Sender<Result<Arc<Link>, Why>>),
+    Connect(oneshot::Sender<Result<Arc<Connection>, Why>>),
     /// To be connected, without waiting for it.
     Start,
     /// Connected anew.
     Restart,
 }
 
-/// The way to a keeper.
-pub struct Kept {
+/// The way to a connector.
+pub struct ServerHandle {
     pub server: Arc<Server>,
-    wishes: mpsc::Sender<Wish>,
+    commands: mpsc::Sender<ConnectorCommand>,
     seen: watch::Receiver<Snapshot>,
     /// Tools that the person trusts to read only, as the server calls them; they may change their mind.
     trusted: Mutex<BTreeSet<String>>,
 }
 
-impl Kept {
-    /// Starts the keeper, and not the server. `cancel` ends both.
-    pub fn new(server: Server, around: Surroundings, cancel: CancellationToken) -> Self {
-        originals::remember_server(&server, &around);
+impl ServerHandle {
+    /// Starts the connector, and not the server. `cancel` ends both.
+    pub fn new(server: Server, context: ServerContext, cancel: CancellationToken) -> Self {
+        remember_programs(&server, &context);
         let server = Arc::new(server);
-        let cached = around.cache.as_deref();
+        let cached = context.cache.as_deref();
         let cached = cached.and_then(|folder| cache::load(folder, &server.fingerprint()));
         let snapshot = Snapshot {
             lists: cached.map(|(lists, _)| Arc::new(lists)),
             ..Snapshot::default()
         };
-        let (wishes, receiver) = mpsc::channel(MAX_WISHES);
+        let (commands, receiver) = mpsc::channel(MAX_COMMANDS);
         let (sender, seen) = watch::channel(snapshot);
-        let keeper = Keeper {
+        let keeper = Connector {
             server: server.clone(),
-            around,
-            wishes: receiver,
+            context,
+            commands: receiver,
             seen: sender,
             cancel: cancel.clone(),
-            link: None,
+            connection: None,
             failures: 0,
             next_try: None,
             next_look: None,
@@ -107,7 +107,7 @@ impl Kept {
         let trusted = server.trusted_read_only_tools.iter().cloned().collect();
         Self {
             server,
-            wishes,
+            commands,
             seen,
             trusted: Mutex::new(trusted),
         }
@@ -146,33 +146,33 @@ impl Kept {
     /// Waits until it is known whether the server works.
     pub async fn settled(&self) {
         let mut seen = self.seen.clone();
-        // A keeper that is gone keeps nobody waiting.
+        // A connector that is gone keeps nobody waiting.
         let _ = seen.wait_for(|s| s.state.is_settled()).await;
     }
 
-    /// A wish that waits for no answer. Whoever has so many already gets this one, too.
-    pub fn wish(&self, wish: Wish) {
-        let _ = self.wishes.try_send(wish);
+    /// Waits for no answer. A full queue already holds a command that connects, so this one may be dropped.
+    pub fn send(&self, send: ConnectorCommand) {
+        let _ = self.commands.try_send(send);
     }
 
-    pub async fn link(&self) -> Result<Arc<Link>, Why> {
+    pub async fn connection(&self) -> Result<Arc<Connection>, Why> {
         let gone = || Why::from(Word::McpClosing);
         let (sender, receiver) = oneshot::channel();
-        self.wishes
-            .send(Wish::Connect(sender))
+        self.commands
+            .send(ConnectorCommand::Connect(sender))
             .await
             .map_err(|_| gone())?;
         receiver.await.unwrap_or_else(|_| Err(gone()))
     }
 }
 
-struct Keeper {
+struct Connector {
     server: Arc<Server>,
-    around: Surroundings,
-    wishes: mpsc::Receiver<Wish>,
+    context: ServerContext,
+    commands: mpsc::Receiver<ConnectorCommand>,
     seen: watch::Sender<Snapshot>,
     cancel: CancellationToken,
-    link: Option<Arc<Link>>,
+    connection: Option<Arc<Connection>>,
     /// One after the other.
     failures: u32,
     next_try: Option<Instant>,
@@ -180,15 +180,15 @@ struct Keeper {
     next_look: Option<Instant>,
 }
 
-impl Keeper {
+impl Connector {
     async fn run(mut self) {
         loop {
-            let link = self.link.clone();
-            let (lost, changed) = (lost(link.as_deref()), changed(link.as_deref()));
+            let connection = self.connection.clone();
+            let (lost, changed) = (lost(connection.as_deref()), changed(connection.as_deref()));
             let (next_try, next_look) = (self.next_try, self.next_look);
             tokio::select! {
-                wish = self.wishes.recv() => match wish {
-                    Some(wish) => self.grant(wish).await,
+                send = self.commands.recv() => match send {
+                    Some(send) => self.grant(send).await,
                     None => return,
                 },
                 () = lost => self.lose(),
@@ -199,26 +199,26 @@ impl Keeper {
                     self.next_look = None;
                     self.look_again().await;
                 }
-                () = at(next_try), if link.is_none() => self.connect().await,
+                () = at(next_try), if connection.is_none() => self.connect().await,
             }
         }
     }
 
-    async fn grant(&mut self, wish: Wish) {
-        match wish {
-            Wish::Connect(reply) => {
-                let link = self.wanted().await;
+    async fn grant(&mut self, send: ConnectorCommand) {
+        match send {
+            ConnectorCommand::Connect(reply) => {
+                let connection = self.wanted().await;
                 // Whoever asked may have been stopped.
-                let _ = reply.send(link);
+                let _ = reply.send(connection);
             }
-            Wish::Start => {
-                if self.link.is_none() && self.next_try.is_none() {
+            ConnectorCommand::Start => {
+                if self.connection.is_none() && self.next_try.is_none() {
                     self.connect().await;
                 }
             }
-            Wish::Restart => {
-                if let Some(link) = self.link.take() {
-                    link.over.cancel();
+            ConnectorCommand::Restart => {
+                if let Some(connection) = self.connection.take() {
+                    connection.over.cancel();
                 }
                 self.failures = 0;
                 self.connect().await;
@@ -226,12 +226,16 @@ impl Keeper {
         }
     }
 
-    async fn wanted(&mut self) -> Result<Arc<Link>, Why> {
-        if self.link.as_ref().is_some_and(|link| link.is_over()) {
+    async fn wanted(&mut self) -> Result<Arc<Connection>, Why> {
+        if self
+            .connection
+            .as_ref()
+            .is_some_and(|connection| connection.is_over())
+        {
             self.lose();
         }
-        if let Some(link) = &self.link {
-            return Ok(link.clone());
+        if let Some(connection) = &self.connection {
+            return Ok(connection.clone());
         }
         if let Some(at) = self.next_try {
             let wait = at.saturating_duration_since(Instant::now());
@@ -243,7 +247,7 @@ impl Keeper {
             tokio::time::sleep(wait).await;
         }
         self.connect().await;
-        self.link.clone().ok_or_else(|| self.why())
+        self.connection.clone().ok_or_else(|| self.why())
     }
 
     fn why(&self) -> Why {
@@ -257,11 +261,11 @@ impl Keeper {
         self.next_try = None;
         self.tell(State::Starting);
         let cancel = self.cancel.child_token();
-        match Link::meet(&self.server, &self.around, cancel).await {
-            Ok((link, lists)) => {
+        match Connection::open_and_list(&self.server, &self.context, cancel).await {
+            Ok((connection, lists)) => {
                 self.failures = 0;
-                let about = link.about();
-                self.link = Some(Arc::new(link));
+                let about = connection.about();
+                self.connection = Some(Arc::new(connection));
                 self.learn(lists);
                 self.seen.send_modify(|s| {
                     s.about = about;
@@ -273,7 +277,7 @@ impl Keeper {
     }
 
     fn fail(&mut self, why: Why) {
-        self.link = None;
+        self.connection = None;
         self.failures += 1;
         let doublings = (self.failures - 1).min(16);
         let pause = FIRST_PAUSE
@@ -286,20 +290,20 @@ impl Keeper {
 
     /// The connection is over, and nobody meant it to be.
     fn lose(&mut self) {
-        let Some(link) = self.link.take() else {
+        let Some(connection) = self.connection.take() else {
             return;
         };
-        link.over.cancel();
-        self.fail(link.obituary());
+        connection.over.cancel();
+        self.fail(connection.end_reason());
     }
 
     async fn look_again(&mut self) {
-        let Some(link) = self.link.clone() else {
+        let Some(connection) = self.connection.clone() else {
             return;
         };
-        let looking = link.lists(&self.server);
+        let looking = connection.lists(&self.server);
         // Who does not say what it offers now offers what it did.
-        if let Ok(Ok(lists)) = tokio::time::timeout(self.around.settings.start, looking).await {
+        if let Ok(Ok(lists)) = tokio::time::timeout(self.context.settings.start, looking).await {
             self.learn(lists);
         }
     }
@@ -309,7 +313,7 @@ impl Keeper {
         if old.as_deref() == Some(&lists) && self.is_kept() {
             return;
         }
-        if let Some(folder) = &self.around.cache {
+        if let Some(folder) = &self.context.cache {
             // What is not kept is asked for again the next time.
             let _ = cache::keep(folder, &self.server.fingerprint(), &lists);
         }
@@ -323,7 +327,7 @@ impl Keeper {
     }
 
     fn is_kept(&self) -> bool {
-        let kept = self.around.cache.as_deref();
+        let kept = self.context.cache.as_deref();
         let kept = kept.and_then(|folder| cache::load(folder, &self.server.fingerprint()));
         kept.is_some_and(|(_, is_recent)| is_recent)
     }
@@ -333,16 +337,29 @@ impl Keeper {
     }
 }
 
-async fn lost(link: Option<&Link>) {
-    match link {
-        Some(link) => link.over.cancelled().await,
+/// Programs that the server is or uses are named to the launcher before a command can run.
+fn remember_programs(server: &Server, context: &ServerContext) {
+    match &server.endpoint {
+        Endpoint::Program(program) => context.launcher.remember(program),
+        Endpoint::Address(address) => {
+            if let Some(helper) = address.helper(context) {
+                context.launcher.remember(&helper);
+            }
+        }
+        Endpoint::Unusable(_) => {}
+    }
+}
+
+async fn lost(connection: Option<&Connection>) {
+    match connection {
+        Some(connection) => connection.over.cancelled().await,
         None => std::future::pending().await,
     }
 }
 
-async fn changed(link: Option<&Link>) {
-    match link {
-        Some(link) => link.talk.changed().await,
+async fn changed(connection: Option<&Connection>) {
+    match connection {
+        Some(connection) => connection.pending.changed().await,
         None => std::future::pending().await,
     }
 }

@@ -1,45 +1,44 @@
-//! Servers of others that speak the Model Context Protocol: their tools become tools of a session. What they say is
-//! somebody else's text: bounded, cleaned, and never waited for without end. Few modules here know the
-//! protocol's library, and none outside.
+//! Servers of others that speak the Model Context Protocol: connections, login, what they offer, calls and tasks. What
+//! they say is somebody else's text: bounded, cleaned, and never waited for without end. The protocol's library is known
+//! here and nowhere else. Starting a program, asking the person and asking a model are left to the user of this crate
+//! (`Launcher`, `Asker`); it knows no session, no permission and no sandbox.
 
 mod auth;
 mod cache;
 mod client;
 mod connect;
 mod content;
-mod fleet;
+mod failure;
 mod form;
+mod handle;
 mod handler;
-mod keeper;
+mod http_client;
+mod launch;
 mod listing;
 mod names;
-mod originals;
-mod person;
-mod provider;
 mod sampling;
+mod servers;
 mod settings;
 mod stdio;
 mod task;
-mod text;
-mod tool;
-mod trouble;
+pub mod text;
 
-pub use crate::aside::{End, Said, Wanted};
-pub use auth::{Registration, TokenStore, Visit, log_in};
-pub use client::{About, CallError, Caller, Link};
-pub use connect::Failed;
-pub use content::render;
-pub use fleet::{Fleet, Muster};
-pub use form::{Asker, Field, Form, Kind, Reply};
-pub use keeper::{Kept, Snapshot, State, Wish};
-pub use names::{PREFIX, server_name, tool_name};
-pub use provider::{ModelPlugin, PluginModel};
+pub use auth::{LoginVisit, log_in};
+pub use client::{CallError, CallResult, Caller, Connection, PeerInfo};
+pub use connect::ConnectError;
+pub use content::{Attachment, Content};
+pub use failure::{Failure, FailureCode};
+pub use form::{Asker, Field, FieldKind, Form, FormReply};
+pub use handle::{ConnectorCommand, ServerHandle, Snapshot, State};
+pub use launch::{Confinement, LaunchError, Launcher, Program};
+pub use names::{PREFIX, is_server_tool, server_name, tool_name};
+pub use sampling::{SamplingAnswer, SamplingEnd, SamplingMessage, SamplingRequest, SamplingRole};
+pub use servers::{OfferedTool, Offers, Servers};
 pub use settings::{
-    Address, Confinement, Endpoint, McpSettings, Program, Sampling, Server, Surroundings,
-    ToolTrust, Trust,
+    Address, Endpoint, McpSettings, Redaction, Registration, Sampling, Server, ServerContext,
+    TokenStore, ToolTrust, Trust,
 };
-pub(crate) use text::cut;
-pub use trouble::Code;
+pub use stdio::{MAX_MESSAGE, ServerLog, describe_exit, with_log_tail};
 
 use ostler_wire::{Why, Word};
 use serde::{Deserialize, Serialize};
@@ -101,9 +100,4 @@ pub struct ResourceInfo {
     pub uri: String,
     pub name: String,
     pub description: String,
-}
-
-/// Whether a tool of that name is there because of servers.
-pub fn is_theirs(name: &str) -> bool {
-    name.starts_with(PREFIX)
 }

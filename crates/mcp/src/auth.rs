@@ -1,9 +1,10 @@
 //! Logging in to a server: OAuth 2.1 with discovery, registration and PKCE by the protocol's library. Where tokens are kept
 //! and how the person gets to the page is up to the binary.
 
-use super::settings::{Address, Surroundings};
-use super::text;
-use futures_util::future::BoxFuture;
+use crate::failure::chain;
+use crate::http_client::{http_client, install_crypto};
+use crate::settings::{Address, Registration, ServerContext, TokenStore};
+use crate::text;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession,
     CredentialRefreshGuard, CredentialStore, OAuthClientConfig, StoredCredentials,
@@ -17,28 +18,8 @@ const MAX_SAID: usize = 2_000;
 /// Where a kept login has the secret that we have with the issuer.
 const SECRET: &str = "client_secret";
 
-/// Keeps the tokens of servers, each by its address.
-pub trait TokenStore: Send + Sync + std::fmt::Debug {
-    fn load(&self, url: &str) -> Result<Option<Value>, String>;
-    /// `None` takes them out.
-    fn save<'a>(&'a self, url: &'a str, tokens: Option<Value>)
-    -> BoxFuture<'a, Result<(), String>>;
-    /// Held while one process renews a token; others wait.
-    fn lock(&self) -> BoxFuture<'_, Result<Box<dyn Send>, String>>;
-}
-
-/// How we are known to the server's issuer, where it cannot be found out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Registration {
-    pub client_id: Option<String>,
-    pub client_secret: Option<String>,
-    /// A page of ours that says who we are, for issuers that read it.
-    pub client_page: Option<String>,
-    pub scopes: Vec<String>,
-}
-
 /// Why the server wants a login, and where its answer goes.
-pub struct Visit<'a> {
+pub struct LoginVisit<'a> {
     /// What the server said when it refused us.
     pub challenge: Option<&'a str>,
     /// The address on this machine that the browser comes back to.
@@ -48,16 +29,16 @@ pub struct Visit<'a> {
 /// Gets tokens and keeps them. `go` takes the person to a page and gives the address that the browser came back to.
 pub async fn log_in<F>(
     address: &Address,
-    around: &Surroundings,
+    context: &ServerContext,
     registration: &Registration,
-    visit: Visit<'_>,
+    visit: LoginVisit<'_>,
     go: impl FnOnce(String) -> F,
 ) -> Result<(), String>
 where
     F: Future<Output = Result<String, String>>,
 {
     let secret = registration.client_secret.clone();
-    let mut manager = manager(address, around, secret).await?;
+    let mut manager = manager(address, context, secret).await?;
     let found = manager.resolve_metadata_from_challenge(visit.challenge);
     let found = found.await.map_err(|e| told(&e))?;
     manager.set_metadata(found.metadata);
@@ -73,7 +54,7 @@ where
     if let Some(page) = &registration.client_page {
         request = request.with_client_metadata_url(page);
     }
-    let scopes = scopes(address, around, registration, visit.challenge);
+    let scopes = scopes(address, context, registration, visit.challenge);
     if !scopes.is_empty() {
         request = request.with_scopes(scopes);
     }
@@ -90,7 +71,7 @@ where
 /// The person's own words; or, where more rights are wanted, those we have and those.
 fn scopes(
     address: &Address,
-    around: &Surroundings,
+    context: &ServerContext,
     registration: &Registration,
     challenge: Option<&str>,
 ) -> Vec<String> {
@@ -100,7 +81,7 @@ fn scopes(
         let params = WWWAuthenticateParams::parse(challenge, &base);
         if params.is_insufficient_scope() {
             let wanted = params.scope.unwrap_or_default();
-            let have = stored(address, around).map_or_else(Vec::new, |s| s.granted_scopes);
+            let have = stored(address, context).map_or_else(Vec::new, |s| s.granted_scopes);
             let wanted = wanted.split_whitespace().map(str::to_owned);
             scopes.extend(have.into_iter().chain(wanted));
         }
@@ -110,26 +91,26 @@ fn scopes(
     scopes
 }
 
-fn stored(address: &Address, around: &Surroundings) -> Option<StoredCredentials> {
-    let value = kept(address, around)?;
+fn stored(address: &Address, context: &ServerContext) -> Option<StoredCredentials> {
+    let value = kept(address, context)?;
     serde_json::from_value(value).ok()
 }
 
-fn kept(address: &Address, around: &Surroundings) -> Option<Value> {
-    let tokens = around.settings.tokens.as_ref()?;
+fn kept(address: &Address, context: &ServerContext) -> Option<Value> {
+    let tokens = context.settings.tokens.as_ref()?;
     tokens.load(&address.url).ok()?
 }
 
 /// Knows the tokens of a server and renews them; `None` where there are none.
 pub async fn known(
     address: &Address,
-    around: &Surroundings,
+    context: &ServerContext,
 ) -> Result<Option<AuthorizationManager>, String> {
-    let Some(login) = stored(address, around) else {
+    let Some(login) = stored(address, context) else {
         return Ok(None);
     };
-    let secret = kept(address, around).and_then(|value| secret_of(&value));
-    let mut manager = manager(address, around, secret.clone()).await?;
+    let secret = kept(address, context).and_then(|value| secret_of(&value));
+    let mut manager = manager(address, context, secret.clone()).await?;
     let known = manager.initialize_from_store().await;
     // The library remembers who we are without what proves it.
     if let (Ok(true), Some(secret)) = (&known, secret) {
@@ -147,18 +128,18 @@ fn secret_of(login: &Value) -> Option<String> {
 
 async fn manager(
     address: &Address,
-    around: &Surroundings,
+    context: &ServerContext,
     secret: Option<String>,
 ) -> Result<AuthorizationManager, String> {
-    ostler_llm::install_crypto();
+    install_crypto();
     let manager = AuthorizationManager::new(address.url.as_str()).await;
     let mut manager = manager.map_err(|e| told(&e))?;
-    if !around.settings.ca_files.is_empty() {
-        let client = super::connect::http_client(around)?;
+    if !context.settings.ca_files.is_empty() {
+        let client = http_client(context)?;
         manager.with_client(client).map_err(|e| told(&e))?;
     }
-    if let Some(tokens) = &around.settings.tokens {
-        manager.set_credential_store(Kept {
+    if let Some(tokens) = &context.settings.tokens {
+        manager.set_credential_store(StoredLogin {
             tokens: tokens.clone(),
             url: address.url.clone(),
             secret,
@@ -168,10 +149,10 @@ async fn manager(
 }
 
 fn told(error: &AuthError) -> String {
-    text::cut(&super::client::chain(error), MAX_SAID)
+    text::cut(&chain(error), MAX_SAID)
 }
 
-struct Kept {
+struct StoredLogin {
     tokens: Arc<dyn TokenStore>,
     url: String,
     /// Of ours, with the issuer.
@@ -179,7 +160,7 @@ struct Kept {
 }
 
 #[async_trait::async_trait]
-impl CredentialStore for Kept {
+impl CredentialStore for StoredLogin {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
         let value = self.tokens.load(&self.url);
         let value = value.map_err(AuthError::CredentialStoreError)?;

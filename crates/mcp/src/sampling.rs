@@ -5,11 +5,9 @@
     reason = "servers of the revisions before 2026-07-28 still use sampling"
 )]
 
-use super::text;
-use crate::aside::{End, Said, Wanted};
-use ostler_llm::{AnswerPart, Msg};
+use crate::text;
 use rmcp::model::{
-    CreateMessageRequestParams, CreateMessageResult, Role, SamplingMessage,
+    CreateMessageRequestParams, CreateMessageResult, Role, SamplingMessage as WireMessage,
     SamplingMessageContentBlock,
 };
 
@@ -22,8 +20,49 @@ const MAX_WORD: usize = 200;
 /// Of what the person is shown.
 const MAX_SHOWN: usize = 8 * 1024;
 
+/// What a server wants a model to be asked, in nobody's words but the server's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SamplingRequest {
+    pub system: String,
+    /// No two of one role after each other.
+    pub messages: Vec<SamplingMessage>,
+    pub max_tokens: u64,
+    pub temperature: Option<f64>,
+    /// The answer ends before the first of them.
+    pub stops: Vec<String>,
+    /// Parts of models' names, the dearest first.
+    pub hints: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SamplingMessage {
+    pub role: SamplingRole,
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SamplingRole {
+    User,
+    Assistant,
+}
+
+/// What the model said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SamplingAnswer {
+    pub text: String,
+    pub model: String,
+    pub end: SamplingEnd,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SamplingEnd {
+    Turn,
+    Tokens,
+    Stop,
+}
+
 /// What the server wants, or why it cannot have it.
-pub fn wanted(params: CreateMessageRequestParams) -> Result<Wanted, String> {
+pub fn wanted(params: CreateMessageRequestParams) -> Result<SamplingRequest, String> {
     if params.tools.is_some_and(|tools| !tools.is_empty()) {
         return Err("tools are not offered to servers that want a model's word".into());
     }
@@ -32,28 +71,32 @@ pub fn wanted(params: CreateMessageRequestParams) -> Result<Wanted, String> {
     }
     let system = text::clean(&params.system_prompt.unwrap_or_default());
     let mut bytes = system.len();
-    let mut messages: Vec<(Role, String)> = Vec::new();
+    let mut messages: Vec<SamplingMessage> = Vec::new();
     for message in params.messages {
-        let said = spoken(&message)?;
+        let said = text_of(&message)?;
         bytes += said.len();
         if bytes > MAX_BYTES {
             return Err(format!("more than {} KiB are not taken", MAX_BYTES >> 10));
         }
-        match messages.last_mut().filter(|last| last.0 == message.role) {
-            Some((_, before)) => {
-                before.push_str("\n\n");
-                before.push_str(&said);
+        let role = match message.role {
+            Role::Assistant => SamplingRole::Assistant,
+            Role::User => SamplingRole::User,
+        };
+        match messages.last_mut().filter(|last| last.role == role) {
+            Some(before) => {
+                before.text.push_str("\n\n");
+                before.text.push_str(&said);
             }
-            None => messages.push((message.role, said)),
+            None => messages.push(SamplingMessage { role, text: said }),
         }
     }
     let hints = params.model_preferences.and_then(|wish| wish.hints);
     let hints = hints.unwrap_or_default().into_iter().filter_map(|h| h.name);
     let stops = params.stop_sequences.unwrap_or_default().into_iter();
     let word = |words: String| text::cut(&words, MAX_WORD);
-    Ok(Wanted {
+    Ok(SamplingRequest {
         system,
-        messages: messages.into_iter().map(told).collect(),
+        messages,
         max_tokens: params.max_tokens.into(),
         temperature: params.temperature.map(|t| f64::from(t).clamp(0.0, 2.0)),
         stops: stops.take(MAX_STOPS).map(word).collect(),
@@ -61,7 +104,7 @@ pub fn wanted(params: CreateMessageRequestParams) -> Result<Wanted, String> {
     })
 }
 
-fn spoken(message: &SamplingMessage) -> Result<String, String> {
+fn text_of(message: &WireMessage) -> Result<String, String> {
     let mut out = String::new();
     for block in message.content.iter() {
         let SamplingMessageContentBlock::Text(block) = block else {
@@ -75,47 +118,33 @@ fn spoken(message: &SamplingMessage) -> Result<String, String> {
     Ok(out)
 }
 
-fn told((role, text): (Role, String)) -> Msg {
-    match role {
-        Role::Assistant => Msg::Assistant {
-            parts: vec![AnswerPart::Text { text, replay: None }],
-        },
-        Role::User => Msg::User {
-            text,
-            images: Vec::new(),
-        },
+impl SamplingRequest {
+    /// The request as the person reads it before they say yes.
+    pub fn preview(&self) -> String {
+        let mut out = String::new();
+        let mut add = |who: &str, text: &str| {
+            if !text.is_empty() {
+                out.push_str(&format!("[{who}]\n{text}\n\n"));
+            }
+        };
+        add("system", &self.system);
+        for message in &self.messages {
+            match message.role {
+                SamplingRole::User => add("user", &message.text),
+                SamplingRole::Assistant => add("assistant", &message.text),
+            }
+        }
+        text::cut(out.trim_end(), MAX_SHOWN)
     }
 }
 
-/// The wish as the person reads it before they say yes.
-pub fn shown(wanted: &Wanted) -> String {
-    let mut out = String::new();
-    let mut add = |who: &str, text: &str| {
-        if !text.is_empty() {
-            out.push_str(&format!("[{who}]\n{text}\n\n"));
-        }
-    };
-    add("system", &wanted.system);
-    for message in &wanted.messages {
-        match message {
-            Msg::User { text, .. } => add("user", text),
-            Msg::Assistant { parts } => parts.iter().for_each(|part| match part {
-                AnswerPart::Text { text, .. } => add("assistant", text),
-                AnswerPart::Reasoning { .. } | AnswerPart::Call { .. } => {}
-            }),
-            Msg::Results { .. } => {}
-        }
-    }
-    text::cut(out.trim_end(), MAX_SHOWN)
-}
-
-pub fn result(said: Said) -> CreateMessageResult {
+pub fn result(said: SamplingAnswer) -> CreateMessageResult {
     let reason = match said.end {
-        End::Turn => CreateMessageResult::STOP_REASON_END_TURN,
-        End::Tokens => CreateMessageResult::STOP_REASON_END_MAX_TOKEN,
-        End::Stop => CreateMessageResult::STOP_REASON_END_SEQUENCE,
+        SamplingEnd::Turn => CreateMessageResult::STOP_REASON_END_TURN,
+        SamplingEnd::Tokens => CreateMessageResult::STOP_REASON_END_MAX_TOKEN,
+        SamplingEnd::Stop => CreateMessageResult::STOP_REASON_END_SEQUENCE,
     };
-    let message = SamplingMessage::assistant_text(said.text);
+    let message = WireMessage::assistant_text(said.text);
     CreateMessageResult::new(message, said.model).with_stop_reason(reason)
 }
 
@@ -124,7 +153,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn read(params: Value) -> Result<Wanted, String> {
+    fn read(params: Value) -> Result<SamplingRequest, String> {
         wanted(serde_json::from_value(params).unwrap())
     }
 
@@ -141,7 +170,7 @@ mod tests {
             "stopSequences": ["END"], "modelPreferences": {"hints": [{"name": "tiny"}, {}]},
         }))
         .unwrap();
-        insta::assert_snapshot!(shown(&wanted), @r"
+        insta::assert_snapshot!(wanted.preview(), @r"
         [system]
         be brief
 

@@ -1,5 +1,5 @@
-//! A request to a model beside the conversation, for those who carry out a call elsewhere: bounded, paid from the budget,
-//! written into the ledger, and told to the desk. Who may have one is decided by whoever passes it on.
+//! A request to a model beside the conversation, on behalf of an MCP server: bounded, paid from the budget and written into
+//! the ledger and the log. The caller decides who may send one.
 
 use crate::budget::{self, Booked};
 use crate::cost;
@@ -10,6 +10,7 @@ use crate::redact::Redactor;
 use crate::sample::{Sampled, sample};
 use crate::transcript::Transcript;
 use ostler_llm::{Answer, AnswerPart, Model, Msg, Params, Prefix, TokenUsage, Transport};
+use ostler_mcp::{SamplingAnswer, SamplingEnd, SamplingMessage, SamplingRequest, SamplingRole};
 use ostler_wire::{Body, Language, Stop, Usage};
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -22,65 +23,36 @@ const MAX_TOKENS: u64 = 8_192;
 /// Costs that may wait to be written into the log; the ledger has every one.
 const MAX_UNTOLD: usize = 64;
 
-/// What is asked, in nobody's words but the asker's.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wanted {
-    pub system: String,
-    /// No two of one role after each other.
-    pub messages: Vec<Msg>,
-    pub max_tokens: u64,
-    pub temperature: Option<f64>,
-    /// The answer ends before the first of them.
-    pub stops: Vec<String>,
-    /// Parts of models' names, the dearest first.
-    pub hints: Vec<String>,
-}
-
-/// What the model said.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Said {
-    pub text: String,
-    pub model: String,
-    pub end: End,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    Turn,
-    Tokens,
-    Stop,
-}
-
 /// Everything a request needs. Cheap to clone.
 #[derive(Clone)]
-pub struct Aside {
+pub struct SideRequest {
     pub account: Account,
     pub model: Model,
     pub feed: Feed,
     pub language: Language,
-    pub means: Means,
+    pub services: SideRequestServices,
     pub cancel: CancellationToken,
 }
 
 /// Where other models come from and costs go.
 #[derive(Clone)]
-pub struct Means {
+pub struct SideRequestServices {
     models: Arc<dyn Models>,
     transport: Arc<Transport>,
     told: mpsc::Sender<Usage>,
 }
 
 /// What a desk keeps of such requests.
-pub struct Asides {
-    pub means: Means,
+pub struct SideRequestCosts {
+    pub services: SideRequestServices,
     untold: mpsc::Receiver<Usage>,
 }
 
-impl Asides {
+impl SideRequestCosts {
     pub fn new(models: Arc<dyn Models>, transport: Arc<Transport>) -> Self {
         let (told, untold) = mpsc::channel(MAX_UNTOLD);
         Self {
-            means: Means {
+            services: SideRequestServices {
                 models,
                 transport,
                 told,
@@ -97,10 +69,10 @@ impl Asides {
     }
 }
 
-impl Aside {
+impl SideRequest {
     /// The first model that is hinted at and configured, or the session's own.
     pub fn hinted(&self, hints: &[String]) -> Model {
-        let known = self.means.models.list();
+        let known = self.services.models.list();
         let found = hints
             .iter()
             .filter(|hint| !hint.is_empty())
@@ -109,14 +81,22 @@ impl Aside {
                 let mut fitting = known
                     .iter()
                     .filter(|(name, _)| name.to_lowercase().contains(&hint));
-                let target = self.means.models.resolve(Some(&fitting.next()?.0)).ok()?;
-                Model::new(Arc::new(target), self.means.transport.clone()).ok()
+                let target = self
+                    .services
+                    .models
+                    .resolve(Some(&fitting.next()?.0))
+                    .ok()?;
+                Model::new(Arc::new(target), self.services.transport.clone()).ok()
             });
         found.unwrap_or_else(|| self.model.clone())
     }
 
     /// The answer, or why there is none, as the end of a sentence.
-    pub async fn ask(&self, model: &Model, wanted: &Wanted) -> Result<Said, String> {
+    pub async fn ask(
+        &self,
+        model: &Model,
+        wanted: &SamplingRequest,
+    ) -> Result<SamplingAnswer, String> {
         cost::check_affordable(&self.account.budget, model).map_err(|why| why.to_string())?;
         let target = model.target();
         let most = [target.max_output, self.account.max_tokens];
@@ -134,7 +114,7 @@ impl Aside {
         };
         let mut transcript = Transcript::new(target.clone(), model.codec(), &prefix, &params);
         for message in &wanted.messages {
-            transcript.push(redacted(redactor, message.clone()), 0);
+            transcript.push(message_of(redactor, message), 0);
         }
         let payer = self.account.payer_in(Some(ROLE));
         let worst = cost::upper_bound(transcript.bytes(), None, Some(max_tokens), target.price);
@@ -156,11 +136,18 @@ impl Aside {
         }
     }
 
-    fn said(&self, model: &Model, answer: Answer, stops: &[String]) -> Result<Said, String> {
+    fn said(
+        &self,
+        model: &Model,
+        answer: Answer,
+        stops: &[String],
+    ) -> Result<SamplingAnswer, String> {
         let mut end = match answer.stop {
             Some(Stop::Refusal) => return Err("the model refused".into()),
-            Some(Stop::Length) => End::Tokens,
-            Some(Stop::End | Stop::Calls | Stop::Cut | Stop::Interrupted) | None => End::Turn,
+            Some(Stop::Length) => SamplingEnd::Tokens,
+            Some(Stop::End | Stop::Calls | Stop::Cut | Stop::Interrupted) | None => {
+                SamplingEnd::Turn
+            }
         };
         let text = answer.parts.into_iter().filter_map(|part| match part {
             AnswerPart::Text { text, .. } => Some(text),
@@ -170,9 +157,9 @@ impl Aside {
         let stops = stops.iter().filter(|stop| !stop.is_empty());
         if let Some(at) = stops.filter_map(|stop| text.find(stop.as_str())).min() {
             text.truncate(at);
-            end = End::Stop;
+            end = SamplingEnd::Stop;
         }
-        Ok(Said {
+        Ok(SamplingAnswer {
             text,
             model: model.target().origin.model.clone(),
             end,
@@ -197,27 +184,20 @@ impl Aside {
         };
         self.account.book(&usage);
         // The log does without what nobody fetched for so long.
-        let _ = self.means.told.try_send(usage);
+        let _ = self.services.told.try_send(usage);
     }
 }
 
-/// What nobody may see is not seen by way of a server, either.
-fn redacted(redactor: &Redactor, message: Msg) -> Msg {
-    let part = |part: AnswerPart| match part {
-        AnswerPart::Text { text, replay } => AnswerPart::Text {
-            text: redactor.text(text),
-            replay,
+/// The message without secrets: what the model may not see it does not see by way of a server, either.
+fn message_of(redactor: &Redactor, message: &SamplingMessage) -> Msg {
+    let text = redactor.text(message.text.clone());
+    match message.role {
+        SamplingRole::Assistant => Msg::Assistant {
+            parts: vec![AnswerPart::Text { text, replay: None }],
         },
-        other @ (AnswerPart::Reasoning { .. } | AnswerPart::Call { .. }) => other,
-    };
-    match message {
-        Msg::User { text, images } => Msg::User {
-            text: redactor.text(text),
-            images,
+        SamplingRole::User => Msg::User {
+            text,
+            images: Vec::new(),
         },
-        Msg::Assistant { parts } => Msg::Assistant {
-            parts: parts.into_iter().map(part).collect(),
-        },
-        results @ Msg::Results { .. } => results,
     }
 }

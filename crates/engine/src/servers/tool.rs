@@ -1,17 +1,15 @@
 //! A tool of a server as a session has it: judged, run and shown like ours, carried out elsewhere.
 
-use super::client::{CallError, Caller};
-use super::content::{Gathered, render};
-use super::keeper::Kept;
-use super::names::PREFIX;
+use super::launch::is_confined;
 use super::person::Person;
-use super::{ToolInfo, text};
+use super::result::{render, store_content};
 use crate::arguments::check_unlisted;
 use crate::confine::{Services, Verdict, WatchedCall};
 use crate::policy::{mcp_accesses, mcp_looks};
 use crate::tool::{Call, Context, Done, Rendered, Scope, Subject, Tool, ToolError};
 use futures_util::future::BoxFuture;
 use ostler_llm::ToolSpec;
+use ostler_mcp::{CallError, Caller, OfferedTool, PREFIX, ServerHandle, ToolInfo, text};
 use ostler_wire::{Access, Delta, Json, ToolDeclaration};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -28,22 +26,20 @@ pub struct ServerTool {
     /// Its name is `mcp__server__tool`.
     about: Arc<ToolDeclaration>,
     info: Arc<ToolInfo>,
-    kept: Arc<Kept>,
+    handle: Arc<ServerHandle>,
     limit: Duration,
     /// The prompt has no room for what it is and takes.
     deferred: bool,
 }
 
 impl ServerTool {
-    pub fn new(name: String, info: ToolInfo, kept: Arc<Kept>, call: Duration) -> Self {
-        let server = &kept.server;
-        let own = server.tool_timeouts.get(&info.name).copied();
-        let limit = own.or(server.call_timeout).unwrap_or(call);
+    pub fn new(offered: OfferedTool) -> Self {
+        let info = offered.info;
         Self {
-            about: Arc::new(ToolDeclaration::of_other(name, info.read_only)),
+            about: Arc::new(ToolDeclaration::of_other(offered.name, info.read_only)),
             info: Arc::new(info),
-            kept,
-            limit,
+            handle: offered.server,
+            limit: offered.limit,
             deferred: false,
         }
     }
@@ -68,11 +64,7 @@ impl ServerTool {
     /// Puts back what a server in the sandbox changes against the rules during a call.
     async fn watch<T>(&self, cx: &Context, call: impl Future<Output = T>) -> (T, Verdict) {
         let settings = &cx.settings;
-        if !self
-            .kept
-            .server
-            .is_confined(&settings.sandbox, &settings.env)
-        {
+        if !is_confined(&self.handle.server, &settings.sandbox, &settings.env) {
             return (call.await, Verdict::default());
         }
         let watched = WatchedCall::begin(Services::from(cx)).await;
@@ -85,22 +77,22 @@ impl ServerTool {
     }
 
     async fn call(&self, args: Map<String, Value>, cx: Context) -> Result<Done, ToolError> {
-        let server = &self.kept.server.name;
+        let server = &self.handle.server.name;
         let connecting = async {
             tokio::select! {
-                link = self.kept.link() => Some(link),
+                connection = self.handle.connection() => Some(connection),
                 () = cx.cancel.cancelled() => None,
             }
         };
-        let link = match connecting.await {
-            Some(Ok(link)) => link,
+        let connection = match connecting.await {
+            Some(Ok(connection)) => connection,
             Some(Err(why)) => {
                 let message = format!("The server {server} cannot be used: {why}.");
                 return Err(ToolError::new("server_unavailable", message));
             }
             None => return Err(stopped()),
         };
-        let hear = |far: String| {
+        let on_progress = |far: String| {
             cx.feed.delta(Delta::Progress {
                 id: cx.call_id.clone(),
                 name: self.about.name.clone().into_owned(),
@@ -111,20 +103,20 @@ impl ServerTool {
         let _over = over.clone().drop_guard();
         let person = Person {
             server: server.clone(),
-            petitions: cx.petitions.clone(),
+            questions: cx.server_questions.clone(),
             language: cx.language,
-            sampling: self.kept.server.sampling,
-            aside: cx.aside.clone(),
+            sampling: self.handle.server.sampling,
+            side_request: cx.side_request.clone(),
             sampled: AtomicUsize::new(0),
             asked: AtomicUsize::new(0),
             over,
         };
         let caller = Caller {
             cancel: &cx.cancel,
-            hear: &hear,
+            on_progress: &on_progress,
             asker: Some(Arc::new(person)),
         };
-        let called = link.call(&self.info.name, args, self.limit, &caller);
+        let called = connection.call(&self.info.name, args, self.limit, &caller);
         let (called, verdict) = Box::pin(self.watch(&cx, called)).await;
         let result = called.map_err(|error| match error {
             CallError::Timeout(limit) => ToolError::new(
@@ -148,10 +140,8 @@ impl ServerTool {
             ),
             CallError::Stopped => stopped(),
         })?;
-        let is_error = result.is_error == Some(true);
-        let gathered = Gathered::new(result.content, result.structured_content);
-        if is_error {
-            let said = text::cut(&gathered.text, MAX_ERROR);
+        if result.is_error {
+            let said = text::cut(&result.content.text, MAX_ERROR);
             let said = if said.is_empty() {
                 "it failed and does not say why".into()
             } else {
@@ -159,7 +149,7 @@ impl ServerTool {
             };
             return Err(ToolError::new("tool_error", said));
         }
-        let mut data = gathered.finish(&cx).await;
+        let mut data = store_content(result.content, &cx).await;
         verdict.tell(&mut data);
         Ok(data.into())
     }
@@ -223,13 +213,16 @@ struct ServerCall {
 impl Call for ServerCall {
     fn access(&self, scope: &Scope) -> Result<Vec<Access>, ToolError> {
         let ServerTool {
-            about, info, kept, ..
+            about,
+            info,
+            handle,
+            ..
         } = &self.tool;
         let rest = about.name.strip_prefix(PREFIX).unwrap_or(&about.name);
         let (server, tool) = rest.split_once("__").unwrap_or((rest, ""));
         let args = Value::Object(self.args.clone());
         let accesses = mcp_accesses(server, tool, &args, scope);
-        let looks = info.read_only || kept.trusts(&info.name);
+        let looks = info.read_only || handle.trusts(&info.name);
         Ok(if looks { mcp_looks(accesses) } else { accesses })
     }
 

@@ -1,18 +1,28 @@
-//! Between turns: tools of servers that came or changed are taken into a session. The prompt breaks there, which its log
-//! says, and it does not happen too often.
+//! MCP servers as a session has them. Between turns, tools of servers that came or changed are taken into it: the prompt
+//! breaks there, which its log says, and it does not happen too often. The protocol is none of this folder's business.
+
+mod launch;
+mod person;
+mod result;
+mod tool;
+
+pub use launch::SandboxLauncher;
+pub use result::render;
 
 use crate::desk::Desk;
 use crate::hub::{LocalHub, Options};
 use crate::log::branch;
-use crate::mcp::{Kept, Muster, PREFIX, PromptInfo, Surroundings, is_theirs};
 use crate::prefixes;
 use crate::session::Session;
+use crate::tool::Tool;
 use crate::tools::{Tools, tool_search};
-use crate::transcript::prefix_text;
+use crate::transcript::{BYTES_PER_TOKEN, prefix_text};
 use crate::turn::Opening;
 use ostler_llm::{Prefix, ToolSpec};
+use ostler_mcp::{PREFIX, PromptInfo, ServerContext, ServerHandle, Servers, is_server_tool, text};
 use ostler_wire::{Body, HubError, Notice, Settings, Why, Word};
 use std::sync::Arc;
+use tool::ServerTool;
 
 /// Breaks of one session's prompt that servers may cause.
 const MAX_CHANGES: u32 = 12;
@@ -25,21 +35,61 @@ const MAX_TOLD: usize = 256;
 
 /// What a session has of servers.
 #[derive(Default)]
-pub struct Mustered {
+pub struct ServerToolState {
     editions: Vec<u64>,
     changes: u32,
     told: Vec<String>,
 }
 
+/// The tools of all servers, as a session may use them.
+pub struct ServerTools {
+    tools: Vec<Arc<dyn Tool>>,
+    /// Servers whose tools are not known yet, as they stand in names of tools.
+    unknown: Vec<String>,
+    /// The edition of each server's lists.
+    editions: Vec<u64>,
+    /// Tools that the person knows to read only.
+    trusted: Vec<String>,
+}
+
+impl ServerTools {
+    /// What is known now. Tools that the prompt has no room for are deferred to `tool_search`.
+    pub fn gather(servers: &Servers) -> Self {
+        let offers = servers.offers();
+        let budget = servers.settings().schema_budget;
+        let mut room = budget.saturating_mul(BYTES_PER_TOKEN);
+        let tool = |offered| -> Arc<dyn Tool> {
+            let tool = ServerTool::new(offered);
+            let spec = tool.spec();
+            let size = spec.description.len() + spec.parameters.get().len();
+            let size = u64::try_from(size).unwrap_or(u64::MAX);
+            let fits = size <= room;
+            room = room.saturating_sub(size);
+            match fits {
+                true => Arc::new(tool),
+                false => Arc::new(tool.deferred()),
+            }
+        };
+        Self {
+            tools: offers.tools.into_iter().map(tool).collect(),
+            unknown: offers.unknown,
+            editions: offers.editions,
+            trusted: offers.trusted,
+        }
+    }
+}
+
 impl Options {
     /// What servers are started with.
-    pub fn surroundings(&self) -> Surroundings {
-        Surroundings {
+    pub fn server_context(&self) -> ServerContext {
+        ServerContext {
             version: self.version.clone(),
-            host: self.host.clone(),
-            env: self.tools.env.clone(),
+            launcher: Arc::new(SandboxLauncher {
+                host: self.host.clone(),
+                env: self.tools.env.clone(),
+                sandbox: self.tools.sandbox.clone(),
+            }),
             shell: self.tools.shell.clone(),
-            sandbox: self.tools.sandbox.clone(),
             root: self.root.clone(),
             cache: Some(self.home.join("cache/mcp")),
             interactive: self.interactive,
@@ -52,7 +102,7 @@ impl LocalHub {
     pub(crate) fn tools(&self) -> Tools {
         let tools = Tools::new(&self.options.tool_filter).and(&self.options.more_tools);
         match &self.servers {
-            Some(servers) => tools.with_servers(servers.muster().tools),
+            Some(servers) => tools.with_servers(ServerTools::gather(servers).tools),
             None => tools,
         }
     }
@@ -80,21 +130,28 @@ impl LocalHub {
 }
 
 /// The prompt of a server that a line calls, and what follows its name.
-pub fn prompt_of<'a>(desk: &Desk, line: &'a str) -> Option<(Arc<Kept>, PromptInfo, &'a str)> {
+pub fn prompt_of<'a>(
+    desk: &Desk,
+    line: &'a str,
+) -> Option<(Arc<ServerHandle>, PromptInfo, &'a str)> {
     let servers = desk.shop.servers.as_ref()?;
     let line = line.trim();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     servers
         .prompts()
         .into_iter()
-        .find_map(|(called, kept, info)| {
+        .find_map(|(called, handle, info)| {
             let found = called == name;
-            found.then(|| (kept, info, rest.trim()))
+            found.then(|| (handle, info, rest.trim()))
         })
 }
 
 /// The words of a prompt whose arguments were given one after the other; the last takes the rest.
-pub async fn prompt_text(kept: &Kept, info: &PromptInfo, words: &str) -> Result<String, Why> {
+pub async fn prompt_text(
+    handle: &ServerHandle,
+    info: &PromptInfo,
+    words: &str,
+) -> Result<String, Why> {
     let mut args = serde_json::Map::new();
     let mut rest = words;
     for (n, name) in info.arguments.iter().enumerate() {
@@ -113,8 +170,10 @@ pub async fn prompt_text(kept: &Kept, info: &PromptInfo, words: &str) -> Result<
         }
         rest = after.trim_start();
     }
-    let link = kept.link().await?;
-    let got = link.prompt(&info.name, args, &Default::default()).await;
+    let connection = handle.connection().await?;
+    let got = connection
+        .prompt(&info.name, args, &Default::default())
+        .await;
     got.map_err(|error| error.why())
 }
 
@@ -127,17 +186,17 @@ pub async fn resources(desk: &Desk, prompt: &str) -> (Vec<String>, Vec<String>) 
     };
     let named = prompt.split_whitespace().filter_map(resource_of);
     let named = named.filter_map(|(server, uri)| Some((servers.find(server)?, uri)));
-    for (kept, uri) in named.take(MAX_RESOURCES) {
+    for (handle, uri) in named.take(MAX_RESOURCES) {
         let reading = async {
-            let link = kept.link().await?;
-            let read = link.resource(uri, &Default::default()).await;
+            let connection = handle.connection().await?;
+            let read = connection.resource(uri, &Default::default()).await;
             read.map_err(|error| error.why())
         };
-        let name = format!("{}:{uri}", kept.server.name);
+        let name = format!("{}:{uri}", handle.server.name);
         match reading.await {
             Ok(text) => {
-                let text = crate::mcp::cut(&text, MAX_RESOURCE);
-                let name = crate::mcp::cut(&name.replace('"', "%22"), MAX_NAME);
+                let text = text::cut(&text, MAX_RESOURCE);
+                let name = text::cut(&name.replace('"', "%22"), MAX_NAME);
                 blocks.push(format!("<resource ref=\"{name}\">\n{text}\n</resource>"));
             }
             Err(why) => {
@@ -169,7 +228,7 @@ pub fn named_resources(desk: &Desk, words: &str) -> Vec<String> {
 
 impl Session {
     /// Takes in what servers offer now, and says what became of them. Nobody is waited for.
-    pub(crate) fn muster(&mut self, opening: &mut Opening) {
+    pub(crate) fn take_server_tools(&mut self, opening: &mut Opening) {
         let Some(servers) = self.desk.shop.servers.clone() else {
             return;
         };
@@ -177,21 +236,21 @@ impl Session {
             let text = why.say(self.options.language);
             self.tell_once(opening, text);
         }
-        let muster = servers.muster();
-        if muster.editions == self.mustered.editions {
+        let found = ServerTools::gather(&servers);
+        if found.editions == self.server_tools.editions {
             return;
         }
-        self.mustered.editions.clone_from(&muster.editions);
-        self.retool(opening, muster);
+        self.server_tools.editions.clone_from(&found.editions);
+        self.replace_server_tools(opening, found);
     }
 
-    fn retool(&mut self, opening: &mut Opening, muster: Muster) {
-        let Muster {
+    fn replace_server_tools(&mut self, opening: &mut Opening, found: ServerTools) {
+        let ServerTools {
             tools,
             unknown,
             trusted,
             ..
-        } = muster;
+        } = found;
         let tools = self.desk.tools.clone().with_servers(tools);
         let old = &self.desk.conversation.prefix;
         let specs = merged(&old.tools, tools.specs(), &unknown);
@@ -204,7 +263,7 @@ impl Session {
             self.desk.tools = tools;
             return;
         }
-        if self.mustered.changes == MAX_CHANGES {
+        if self.server_tools.changes == MAX_CHANGES {
             let text = self.options.language.say(Word::McpRestless).to_owned();
             return self.tell_once(opening, text);
         }
@@ -213,7 +272,7 @@ impl Session {
             system: old.system.clone(),
             tools: specs,
         };
-        self.mustered.changes += 1;
+        self.server_tools.changes += 1;
         self.desk.tools = tools;
         if !changed.is_empty() {
             let text = self.options.language.fill(Word::McpChanged, &[&changed]);
@@ -239,7 +298,7 @@ impl Session {
     }
 
     fn tell_once(&mut self, opening: &mut Opening, text: String) {
-        let told = &mut self.mustered.told;
+        let told = &mut self.server_tools.told;
         if told.len() < MAX_TOLD && !told.contains(&text) {
             told.push(text.clone());
             opening.entries.push(Body::Notice(Notice { text }));
@@ -255,11 +314,11 @@ fn merged(old: &[ToolSpec], new: Vec<ToolSpec>, unknown: &[String]) -> Vec<ToolS
         rest.is_some_and(|rest| rest.starts_with("__"))
     };
     let stays = |spec: &&ToolSpec| unknown.iter().any(|server| is_of(spec, server));
-    let ours = old.iter().filter(|spec| !is_theirs(&spec.name));
+    let ours = old.iter().filter(|spec| !is_server_tool(&spec.name));
     // The way to look tools up stays as it is, and comes with the first that need it.
     let searches = old.iter().any(|spec| spec.name == tool_search::NAME);
     let comes =
-        |spec: &ToolSpec| is_theirs(&spec.name) || !searches && spec.name == tool_search::NAME;
+        |spec: &ToolSpec| is_server_tool(&spec.name) || !searches && spec.name == tool_search::NAME;
     let mut theirs: Vec<ToolSpec> = new
         .into_iter()
         .filter(comes)

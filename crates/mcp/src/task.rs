@@ -1,8 +1,8 @@
 //! A call that its server made a task of: asked after until it is over, as slowly as the server wants. Whoever made the call
 //! waits for it as for any other.
 
-use super::client::{CallError, Caller, FAREWELL, Link, MAX_ROUNDS};
-use super::text;
+use crate::client::{CANCEL_TIMEOUT, CallError, Caller, Connection, MAX_ROUNDS};
+use crate::text;
 use ostler_wire::{Why, Word};
 use rmcp::model::{
     CallToolResult, CancelTaskParams, ClientRequest, DetailedTask, GetTaskParams, GetTaskRequest,
@@ -20,9 +20,9 @@ const LONGEST: Duration = Duration::from_secs(30);
 const MAX_MESSAGE: usize = 200;
 const MAX_ERROR: usize = 2_000;
 
-impl Link {
+impl Connection {
     /// Waits for a task. `limit` is for the time without a change of it.
-    pub(super) async fn follow(
+    pub(crate) async fn follow(
         &self,
         task: Task,
         limit: Duration,
@@ -32,7 +32,7 @@ impl Link {
         let followed = self.polled(task, limit, caller).await;
         if matches!(followed, Err(CallError::Stopped | CallError::Timeout(_))) {
             let farewell = self.service.cancel_task(CancelTaskParams::new(id));
-            let _ = tokio::time::timeout(FAREWELL, farewell).await;
+            let _ = tokio::time::timeout(CANCEL_TIMEOUT, farewell).await;
         }
         followed
     }
@@ -90,7 +90,7 @@ impl Link {
             if is_new {
                 changed = Instant::now();
                 let message = task.status_message.as_deref().unwrap_or_default();
-                (caller.hear)(text::line(message, MAX_MESSAGE));
+                (caller.on_progress)(text::line(message, MAX_MESSAGE));
             } else if !limit.is_zero() && changed.elapsed() > limit {
                 return Err(CallError::Timeout(limit));
             }

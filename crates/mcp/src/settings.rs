@@ -1,9 +1,9 @@
-//! What the binary says of servers: which there are, how they are reached and how long they may take. Plain data.
+//! What the binary says of servers: which there are, how they are reached and how long they may take; and the interfaces
+//! by which it keeps what they need. Plain data.
 
-use super::auth::TokenStore;
-use crate::confine::{self, Launch, SandboxSettings};
-use crate::redact::Redactor;
-use ostler_host::Host;
+use crate::launch::{Confinement, Launcher, Program};
+use futures_util::future::BoxFuture;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -30,7 +30,7 @@ pub struct McpSettings {
     /// Where it is kept which tools the person trusts; without it that holds for a session.
     pub trust: Option<Arc<dyn ToolTrust>>,
     /// Takes secrets out of what is said about servers.
-    pub redactor: Redactor,
+    pub redaction: Redaction,
 }
 
 impl Default for McpSettings {
@@ -44,9 +44,55 @@ impl Default for McpSettings {
             ca_files: Vec::new(),
             tokens: None,
             trust: None,
-            redactor: Redactor::default(),
+            redaction: Redaction::default(),
         }
     }
+}
+
+/// Takes secrets out of a text. The default changes nothing.
+#[derive(Clone)]
+pub struct Redaction(Arc<dyn Fn(String) -> String + Send + Sync>);
+
+impl Redaction {
+    pub fn new(redact: impl Fn(String) -> String + Send + Sync + 'static) -> Self {
+        Self(Arc::new(redact))
+    }
+
+    pub(crate) fn apply(&self, text: String) -> String {
+        (self.0)(text)
+    }
+}
+
+impl Default for Redaction {
+    fn default() -> Self {
+        Self::new(|text| text)
+    }
+}
+
+impl std::fmt::Debug for Redaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Redaction")
+    }
+}
+
+/// Keeps the tokens of servers, each by its address.
+pub trait TokenStore: Send + Sync + std::fmt::Debug {
+    fn load(&self, url: &str) -> Result<Option<Value>, String>;
+    /// `None` takes them out.
+    fn save<'a>(&'a self, url: &'a str, tokens: Option<Value>)
+    -> BoxFuture<'a, Result<(), String>>;
+    /// Held while one process renews a token; others wait.
+    fn lock(&self) -> BoxFuture<'_, Result<Box<dyn Send>, String>>;
+}
+
+/// How we are known to the server's issuer, where it cannot be found out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Registration {
+    pub client_id: Option<String>,
+    pub client_secret: Option<String>,
+    /// A page of ours that says who we are, for issuers that read it.
+    pub client_page: Option<String>,
+    pub scopes: Vec<String>,
 }
 
 /// Keeps which tools of a server the person trusts to read only. The binary implements it on the configuration.
@@ -98,66 +144,6 @@ pub enum Endpoint {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
-    pub argv: Vec<OsString>,
-    /// Absolute.
-    pub cwd: PathBuf,
-    /// Beside the environment of all commands.
-    pub env: Vec<(OsString, OsString)>,
-    pub confinement: Confinement,
-}
-
-/// In which sandbox the programs of a server run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Confinement {
-    /// None, unless it depends on files that commands may change; then as one of the project. The person named it
-    /// themselves and said nothing else.
-    #[default]
-    ByFiles,
-    /// None: the person said so.
-    Free,
-    /// That of commands, with the network: the project named it.
-    Project,
-    /// That of commands, and not without: the person wants it so. Single hosts cannot be granted to it.
-    Wanted,
-}
-
-impl Confinement {
-    /// What holds for a program of which `depends` says whether commands may change what it depends on.
-    pub(super) fn settled(self, depends: impl FnOnce() -> bool) -> Self {
-        match self {
-            Self::ByFiles if depends() => Self::Project,
-            Self::ByFiles => Self::Free,
-            Self::Free | Self::Project | Self::Wanted => self,
-        }
-    }
-}
-
-impl Program {
-    /// Its whole environment, given that of all commands.
-    pub(super) fn whole_env(&self, env: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
-        let mut env = env.to_vec();
-        env.retain(|(name, _)| !self.env.iter().any(|(own, _)| own == name));
-        env.extend(self.env.iter().cloned());
-        env
-    }
-
-    /// What it depends on and commands may change. Blocks.
-    pub(super) fn changeable(
-        &self,
-        sandbox: &SandboxSettings,
-        env: &[(OsString, OsString)],
-    ) -> Vec<PathBuf> {
-        let launch = Launch {
-            argv: &self.argv,
-            cwd: &self.cwd,
-            env: &self.whole_env(env),
-        };
-        confine::changeable(sandbox, &launch)
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     pub url: String,
     pub headers: Vec<(String, String)>,
@@ -169,13 +155,13 @@ pub struct Address {
 
 impl Address {
     /// The command for more headers as a program.
-    pub(super) fn helper(&self, around: &Surroundings) -> Option<Program> {
+    pub(crate) fn helper(&self, context: &ServerContext) -> Option<Program> {
         let helper = self.headers_helper.as_ref()?;
-        let mut argv = around.shell.clone();
+        let mut argv = context.shell.clone();
         argv.push(helper.into());
         Some(Program {
             argv,
-            cwd: around.root.clone(),
+            cwd: context.root.clone(),
             env: Vec::new(),
             confinement: self.confinement,
         })
@@ -199,18 +185,13 @@ impl Server {
     /// Names what was configured: another program or address may offer something else.
     pub fn fingerprint(&self) -> String {
         let shown = format!("{} {:?}", self.name, self.endpoint);
-        crate::hex::short(&Sha256::digest(shown.as_bytes()), 16)
+        ostler_wire::hex::short(&Sha256::digest(shown.as_bytes()), 16)
     }
 
-    /// Whether its program runs in a sandbox, started with this environment. Blocks.
-    pub fn is_confined(&self, sandbox: &SandboxSettings, env: &[(OsString, OsString)]) -> bool {
-        match &self.endpoint {
-            Endpoint::Program(program) => {
-                let depends = || !program.changeable(sandbox, env).is_empty();
-                program.confinement.settled(depends) != Confinement::Free
-            }
-            Endpoint::Address(_) | Endpoint::Unusable(_) => false,
-        }
+    /// How long a call of a tool may go without a sign of life, where `general` holds for all servers.
+    pub fn call_limit(&self, tool: &str, general: Duration) -> Duration {
+        let own = self.tool_timeouts.get(tool).copied();
+        own.or(self.call_timeout).unwrap_or(general)
     }
 
     pub fn offers(&self, tool: &str) -> bool {
@@ -220,15 +201,13 @@ impl Server {
     }
 }
 
-/// What every server is started with.
+/// What all servers of a process share.
 #[derive(Clone)]
-pub struct Surroundings {
+pub struct ServerContext {
     pub version: String,
-    pub host: Arc<dyn Host>,
-    /// The environment of commands, which has no key of a provider.
-    pub env: Vec<(OsString, OsString)>,
+    pub launcher: Arc<dyn Launcher>,
+    /// argv before the text of a command.
     pub shell: Vec<OsString>,
-    pub sandbox: SandboxSettings,
     /// What servers may look at; canonical.
     pub root: PathBuf,
     /// Where lists are kept.

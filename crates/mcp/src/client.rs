@@ -1,13 +1,12 @@
 //! One connection to a server: opened, asked what it offers, called. Everything has a deadline, and every failure is a
 //! sentence that says what to do. It knows nothing of sessions.
 
-use super::connect::last_words;
-use super::content::Gathered;
-use super::form::Asker;
-use super::handler::{Asked, Handler, Talk};
-use super::stdio::Noise;
-use super::text;
-use super::trouble::{Code, Place, Trouble, on_the_way};
+use crate::content::Content;
+use crate::failure::{Failure, FailureCode, MAX_SAID, Place, on_the_way};
+use crate::form::Asker;
+use crate::handler::{CallAsker, Handler, PendingCalls};
+use crate::stdio::{ServerLog, with_log_tail};
+use crate::text;
 use ostler_wire::{Why, Word};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, GetPromptRequest,
@@ -26,27 +25,25 @@ use tokio_util::sync::CancellationToken;
 
 /// Of a server's name and version.
 const MAX_NAME: usize = 128;
-/// Of what a server says goes wrong.
-pub(super) const MAX_SAID: usize = 2_000;
 /// Questions back that one call may come with.
-pub(super) const MAX_ROUNDS: usize = 10;
+pub(crate) const MAX_ROUNDS: usize = 10;
 /// How long telling a server that nobody waits any longer may take.
-pub(super) const FAREWELL: Duration = Duration::from_millis(100);
+pub(crate) const CANCEL_TIMEOUT: Duration = Duration::from_millis(100);
 /// Between two signs of life that are passed on; nobody reads faster.
-const HEARING: Duration = Duration::from_millis(100);
+const PROGRESS_PAUSE: Duration = Duration::from_millis(100);
 /// For prompts and resources.
 const FETCHING: Duration = Duration::from_secs(60);
 /// No limit, for all that matters.
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// An open connection.
-pub struct Link {
-    pub(super) name: String,
+pub struct Connection {
+    pub(crate) name: String,
     /// Of one that is no program.
-    pub(super) url: Option<String>,
-    pub(super) service: RunningService<RoleClient, Handler>,
-    pub noise: Noise,
-    pub talk: Talk,
+    pub(crate) url: Option<String>,
+    pub(crate) service: RunningService<RoleClient, Handler>,
+    pub log: ServerLog,
+    pub pending: PendingCalls,
     /// Cancelled when the connection is over, and ends it.
     pub over: CancellationToken,
 }
@@ -55,7 +52,7 @@ pub struct Link {
 pub struct Caller<'a> {
     pub cancel: &'a CancellationToken,
     /// Gets every sign of life.
-    pub hear: &'a (dyn Fn(String) + Send + Sync),
+    pub on_progress: &'a (dyn Fn(String) + Send + Sync),
     /// Whom the server may ask back.
     pub asker: Option<Arc<dyn Asker>>,
 }
@@ -65,7 +62,7 @@ impl<'a> Caller<'a> {
     fn silent(cancel: &'a CancellationToken) -> Self {
         Self {
             cancel,
-            hear: &|_| {},
+            on_progress: &|_| {},
             asker: None,
         }
     }
@@ -73,10 +70,26 @@ impl<'a> Caller<'a> {
 
 /// Who is at the other end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct About {
+pub struct PeerInfo {
     /// Name and version, as it gives them.
     pub server: String,
     pub protocol: String,
+}
+
+/// What a call gave.
+pub struct CallResult {
+    pub content: Content,
+    /// The server says that the call failed; `content` says why.
+    pub is_error: bool,
+}
+
+impl From<CallToolResult> for CallResult {
+    fn from(result: CallToolResult) -> Self {
+        Self {
+            is_error: result.is_error == Some(true),
+            content: Content::new(result.content, result.structured_content),
+        }
+    }
 }
 
 /// Why a call has no result.
@@ -108,24 +121,24 @@ impl CallError {
     }
 }
 
-impl Link {
-    pub fn about(&self) -> About {
+impl Connection {
+    pub fn about(&self) -> PeerInfo {
         let Some(info) = self.service.peer_info() else {
-            return About::default();
+            return PeerInfo::default();
         };
         let server = info.server_info.as_ref().map_or_else(String::new, |them| {
             text::line(&format!("{} {}", them.name, them.version), MAX_NAME)
         });
-        About {
+        PeerInfo {
             server,
             protocol: info.protocol_version.to_string(),
         }
     }
 
     /// How it ended, as the end of a sentence.
-    pub fn obituary(&self) -> Why {
-        let why = self.noise.ending().unwrap_or(Word::McpLost.into());
-        last_words(why, &self.noise)
+    pub fn end_reason(&self) -> Why {
+        let why = self.log.ending().unwrap_or(Word::McpLost.into());
+        with_log_tail(why, &self.log)
     }
 
     pub fn is_over(&self) -> bool {
@@ -133,7 +146,7 @@ impl Link {
     }
 
     /// Servers of today tell of changes only who has asked for it.
-    pub(super) fn subscribe(&self) {
+    pub(crate) fn subscribe(&self) {
         let info = self.service.peer_info();
         let Some(info) = info.filter(|i| i.protocol_version >= ProtocolVersion::V_2026_07_28)
         else {
@@ -147,9 +160,9 @@ impl Link {
         if tells != Some(true) {
             return;
         }
-        let (peer, talk, over) = (
+        let (peer, pending, over) = (
             self.service.peer().clone(),
-            self.talk.clone(),
+            self.pending.clone(),
             self.over.clone(),
         );
         tokio::spawn(async move {
@@ -157,7 +170,7 @@ impl Link {
                 let filter = SubscriptionFilter::builder().tools_list_changed().build();
                 let mut subscription = peer.listen(filter).await.ok()?;
                 while let Ok(Some(_)) = subscription.next().await {
-                    talk.change();
+                    pending.change();
                 }
                 Some(())
             };
@@ -175,12 +188,12 @@ impl Link {
         args: Map<String, Value>,
         limit: Duration,
         caller: &Caller<'_>,
-    ) -> Result<CallToolResult, CallError> {
+    ) -> Result<CallResult, CallError> {
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args);
         for _ in 0..MAX_ROUNDS {
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
             match self.request(request, limit, caller).await? {
-                ServerResult::CallToolResult(result) => return Ok(result),
+                ServerResult::CallToolResult(result) => return Ok(result.into()),
                 ServerResult::InputRequiredResult(wanted) => {
                     let requests = wanted.input_requests.unwrap_or_default();
                     let answers = self.answers(requests, caller).await?;
@@ -188,7 +201,8 @@ impl Link {
                     params.request_state = wanted.request_state;
                 }
                 ServerResult::CreateTaskResult(made) => {
-                    return self.follow(made.task, limit, caller).await;
+                    let result = self.follow(made.task, limit, caller).await?;
+                    return Ok(result.into());
                 }
                 _ => {
                     return Err(CallError::Refused(Word::McpNoResult.into()));
@@ -218,7 +232,7 @@ impl Link {
             return Err(CallError::Refused(Word::McpNoPrompt.into()));
         };
         let blocks = result.messages.into_iter().map(|message| message.content);
-        Ok(Gathered::new(blocks.collect(), None).text)
+        Ok(Content::new(blocks.collect(), None).text)
     }
 
     /// What lies at an address of the server's, as text.
@@ -235,7 +249,7 @@ impl Link {
         let ServerResult::ReadResourceResult(result) = answer else {
             return Err(CallError::Refused(Word::McpNoResource.into()));
         };
-        let mut gathered = Gathered::default();
+        let mut gathered = Content::default();
         result
             .contents
             .into_iter()
@@ -243,7 +257,7 @@ impl Link {
         Ok(gathered.text)
     }
 
-    pub(super) async fn request(
+    pub(crate) async fn request(
         &self,
         request: ClientRequest,
         limit: Duration,
@@ -251,7 +265,7 @@ impl Link {
     ) -> Result<ServerResult, CallError> {
         let limit = if limit.is_zero() { FOREVER } else { limit };
         let options = PeerRequestOptions::no_options();
-        let sending = self.talk.sending().await;
+        let sending = self.pending.sending().await;
         let sent = self
             .service
             .send_cancellable_request(request, options)
@@ -260,8 +274,8 @@ impl Link {
         let _lent = caller
             .asker
             .clone()
-            .map(|asker| self.talk.lend(asker, &handle.id));
-        let (_listening, mut signs) = self.talk.listen(handle.progress_token.clone());
+            .map(|asker| self.pending.register_asker(asker, &handle.id));
+        let (_listening, mut signs) = self.pending.listen(handle.progress_token.clone());
         drop(sending);
         let mut heard = None;
         let mut until = Instant::now() + limit;
@@ -277,25 +291,25 @@ impl Link {
                 sign = signs.recv() => {
                     let now = Instant::now();
                     until = now + limit;
-                    if heard.is_none_or(|before| now - before >= HEARING) {
+                    if heard.is_none_or(|before| now - before >= PROGRESS_PAUSE) {
                         heard = Some(now);
-                        (caller.hear)(sign.unwrap_or_default());
+                        (caller.on_progress)(sign.unwrap_or_default());
                     }
                 }
                 // A person who is being asked has all the time that they want.
-                () = tokio::time::sleep_until(until), if self.talk.is_asking() => {
+                () = tokio::time::sleep_until(until), if self.pending.is_asking() => {
                     until = Instant::now() + limit;
                 }
                 () = tokio::time::sleep_until(until) => break CallError::Timeout(limit),
             }
         };
         let reason = Some(error.to_string());
-        let _ = tokio::time::timeout(FAREWELL, handle.cancel(reason)).await;
+        let _ = tokio::time::timeout(CANCEL_TIMEOUT, handle.cancel(reason)).await;
         Err(error)
     }
 
     /// Answers what a server wants to know before it goes on.
-    pub(super) async fn answers(
+    pub(crate) async fn answers(
         &self,
         wanted: InputRequests,
         caller: &Caller<'_>,
@@ -312,7 +326,7 @@ impl Link {
             };
             let id = NumberOrString::String(key.as_str().into());
             let mut context = RequestContext::new(id, self.service.peer().clone());
-            context.extensions.insert(Asked(caller.asker.clone()));
+            context.extensions.insert(CallAsker(caller.asker.clone()));
             let answer = self
                 .service
                 .service()
@@ -337,32 +351,32 @@ impl Link {
     }
 
     /// What went wrong, with what the server said of itself.
-    pub(super) fn failed(&self, error: ServiceError) -> Why {
-        self.trouble(error).why
+    pub(crate) fn failed(&self, error: ServiceError) -> Why {
+        self.failure(error).why
     }
 
-    pub(super) fn trouble(&self, error: ServiceError) -> Trouble {
-        let trouble = match (error, &self.url) {
+    pub(crate) fn failure(&self, error: ServiceError) -> Failure {
+        let failure = match (error, &self.url) {
             (ServiceError::McpError(error), _) => {
-                return Trouble::new(Code::Refused, text::cut(&error.message, MAX_SAID));
+                return Failure::new(FailureCode::Refused, text::cut(&error.message, MAX_SAID));
             }
             (ServiceError::UnexpectedResponse, _) => {
-                return Trouble::new(Code::NotMcp, Word::McpNoResult);
+                return Failure::new(FailureCode::NotMcp, Word::McpNoResult);
             }
             (ServiceError::TransportSend(error), Some(url)) => {
                 let place = Place {
                     server: &self.name,
                     url,
-                    led: None,
+                    redirect: None,
                 };
                 on_the_way(error.error.as_ref(), &place)
             }
-            (_, Some(_)) => Trouble::new(Code::Closed, Word::McpLost),
-            (_, None) => Trouble::new(Code::Ended, Word::McpLost),
+            (_, Some(_)) => Failure::new(FailureCode::Closed, Word::McpLost),
+            (_, None) => Failure::new(FailureCode::Ended, Word::McpLost),
         };
-        let Trouble { code, why } = self.noise.fault().unwrap_or(trouble);
-        let why = self.noise.ending().unwrap_or(why);
-        Trouble::new(code, last_words(why, &self.noise))
+        let Failure { code, why } = self.log.fault().unwrap_or(failure);
+        let why = self.log.ending().unwrap_or(why);
+        Failure::new(code, with_log_tail(why, &self.log))
     }
 
     /// Lets it go: its input is closed, and what does not end then is ended.
@@ -375,14 +389,14 @@ impl Link {
     }
 }
 
-impl Drop for Link {
+impl Drop for Connection {
     fn drop(&mut self) {
         self.over.cancel();
     }
 }
 
 /// What a server says to whoever is to log in, if that is why an error came.
-pub(super) fn wanted_login(error: &ServiceError) -> Option<String> {
+pub(crate) fn wanted_login(error: &ServiceError) -> Option<String> {
     let ServiceError::TransportSend(error) = error else {
         return None;
     };
@@ -397,18 +411,4 @@ pub(super) fn wanted_login(error: &ServiceError) -> Option<String> {
         next = error.source();
     }
     None
-}
-
-/// An error with what lies below it.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut out = error.to_string();
-    let mut cause = error.source();
-    while let Some(deeper) = cause {
-        let said = deeper.to_string();
-        if !out.contains(&said) {
-            out.push_str(&format!(": {said}"));
-        }
-        cause = deeper.source();
-    }
-    out
 }

@@ -1,7 +1,7 @@
 //! What a server wants to know of the person: a form of simple fields, or a page to visit. Pure.
 
-use super::text;
-use crate::aside::{Said, Wanted};
+use crate::sampling::{SamplingAnswer, SamplingRequest};
+use crate::text;
 use futures_util::future::BoxFuture;
 use ostler_wire::Word;
 use serde_json::{Map, Value};
@@ -24,13 +24,13 @@ pub struct Form {
 pub struct Field {
     pub name: String,
     pub label: String,
-    pub kind: Kind,
+    pub kind: FieldKind,
     pub default: Option<Value>,
     pub required: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FieldKind {
     Words,
     Number,
     Flag,
@@ -40,7 +40,7 @@ pub enum Kind {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reply {
+pub enum FormReply {
     Accept(Map<String, Value>),
     Decline,
     /// Nobody answered.
@@ -49,10 +49,10 @@ pub enum Reply {
 
 /// Stands between a server and the person: what it wants to know, and what it wants a model to say.
 pub trait Asker: Send + Sync {
-    fn ask(&self, form: Form) -> BoxFuture<'_, Reply>;
+    fn ask(&self, form: Form) -> BoxFuture<'_, FormReply>;
 
     /// A model's word, if the person lets the server have it. The error says why not.
-    fn sample(&self, wanted: Wanted) -> BoxFuture<'_, Result<Said, String>>;
+    fn sample(&self, wanted: SamplingRequest) -> BoxFuture<'_, Result<SamplingAnswer, String>>;
 }
 
 impl Form {
@@ -110,18 +110,18 @@ impl Field {
             found.next().map(|(value, _)| Value::from(value.as_str()))
         };
         match &self.kind {
-            Kind::Words => Ok(Some(words.into())),
-            Kind::Number => match serde_json::from_str::<serde_json::Number>(words) {
+            FieldKind::Words => Ok(Some(words.into())),
+            FieldKind::Number => match serde_json::from_str::<serde_json::Number>(words) {
                 Ok(number) => Ok(Some(number.into())),
                 Err(_) => Err(Word::FormNumber),
             },
-            Kind::Flag => match words.to_lowercase().as_str() {
+            FieldKind::Flag => match words.to_lowercase().as_str() {
                 "y" | "yes" | "true" | "是" => Ok(Some(true.into())),
                 "n" | "no" | "false" | "否" => Ok(Some(false.into())),
                 _ => Err(Word::FormFlag),
             },
-            Kind::One(choices) => of(choices, words).map(Some).ok_or(Word::FormOne),
-            Kind::Many(choices) => {
+            FieldKind::One(choices) => of(choices, words).map(Some).ok_or(Word::FormOne),
+            FieldKind::Many(choices) => {
                 let all: Option<Vec<Value>> = words
                     .split(',')
                     .map(|word| of(choices, word.trim()))
@@ -141,16 +141,18 @@ fn label(name: &str, schema: &Value) -> String {
     text::line(&format!("{title} {}", word("description")), MAX_LABEL)
 }
 
-fn kind(schema: &Value) -> Kind {
+fn kind(schema: &Value) -> FieldKind {
     let choices = choices(schema);
     if !choices.is_empty() {
-        return Kind::One(choices);
+        return FieldKind::One(choices);
     }
     match schema.get("type").and_then(Value::as_str) {
-        Some("number" | "integer") => Kind::Number,
-        Some("boolean") => Kind::Flag,
-        Some("array") => Kind::Many(self::choices(schema.get("items").unwrap_or(&Value::Null))),
-        Some(_) | None => Kind::Words,
+        Some("number" | "integer") => FieldKind::Number,
+        Some("boolean") => FieldKind::Flag,
+        Some("array") => {
+            FieldKind::Many(self::choices(schema.get("items").unwrap_or(&Value::Null)))
+        }
+        Some(_) | None => FieldKind::Words,
     }
 }
 

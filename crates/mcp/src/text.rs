@@ -19,7 +19,8 @@ pub fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text;
     }
-    let end = crate::cut::char_end(text.as_bytes().get(..most).unwrap_or_default());
+    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end));
+    let end = end.unwrap_or_default();
     format!("{}…", text.get(..end).unwrap_or_default().trim_end())
 }
 

@@ -1,12 +1,13 @@
 //! What goes wrong between us and a server, in words: what happened, where, and what to do. The codes are for programs and
 //! stay as they are.
 
-use super::client::{MAX_SAID, chain};
-use super::text;
+use crate::text;
 use ostler_wire::{Why, Word};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use std::error::Error as StdError;
 
+/// Of what a server says goes wrong.
+pub(crate) const MAX_SAID: usize = 2_000;
 /// Of a page that a server answered with.
 const MAX_PAGE: usize = 200;
 
@@ -14,7 +15,7 @@ type HttpError = StreamableHttpError<reqwest::Error>;
 
 /// Names a kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
+pub enum FailureCode {
     /// It cannot work the way it is configured.
     Settings,
     ProgramMissing,
@@ -42,7 +43,7 @@ pub enum Code {
     Status(u16),
 }
 
-impl Code {
+impl FailureCode {
     pub fn name(self) -> &'static str {
         match self {
             Self::Settings => "settings",
@@ -76,7 +77,7 @@ impl Code {
     }
 
     /// Whether asking in the older way may do better.
-    pub(super) fn may_differ(self) -> bool {
+    pub(crate) fn may_differ(self) -> bool {
         let no_line = [
             Self::Login,
             Self::NothingListens,
@@ -92,33 +93,33 @@ impl Code {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
-    pub code: Code,
+pub struct Failure {
+    pub code: FailureCode,
     /// The end of a sentence.
     pub why: Why,
 }
 
-impl Trouble {
-    pub(super) fn new(code: Code, why: impl Into<Why>) -> Self {
+impl Failure {
+    pub fn new(code: FailureCode, why: impl Into<Why>) -> Self {
         let why = why.into();
         Self { code, why }
     }
 
-    fn ours<const N: usize>(code: Code, word: Word, values: [&str; N]) -> Self {
+    fn ours<const N: usize>(code: FailureCode, word: Word, values: [&str; N]) -> Self {
         Self::new(code, Why::ours(word, values.map(Why::from)))
     }
 }
 
 /// Where a server is, for whoever is to mend it.
-pub(super) struct Place<'a> {
+pub(crate) struct Place<'a> {
     pub server: &'a str,
     pub url: &'a str,
     /// Where it wanted to send us.
-    pub led: Option<String>,
+    pub redirect: Option<String>,
 }
 
 /// Why a message did not get to an address, or no answer came back.
-pub(super) fn on_the_way(error: &(dyn StdError + 'static), place: &Place<'_>) -> Trouble {
+pub(crate) fn on_the_way(error: &(dyn StdError + 'static), place: &Place<'_>) -> Failure {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(error) = error.downcast_ref::<HttpError>() {
@@ -126,35 +127,35 @@ pub(super) fn on_the_way(error: &(dyn StdError + 'static), place: &Place<'_>) ->
         }
         next = error.source();
     }
-    Trouble::new(Code::Closed, text::cut(&chain(error), MAX_SAID))
+    Failure::new(FailureCode::Closed, text::cut(&chain(error), MAX_SAID))
 }
 
-fn of_http(error: &HttpError, place: &Place<'_>) -> Trouble {
+fn of_http(error: &HttpError, place: &Place<'_>) -> Failure {
     let Place { url, .. } = place;
     match error {
         HttpError::Client(error) => of_line(error, url),
         HttpError::HttpStatus(error) => of_status(error.status, "", place),
         HttpError::UnexpectedServerResponse(said) => match status_in(said) {
             Some((status, page)) => of_status(status, page, place),
-            None => Trouble::ours(Code::NotMcp, Word::McpNoMessage, [url]),
+            None => Failure::ours(FailureCode::NotMcp, Word::McpNoMessage, [url]),
         },
         HttpError::UnexpectedContentType(Some(kind)) => {
             let kind = text::line(kind, MAX_PAGE);
-            Trouble::ours(Code::ContentType, Word::McpWrongType, [url, &kind])
+            Failure::ours(FailureCode::ContentType, Word::McpWrongType, [url, &kind])
         }
         HttpError::UnexpectedContentType(None) | HttpError::Deserialize(_) => {
-            Trouble::ours(Code::NotMcp, Word::McpNoMessage, [url])
+            Failure::ours(FailureCode::NotMcp, Word::McpNoMessage, [url])
         }
         HttpError::ReservedHeaderConflict(name) => {
-            Trouble::ours(Code::Settings, Word::McpOurHeader, [name])
+            Failure::ours(FailureCode::Settings, Word::McpOurHeader, [name])
         }
         // Those that want a login by a page are told before.
         HttpError::AuthRequired(_) => of_status(401, "", place),
         HttpError::InsufficientScope(_) => of_status(403, "", place),
-        HttpError::SessionExpired => Trouble::new(Code::Closed, Word::McpForgot),
+        HttpError::SessionExpired => Failure::new(FailureCode::Closed, Word::McpForgot),
         other => {
             let said = text::line(&chain(other), MAX_PAGE);
-            Trouble::ours(Code::Closed, Word::McpHungUp, [url, &said])
+            Failure::ours(FailureCode::Closed, Word::McpHungUp, [url, &said])
         }
     }
 }
@@ -167,28 +168,54 @@ fn status_in(said: &str) -> Option<(u16, &str)> {
     Some((status, page))
 }
 
-fn of_status(status: u16, page: &str, place: &Place<'_>) -> Trouble {
-    let Place { server, url, led } = place;
+fn of_status(status: u16, page: &str, place: &Place<'_>) -> Failure {
+    let Place {
+        server,
+        url,
+        redirect,
+    } = place;
     let number = status.to_string();
     let page = text::line(page, MAX_PAGE);
-    let of = |word| Trouble::ours(Code::Status(status), word, [url]);
-    match (status, led) {
-        (300..=399, Some(led)) => Trouble::ours(Code::Redirect, Word::McpLedAway, [url, led]),
-        (300..=399, None) => Trouble::ours(Code::Redirect, Word::McpLedSomewhere, [url, &number]),
-        (401, _) => Trouble::ours(Code::Status(status), Word::McpUnknownYou, [url, server]),
-        (403, _) => Trouble::ours(Code::Status(status), Word::McpForbidden, [url, server]),
+    let of = |word| Failure::ours(FailureCode::Status(status), word, [url]);
+    match (status, redirect) {
+        (300..=399, Some(redirect)) => {
+            Failure::ours(FailureCode::Redirect, Word::McpLedAway, [url, redirect])
+        }
+        (300..=399, None) => {
+            Failure::ours(FailureCode::Redirect, Word::McpLedSomewhere, [url, &number])
+        }
+        (401, _) => Failure::ours(
+            FailureCode::Status(status),
+            Word::McpUnknownYou,
+            [url, server],
+        ),
+        (403, _) => Failure::ours(
+            FailureCode::Status(status),
+            Word::McpForbidden,
+            [url, server],
+        ),
         (404 | 410, _) => of(Word::McpNothingThere),
         (405, _) => of(Word::McpNoPost),
         (429, _) => of(Word::McpTooMany),
-        (500.., _) => Trouble::ours(Code::Status(status), Word::McpItsFault, [url, &number]),
-        (_, _) if page.is_empty() => {
-            Trouble::ours(Code::Status(status), Word::McpBareStatus, [url, &number])
-        }
-        (_, _) => Trouble::ours(Code::Status(status), Word::McpStatus, [url, &number, &page]),
+        (500.., _) => Failure::ours(
+            FailureCode::Status(status),
+            Word::McpItsFault,
+            [url, &number],
+        ),
+        (_, _) if page.is_empty() => Failure::ours(
+            FailureCode::Status(status),
+            Word::McpBareStatus,
+            [url, &number],
+        ),
+        (_, _) => Failure::ours(
+            FailureCode::Status(status),
+            Word::McpStatus,
+            [url, &number, &page],
+        ),
     }
 }
 
-fn of_line(error: &reqwest::Error, url: &str) -> Trouble {
+fn of_line(error: &reqwest::Error, url: &str) -> Failure {
     let causes = || std::iter::successors(error.source(), |&error| error.source());
     let last = causes().last().map(ToString::to_string);
     let said = text::line(&last.unwrap_or_default(), MAX_PAGE);
@@ -198,17 +225,19 @@ fn of_line(error: &reqwest::Error, url: &str) -> Trouble {
     let broke_off = url.starts_with("https:") && causes().any(ends_early);
     if let Some(tls) = causes().find_map(tls_in) {
         let why = Why::ours(Word::McpNoTls, [url.into(), tls_said(tls)]);
-        return Trouble::new(Code::Tls, why);
+        return Failure::new(FailureCode::Tls, why);
     }
     match () {
-        () if error.is_dns() => Trouble::ours(Code::UnknownHost, Word::McpNoHost, [url]),
-        () if refused => Trouble::ours(Code::NothingListens, Word::McpNobody, [url]),
+        () if error.is_dns() => Failure::ours(FailureCode::UnknownHost, Word::McpNoHost, [url]),
+        () if refused => Failure::ours(FailureCode::NothingListens, Word::McpNobody, [url]),
         () if error.is_connect() && broke_off => {
             let why = Why::ours(Word::McpNoTls, [url.into(), Word::McpNotTls.into()]);
-            Trouble::new(Code::Tls, why)
+            Failure::new(FailureCode::Tls, why)
         }
-        () if error.is_connect() => Trouble::ours(Code::Unreachable, Word::McpNoLine, [url, &said]),
-        () => Trouble::ours(Code::Closed, Word::McpHungUp, [url, &said]),
+        () if error.is_connect() => {
+            Failure::ours(FailureCode::Unreachable, Word::McpNoLine, [url, &said])
+        }
+        () => Failure::ours(FailureCode::Closed, Word::McpHungUp, [url, &said]),
     }
 }
 
@@ -242,6 +271,20 @@ fn ends_early(error: &(dyn StdError + 'static)) -> bool {
     };
     let inner = || io.get_ref().is_some_and(|inner| ends_early(inner));
     io.kind() == std::io::ErrorKind::UnexpectedEof || inner()
+}
+
+/// An error with what lies below it.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut out = error.to_string();
+    let mut cause = error.source();
+    while let Some(deeper) = cause {
+        let said = deeper.to_string();
+        if !out.contains(&said) {
+            out.push_str(&format!(": {said}"));
+        }
+        cause = deeper.source();
+    }
+    out
 }
 
 #[cfg(test)]

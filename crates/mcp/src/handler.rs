@@ -5,11 +5,11 @@
     reason = "servers of the revisions before 2026-07-28 still use roots and logging"
 )]
 
-use super::form::{Asker, Form, Reply};
-use super::sampling;
-use super::stdio::Noise;
-use super::text;
-use crate::aside::{Said, Wanted};
+use crate::form::{Asker, Form, FormReply};
+use crate::sampling;
+use crate::sampling::{SamplingAnswer, SamplingRequest};
+use crate::stdio::ServerLog;
+use crate::text;
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult,
@@ -34,12 +34,13 @@ const MAX_MESSAGE: usize = 200;
 /// Of the standard, for a person who says no.
 const REFUSED: ErrorCode = ErrorCode(-1);
 
-/// What servers tell while they work. Cheap to clone.
+/// Calls under way on one connection: who answers the server's questions about them and who follows their progress. Cheap
+/// to clone.
 #[derive(Clone, Default)]
-pub struct Talk(Arc<Told>);
+pub struct PendingCalls(Arc<PendingState>);
 
 #[derive(Default)]
-struct Told {
+struct PendingState {
     /// Those whose calls are under way and who can ask somebody, the newest last.
     askers: Mutex<Vec<(RequestId, Arc<dyn Asker>)>>,
     /// Held while a request goes out whose caller is not among them yet.
@@ -51,7 +52,7 @@ struct Told {
     changed: Notify,
 }
 
-impl Talk {
+impl PendingCalls {
     fn calls(&self) -> MutexGuard<'_, HashMap<ProgressToken, mpsc::Sender<String>>> {
         self.0.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -69,16 +70,16 @@ impl Talk {
         self.0.askers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whoever asks back meanwhile is heard when this is dropped.
+    /// Questions of the server wait until this is dropped.
     pub async fn sending(&self) -> RwLockReadGuard<'_, ()> {
         self.0.sending.read().await
     }
 
     /// Whom the server's questions about a request go to, for as long as this is held.
-    pub fn lend(&self, asker: Arc<dyn Asker>, request: &RequestId) -> Lent {
+    pub fn register_asker(&self, asker: Arc<dyn Asker>, request: &RequestId) -> AskerGuard {
         self.askers().push((request.clone(), asker));
-        Lent {
-            talk: self.clone(),
+        AskerGuard {
+            pending: self.clone(),
             request: request.clone(),
         }
     }
@@ -89,15 +90,19 @@ impl Talk {
     }
 
     /// Where nobody can be asked, nobody answers.
-    async fn ask(&self, form: Form, from: &Extensions) -> Reply {
+    async fn ask(&self, form: Form, from: &Extensions) -> FormReply {
         let Some(asker) = self.asker(from).await else {
-            return Reply::Cancel;
+            return FormReply::Cancel;
         };
         let _asking = self.asking();
         asker.ask(form).await
     }
 
-    async fn sample(&self, wanted: Wanted, from: &Extensions) -> Result<Said, String> {
+    async fn sample(
+        &self,
+        wanted: SamplingRequest,
+        from: &Extensions,
+    ) -> Result<SamplingAnswer, String> {
         let asker = self.asker(from).await;
         let asker = asker.ok_or("no call of it is under way")?;
         let _asking = self.asking();
@@ -107,7 +112,7 @@ impl Talk {
     /// Whoever made the call that a question belongs to. A program of the revisions before 2026-07-28 does not say which:
     /// then it is whoever called last.
     async fn asker(&self, from: &Extensions) -> Option<Arc<dyn Asker>> {
-        if let Some(Asked(asker)) = from.get::<Asked>() {
+        if let Some(CallAsker(asker)) = from.get::<CallAsker>() {
             return asker.clone();
         }
         let _all_known = self.0.sending.write().await;
@@ -122,23 +127,23 @@ impl Talk {
     }
 
     /// Whoever waits may be dropped while it does.
-    fn asking(&self) -> Asking {
+    fn asking(&self) -> AskingGuard {
         self.0.asking.fetch_add(1, Ordering::Relaxed);
-        Asking(self.clone())
+        AskingGuard(self.clone())
     }
 
     /// Signs of life of a call, for as long as this is held.
-    pub fn listen(&self, token: ProgressToken) -> (Listening, mpsc::Receiver<String>) {
+    pub fn listen(&self, token: ProgressToken) -> (ProgressGuard, mpsc::Receiver<String>) {
         let (sender, receiver) = mpsc::channel(MAX_SIGNS);
         self.calls().insert(token.clone(), sender);
-        let talk = self.clone();
-        (Listening { talk, token }, receiver)
+        let pending = self.clone();
+        (ProgressGuard { pending, token }, receiver)
     }
 }
 
-struct Asking(Talk);
+struct AskingGuard(PendingCalls);
 
-impl Drop for Asking {
+impl Drop for AskingGuard {
     fn drop(&mut self) {
         self.0.0.asking.fetch_sub(1, Ordering::Relaxed);
     }
@@ -146,29 +151,29 @@ impl Drop for Asking {
 
 /// Marks a question whose caller is known.
 #[derive(Clone)]
-pub struct Asked(pub Option<Arc<dyn Asker>>);
+pub struct CallAsker(pub Option<Arc<dyn Asker>>);
 
-pub struct Lent {
-    talk: Talk,
+pub struct AskerGuard {
+    pending: PendingCalls,
     request: RequestId,
 }
 
-impl Drop for Lent {
+impl Drop for AskerGuard {
     fn drop(&mut self) {
-        self.talk
+        self.pending
             .askers()
             .retain(|(request, _)| *request != self.request);
     }
 }
 
-pub struct Listening {
-    talk: Talk,
+pub struct ProgressGuard {
+    pending: PendingCalls,
     token: ProgressToken,
 }
 
-impl Drop for Listening {
+impl Drop for ProgressGuard {
     fn drop(&mut self) {
-        self.talk.calls().remove(&self.token);
+        self.pending.calls().remove(&self.token);
     }
 }
 
@@ -182,8 +187,8 @@ pub struct Handler {
     pub attended: bool,
     /// It may have a model's word, now or when the person says so.
     pub sampling: bool,
-    pub noise: Noise,
-    pub talk: Talk,
+    pub log: ServerLog,
+    pub pending: PendingCalls,
 }
 
 impl ClientHandler for Handler {
@@ -236,13 +241,13 @@ impl ClientHandler for Handler {
             _ => return Ok(ElicitResult::new(ElicitationAction::Decline)),
         };
         let is_page = form.page.is_some();
-        Ok(match self.talk.ask(form, &context.extensions).await {
-            Reply::Accept(_) if is_page => ElicitResult::new(ElicitationAction::Accept),
-            Reply::Accept(values) => {
+        Ok(match self.pending.ask(form, &context.extensions).await {
+            FormReply::Accept(_) if is_page => ElicitResult::new(ElicitationAction::Accept),
+            FormReply::Accept(values) => {
                 ElicitResult::new(ElicitationAction::Accept).with_content(values.into())
             }
-            Reply::Decline => ElicitResult::new(ElicitationAction::Decline),
-            Reply::Cancel => ElicitResult::new(ElicitationAction::Cancel),
+            FormReply::Decline => ElicitResult::new(ElicitationAction::Decline),
+            FormReply::Cancel => ElicitResult::new(ElicitationAction::Cancel),
         })
     }
 
@@ -253,7 +258,7 @@ impl ClientHandler for Handler {
     ) -> Result<CreateMessageResult, ErrorData> {
         let wanted = sampling::wanted(request);
         let wanted = wanted.map_err(|why| ErrorData::invalid_params(why, None))?;
-        let said = self.talk.sample(wanted, &context.extensions).await;
+        let said = self.pending.sample(wanted, &context.extensions).await;
         said.map(sampling::result)
             .map_err(|why| ErrorData::new(REFUSED, format!("No sampling: {why}."), None))
     }
@@ -263,9 +268,9 @@ impl ClientHandler for Handler {
         params: ProgressNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        let sender = self.talk.calls().get(&params.progress_token).cloned();
+        let sender = self.pending.calls().get(&params.progress_token).cloned();
         if let Some(sender) = sender {
-            // Who is not heard now is heard with the next sign.
+            // A sign that is dropped here is followed by the next one.
             let _ = sender.try_send(far(&params));
         }
     }
@@ -280,19 +285,19 @@ impl ClientHandler for Handler {
             other => other.to_string(),
         };
         let line = format!("{:?}: {}\n", params.level, text::cut(&data, MAX_LINE));
-        self.noise.log(line.as_bytes());
+        self.log.append(line.as_bytes());
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.talk.change();
+        self.pending.change();
     }
 
     async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.talk.change();
+        self.pending.change();
     }
 
     async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.talk.change();
+        self.pending.change();
     }
 }
 
@@ -316,11 +321,11 @@ mod tests {
     struct Nobody;
 
     impl Asker for Nobody {
-        fn ask(&self, _: Form) -> BoxFuture<'_, Reply> {
-            Box::pin(std::future::ready(Reply::Cancel))
+        fn ask(&self, _: Form) -> BoxFuture<'_, FormReply> {
+            Box::pin(std::future::ready(FormReply::Cancel))
         }
 
-        fn sample(&self, _: Wanted) -> BoxFuture<'_, Result<Said, String>> {
+        fn sample(&self, _: SamplingRequest) -> BoxFuture<'_, Result<SamplingAnswer, String>> {
             Box::pin(std::future::ready(Err(String::new())))
         }
     }
@@ -333,16 +338,16 @@ mod tests {
 
     #[tokio::test]
     async fn questions_go_to_the_caller_that_they_belong_to() {
-        let talk = Talk::default();
+        let pending = PendingCalls::default();
         let [one, two]: [Arc<dyn Asker>; 2] = [Arc::new(Nobody), Arc::new(Nobody)];
         let id = |n: i64| RequestId::Number(n);
         let of = |n: i64| from(Some(InboundStreamOrigin::OutboundRequest(id(n))));
-        let first = talk.lend(one.clone(), &id(1));
-        let _second = talk.lend(two.clone(), &id(2));
+        let first = pending.register_asker(one.clone(), &id(1));
+        let _second = pending.register_asker(two.clone(), &id(2));
         let mut marked = of(2);
-        marked.insert(Asked(Some(one.clone())));
+        marked.insert(CallAsker(Some(one.clone())));
         let mut unasked = of(2);
-        unasked.insert(Asked(None));
+        unasked.insert(CallAsker(None));
         let loose = from(Some(InboundStreamOrigin::Unassociated));
         for (from, expect) in [
             (of(1), Some(&one)),
@@ -353,7 +358,7 @@ mod tests {
             (loose, Some(&two)),
             (from(None), Some(&two)),
         ] {
-            let found = talk.asker(&from).await;
+            let found = pending.asker(&from).await;
             assert!(match (&found, expect) {
                 (Some(found), Some(expect)) => Arc::ptr_eq(found, expect),
                 (None, None) => true,
@@ -361,17 +366,17 @@ mod tests {
             });
         }
         drop(first);
-        assert!(talk.asker(&of(1)).await.is_none());
+        assert!(pending.asker(&of(1)).await.is_none());
     }
 
     #[tokio::test]
     async fn a_question_waits_until_its_caller_is_known() {
-        let talk = Talk::default();
-        let sending = talk.sending().await;
+        let pending = PendingCalls::default();
+        let sending = pending.sending().await;
         let from = from(None);
-        assert!(talk.asker(&from).now_or_never().is_none());
-        let _lent = talk.lend(Arc::new(Nobody), &RequestId::Number(1));
+        assert!(pending.asker(&from).now_or_never().is_none());
+        let _lent = pending.register_asker(Arc::new(Nobody), &RequestId::Number(1));
         drop(sending);
-        assert!(talk.asker(&from).await.is_some());
+        assert!(pending.asker(&from).await.is_some());
     }
 }

@@ -1,5 +1,5 @@
-//! Questions that come up while a call is under way, from whoever carries it out elsewhere. The inbox puts them to the
-//! person; our own tools never ask.
+//! Questions of an MCP server about a call that it carries out. The inbox puts them to the person; our own tools never
+//! ask.
 
 use crate::answer::Answer;
 use ostler_wire::Ask;
@@ -8,20 +8,20 @@ use tokio::sync::{mpsc, oneshot};
 /// Questions that may wait to be put.
 pub const MAX_WAITING: usize = 16;
 
-pub struct Petition {
+pub struct ServerQuestion {
     pub ask: Ask,
     pub reply: oneshot::Sender<Answer>,
 }
 
 /// Where questions are handed in. Cheap to clone.
 #[derive(Clone)]
-pub struct Petitions(pub mpsc::Sender<Petition>);
+pub struct ServerQuestions(pub mpsc::Sender<ServerQuestion>);
 
-impl Petitions {
+impl ServerQuestions {
     /// The person's answer; `None` when there is nobody to give one any more.
     pub async fn put(&self, ask: Ask) -> Option<Answer> {
         let (reply, answer) = oneshot::channel();
-        self.0.send(Petition { ask, reply }).await.ok()?;
+        self.0.send(ServerQuestion { ask, reply }).await.ok()?;
         answer.await.ok()
     }
 }

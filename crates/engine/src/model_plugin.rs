@@ -2,13 +2,9 @@
 //! like every command. It has one request at a time; whoever comes meanwhile gets another of it. Every request has an id: a
 //! program that ends its answer with it has said all, and is kept. It speaks no MCP.
 
-use super::connect::{last_words, start};
-use super::originals;
-use super::settings::{Program, Surroundings};
-use super::stdio::{MAX_MESSAGE, Noise, ended};
-use super::text;
-use ostler_host::{Input, Output, Process};
+use ostler_host::{Input, Output, Process, Stdio};
 use ostler_llm::{Error, Plugin, PluginFuture, PluginLines, Price};
+use ostler_mcp::{Launcher, MAX_MESSAGE, Program, ServerLog, describe_exit, text, with_log_tail};
 use ostler_wire::{Why, Word};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -44,6 +40,7 @@ pub struct PluginModel {
 pub struct ModelPlugin {
     name: String,
     start: Arc<Start>,
+    limit: Duration,
     /// Programs that ended their last answer by its id: whatever they still say has another than the next request.
     idle: Arc<Mutex<Vec<Running>>>,
     requests: AtomicU64,
@@ -56,11 +53,18 @@ impl std::fmt::Debug for ModelPlugin {
 }
 
 impl ModelPlugin {
-    pub fn new(name: impl Into<String>, program: Program, around: Surroundings) -> Self {
-        originals::remember(&program, &around);
+    /// `limit` is for the time until a program has listed its models.
+    pub fn new(
+        name: impl Into<String>,
+        program: Program,
+        launcher: Arc<dyn Launcher>,
+        limit: Duration,
+    ) -> Self {
+        launcher.remember(&program);
         Self {
             name: name.into(),
-            start: Arc::new(Start { program, around }),
+            start: Arc::new(Start { program, launcher }),
+            limit,
             idle: Arc::default(),
             requests: AtomicU64::new(0),
         }
@@ -68,7 +72,7 @@ impl ModelPlugin {
 
     /// What it offers. The error is the end of a sentence.
     pub async fn models(&self) -> Result<Vec<PluginModel>, Why> {
-        let limit = self.start.around.settings.start;
+        let limit = self.limit;
         let asking = async {
             let mut running = self.start.one().await?;
             let id = self.next_id();
@@ -136,20 +140,21 @@ impl ModelPlugin {
 /// How one is started.
 struct Start {
     program: Program,
-    around: Surroundings,
+    launcher: Arc<dyn Launcher>,
 }
 
 impl Start {
     async fn one(&self) -> Result<Running, Why> {
-        let started = start(&self.program, &self.around).await;
-        let mut process = started.map_err(|trouble| trouble.why)?;
+        let launched = self.launcher.launch(&self.program, Stdio::PipesWithStdin);
+        let launched = launched.await;
+        let mut process = launched.map_err(|error| error.failure(&self.program).why)?;
         let input = process.take_input().ok_or(Word::PluginNoInput)?;
         Ok(Running {
             process,
             input,
             line: Vec::new(),
             lines: VecDeque::new(),
-            noise: Noise::default(),
+            log: ServerLog::default(),
         })
     }
 }
@@ -221,7 +226,7 @@ struct Running {
     input: Input,
     line: Vec<u8>,
     lines: VecDeque<String>,
-    noise: Noise,
+    log: ServerLog,
 }
 
 impl Running {
@@ -241,9 +246,9 @@ impl Running {
             }
             match self.process.next().await {
                 Output::Stdout(bytes) => self.take(&bytes)?,
-                Output::Stderr(bytes) => self.noise.log(&bytes),
+                Output::Stderr(bytes) => self.log.append(&bytes),
                 Output::Exited(exit) => {
-                    return Err(last_words(ended(exit), &self.noise));
+                    return Err(with_log_tail(describe_exit(exit), &self.log));
                 }
             }
         }
@@ -259,7 +264,7 @@ impl Running {
             if piece.ends_with(b"\n") {
                 let line = String::from_utf8_lossy(&self.line).into_owned();
                 if !line.trim_start().starts_with('{') {
-                    self.noise.log(&self.line);
+                    self.log.append(&self.line);
                 }
                 self.lines.push_back(line);
                 self.line.clear();

@@ -1,12 +1,12 @@
-//! Forms of servers, put to the person field by field; whoever says no to one says no to the form. And a model's word for
-//! a server, once the person has read what it is to be asked.
+//! Answers of the person to an MCP server: forms, field by field, where declining one field declines the form; and requests
+//! to a model, once the person has read and allowed them.
 
-use super::form::{Asker, Field, Form, Kind, Reply};
-use super::sampling;
-use super::settings::Sampling;
-use crate::aside::{Aside, Said, Wanted};
-use crate::petition::Petitions;
+use crate::server_question::ServerQuestions;
+use crate::side_request::SideRequest;
 use futures_util::future::BoxFuture;
+use ostler_mcp::{
+    Asker, Field, FieldKind, Form, FormReply, Sampling, SamplingAnswer, SamplingRequest,
+};
 use ostler_wire::{Ask, AskKind, Choice, Language, Word};
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,10 +25,10 @@ const MAX_ASKED: usize = 16;
 pub struct Person {
     pub server: String,
     /// None where nobody can be asked.
-    pub petitions: Option<Petitions>,
+    pub questions: Option<ServerQuestions>,
     pub language: Language,
     pub sampling: Sampling,
-    pub aside: Option<Aside>,
+    pub side_request: Option<SideRequest>,
     /// Requests to models, in this call.
     pub sampled: AtomicUsize,
     /// Forms, in this call.
@@ -50,15 +50,15 @@ impl Person {
             options,
             ..more
         };
-        let petitions = self.petitions.as_ref()?;
+        let questions = self.questions.as_ref()?;
         tokio::select! {
             biased;
             () = self.over.cancelled() => None,
-            answer = petitions.put(ask) => answer.map(|answer| answer.choice),
+            answer = questions.put(ask) => answer.map(|answer| answer.choice),
         }
     }
 
-    async fn page(&self, form: &Form, url: &str) -> Reply {
+    async fn page(&self, form: &Form, url: &str) -> FormReply {
         let subject = self
             .language
             .fill(Word::McpWantsPage, &[&self.server, &form.message, url]);
@@ -67,14 +67,14 @@ impl Person {
             self.choice(DECLINE, Word::McpDecline),
         ];
         match self.put(subject, options, Ask::default()).await.as_deref() {
-            Some(ACCEPT) => Reply::Accept(Map::new()),
-            Some(_) => Reply::Decline,
-            None => Reply::Cancel,
+            Some(ACCEPT) => FormReply::Accept(Map::new()),
+            Some(_) => FormReply::Decline,
+            None => FormReply::Cancel,
         }
     }
 
     /// The value, if there is one; the error ends the form.
-    async fn field(&self, form: &Form, field: &Field) -> Result<Option<Value>, Reply> {
+    async fn field(&self, form: &Form, field: &Field) -> Result<Option<Value>, FormReply> {
         let mut hint = String::new();
         for _ in 0..MAX_TRIES {
             let words = [&self.server, &form.message, &field.label];
@@ -86,11 +86,11 @@ impl Person {
             }
             subject.push_str(&hint);
             let choices: &[(String, String)] = match &field.kind {
-                Kind::One(choices) | Kind::Many(choices) => choices,
-                Kind::Words | Kind::Number | Kind::Flag => &[],
+                FieldKind::One(choices) | FieldKind::Many(choices) => choices,
+                FieldKind::Words | FieldKind::Number | FieldKind::Flag => &[],
             };
             let mut options: Vec<Choice> = choices.iter().map(|(v, l)| Choice::new(v, l)).collect();
-            if field.kind == Kind::Flag {
+            if field.kind == FieldKind::Flag {
                 options = vec![
                     self.choice("yes", Word::McpYes),
                     self.choice("no", Word::McpNo),
@@ -98,33 +98,33 @@ impl Person {
             }
             options.push(self.choice(DECLINE, Word::McpDecline));
             let more = Ask {
-                multi: matches!(field.kind, Kind::Many(_)),
+                multi: matches!(field.kind, FieldKind::Many(_)),
                 free_text: true,
                 ..Ask::default()
             };
             let said = self
                 .put(subject, options, more)
                 .await
-                .ok_or(Reply::Cancel)?;
+                .ok_or(FormReply::Cancel)?;
             if said == DECLINE {
-                return Err(Reply::Decline);
+                return Err(FormReply::Decline);
             }
             match field.value(&said) {
                 Ok(value) => return Ok(value),
                 Err(why) => hint = format!(" ({})", self.language.say(why)),
             }
         }
-        Err(Reply::Cancel)
+        Err(FormReply::Cancel)
     }
 }
 
 impl Person {
     /// Whether the server may have this request; the error says why not.
-    async fn lets(&self, wanted: &Wanted, model: &str) -> Result<(), String> {
+    async fn lets(&self, wanted: &SamplingRequest, model: &str) -> Result<(), String> {
         match self.sampling {
             Sampling::Allow => return Ok(()),
             Sampling::Deny => return Err("the configuration refuses it".into()),
-            Sampling::Ask if self.petitions.is_none() => {
+            Sampling::Ask if self.questions.is_none() => {
                 return Err(
                     "nobody is there to be asked; `sampling = \"allow\"` of the server would let it"
                         .into(),
@@ -141,7 +141,7 @@ impl Person {
             self.choice(DECLINE, Word::McpDecline),
         ];
         let more = Ask {
-            preview: Some(sampling::shown(wanted)),
+            preview: Some(wanted.preview()),
             ..Ask::default()
         };
         match self.put(subject, options, more).await.as_deref() {
@@ -150,30 +150,33 @@ impl Person {
         }
     }
 
-    async fn word(&self, wanted: Wanted) -> Result<Said, String> {
+    async fn word(&self, wanted: SamplingRequest) -> Result<SamplingAnswer, String> {
         if self.sampled.fetch_add(1, Ordering::Relaxed) >= MAX_SAMPLED {
             return Err(format!("a call gets {MAX_SAMPLED} of them at most"));
         }
-        let aside = self.aside.as_ref().ok_or("there is no model to ask")?;
+        let side_request = self
+            .side_request
+            .as_ref()
+            .ok_or("there is no model to ask")?;
         // Where nobody looks, nothing goes to another provider than the person chose.
         let model = match self.sampling {
-            Sampling::Ask => aside.hinted(&wanted.hints),
-            Sampling::Allow | Sampling::Deny => aside.model.clone(),
+            Sampling::Ask => side_request.hinted(&wanted.hints),
+            Sampling::Allow | Sampling::Deny => side_request.model.clone(),
         };
         self.lets(&wanted, &model.reference()).await?;
-        aside.ask(&model, &wanted).await
+        side_request.ask(&model, &wanted).await
     }
 }
 
 impl Asker for Person {
-    fn sample(&self, wanted: Wanted) -> BoxFuture<'_, Result<Said, String>> {
+    fn sample(&self, wanted: SamplingRequest) -> BoxFuture<'_, Result<SamplingAnswer, String>> {
         Box::pin(self.word(wanted))
     }
 
-    fn ask(&self, form: Form) -> BoxFuture<'_, Reply> {
+    fn ask(&self, form: Form) -> BoxFuture<'_, FormReply> {
         Box::pin(async move {
             if self.asked.fetch_add(1, Ordering::Relaxed) >= MAX_ASKED {
-                return Reply::Cancel;
+                return FormReply::Cancel;
             }
             if let Some(url) = &form.page {
                 return self.page(&form, url).await;
@@ -186,7 +189,7 @@ impl Asker for Person {
                     Err(reply) => return reply,
                 };
             }
-            Reply::Accept(values)
+            FormReply::Accept(values)
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What servers offered the last time, by what they are configured as: so that a session begins with the very prompt it
 //! had before, and waits for nobody. It may be deleted.
 
-use super::Lists;
+use crate::Lists;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ const MAX_BYTES: u64 = 8 * 1024 * 1024;
 const FRESH: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct CacheFile {
     version: u32,
     lists: Lists,
 }
@@ -25,7 +25,7 @@ pub fn load(folder: &Path, fingerprint: &str) -> Option<(Lists, bool)> {
     let modified = file.metadata().and_then(|meta| meta.modified()).ok();
     let mut text = String::new();
     file.take(MAX_BYTES).read_to_string(&mut text).ok()?;
-    let kept: Kept = serde_json::from_str(&text).ok()?;
+    let kept: CacheFile = serde_json::from_str(&text).ok()?;
     let age = modified.and_then(|at| SystemTime::now().duration_since(at).ok());
     let is_recent = age.is_some_and(|age| age < FRESH);
     (kept.version == VERSION).then_some((kept.lists, is_recent))
@@ -33,7 +33,7 @@ pub fn load(folder: &Path, fingerprint: &str) -> Option<(Lists, bool)> {
 
 /// A list that cannot be kept costs the next start some time, and nothing else.
 pub fn keep(folder: &Path, fingerprint: &str, lists: &Lists) -> std::io::Result<()> {
-    let kept = Kept {
+    let kept = CacheFile {
         version: VERSION,
         lists: lists.clone(),
     };
@@ -52,7 +52,7 @@ fn path(folder: &Path, fingerprint: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp::ToolInfo;
+    use crate::ToolInfo;
 
     #[test]
     fn lists_come_back_and_damage_is_no_list() {
