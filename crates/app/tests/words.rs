@@ -28,7 +28,7 @@ const FRONT_ENDS: [&str; 41] = [
     "engine/src/model_plugin.rs",
     "engine/src/servers/launch.rs",
     "engine/src/servers/mod.rs",
-    "engine/src/policy/rules.rs",
+    "guard/src/rules.rs",
     "engine/src/sample.rs",
     "engine/src/sources.rs",
     "store/src/sessions.rs",

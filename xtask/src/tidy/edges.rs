@@ -10,6 +10,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("ostler-llm", &["ostler-wire"]),
     ("ostler-host", &["ostler-wire"]),
     ("ostler-store", &["ostler-wire", "ostler-host"]),
+    ("ostler-guard", &["ostler-wire", "ostler-host"]),
     ("ostler-mcp", &["ostler-wire", "ostler-host"]),
     (
         "ostler-engine",
@@ -18,6 +19,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ostler-llm",
             "ostler-host",
             "ostler-store",
+            "ostler-guard",
             "ostler-mcp",
         ],
     ),
@@ -31,6 +33,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ostler-llm",
             "ostler-host",
             "ostler-store",
+            "ostler-guard",
             "ostler-mcp",
             "ostler-engine",
             "ostler-tui",
