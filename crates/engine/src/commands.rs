@@ -21,9 +21,9 @@ use crate::cut::clip;
 use crate::desk::Desk;
 use crate::extra::Extra;
 use crate::hooks::Hook;
-use crate::inbox::{Answer, Attended, CommandLine, Inbox, Stopped};
+use crate::inbox::{Attended, CommandLine, Inbox, Stopped};
 use crate::session::Session;
-use ostler_wire::{Ask, CommandInfo, Language, View, Word};
+use ostler_wire::{Ask, AskAnswer, CommandInfo, Language, View, Word};
 pub use standing::SESSION;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -264,7 +264,7 @@ pub async fn attend<F: Future>(
 }
 
 /// Puts a question and heeds commands until it is answered.
-pub async fn ask(desk: &mut Desk, inbox: &mut Inbox, ask: Ask) -> Result<Answer, Stopped> {
+pub async fn ask(desk: &mut Desk, inbox: &mut Inbox, ask: Ask) -> Result<AskAnswer, Stopped> {
     let mut asked = inbox.put_ask(ask)?;
     let answer = attend(desk, inbox, asked.answered()).await;
     inbox.asked(&asked.id);
