@@ -53,6 +53,25 @@ pub fn gather_switches(
     }
 }
 
+/// Sections of the design that this version does not read yet.
+const LATER: [&str; 3] = ["backend", "serve", "host"];
+
+/// Takes out sections that only later versions read, with one notice for all of them.
+pub fn take_later_sections(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {
+    let mut found = Vec::new();
+    let mut first = None;
+    for section in LATER {
+        if let Some(node) = root.take(&[section]) {
+            found.push(format!("`{section}`"));
+            first.get_or_insert(node.at);
+        }
+    }
+    if let Some(at) = first {
+        let text = filled(Word::CfgNotYet, &[&found.join(", ")]);
+        notices.push(Notice::note(sources.place(at), text));
+    }
+}
+
 const SWITCHES: &str = "switches";
 const FALLBACKS: &str = ostler_engine::roles::FALLBACKS;
 
@@ -155,15 +174,21 @@ fn refused(root: &Node, unknown: &Unknown, sources: &Sources) -> Option<Report> 
     })
 }
 
+/// Words that other programs use for one of our keys and that look more like another one.
+const MEANT: [(&str, &str); 1] = [("model", "default_model")];
+
 fn unknown_key(root: &Node, unknown: &Unknown, sources: &Sources) -> Notice {
     let name = match unknown.path.last() {
         Some(Step::Key(name)) => name.as_str(),
         Some(Step::Index(_)) | None => "",
     };
-    let known = unknown.known.iter().copied().filter(|key| *key != SWITCHES);
-    let near = nearest(name, known).map(str::to_owned);
-    let near = near.or_else(|| elsewhere(name));
     let key = dotted(root, &unknown.path);
+    let known = unknown.known.iter().copied().filter(|key| *key != SWITCHES);
+    let near = match MEANT.iter().find(|(word, _)| *word == key) {
+        Some((_, meant)) => Some((*meant).to_owned()),
+        None => nearest(name, known).map(str::to_owned),
+    };
+    let near = near.or_else(|| elsewhere(name));
     unknown_notice(sources, unknown.at, &key, near.as_deref())
 }
 

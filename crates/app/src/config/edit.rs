@@ -12,7 +12,6 @@ use super::diagnose::{ConfigError, Notice, Report, Severity, file_report};
 use super::env::split_key;
 use super::files;
 use super::layers::{inspect, read_text};
-use super::legacy::current_name;
 use super::paths::Places;
 use super::tree::{Layer, push_key};
 
@@ -34,7 +33,7 @@ pub struct Change<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
     pub path: PathBuf,
-    /// The key as written, today's name if an older one was given.
+    /// The key as written.
     pub key: String,
     /// The value before, as TOML.
     pub before: Option<String>,
@@ -55,7 +54,6 @@ pub fn set(change: Change<'_>, places: &Places, tools: &[&str]) -> Result<Change
     let had_bom = starts_with_bom(change.path);
     let old = old.unwrap_or_default();
     let keys = split_key(change.key).map_err(|message| one(Report::plain(message)))?;
-    let keys = current_name(&keys).unwrap_or(keys);
 
     let context = (places, tools);
     let (errors_before, notices_before) = inspect(old.clone(), change.path, change.layer, context);

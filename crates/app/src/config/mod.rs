@@ -15,7 +15,6 @@ pub mod hooks;
 pub mod json_schema;
 pub mod keys;
 pub mod layers;
-pub mod legacy;
 pub mod merge;
 pub mod oauth;
 pub mod paths;
