@@ -218,6 +218,14 @@ impl Node {
         }
     }
 
+    pub fn as_array_mut(&mut self) -> Option<&mut Vec<Node>> {
+        if let Value::Array(items) = &mut self.value {
+            Some(items)
+        } else {
+            None
+        }
+    }
+
     pub fn as_str(&self) -> Option<&str> {
         if let Value::String(text) = &self.value {
             Some(text)
@@ -245,6 +253,35 @@ impl Node {
     pub fn get_mut(&mut self, path: &[&str]) -> Option<&mut Node> {
         path.iter()
             .try_fold(self, |node, key| node.as_table_mut()?.get_mut(*key))
+    }
+
+    /// The value at the end of a path.
+    pub fn at_path(&self, path: &[Step]) -> Option<&Node> {
+        path.iter().try_fold(self, |node, step| match step {
+            Step::Key(key) => node.as_table()?.get(key),
+            Step::Index(index) => node.as_array()?.get(*index),
+        })
+    }
+
+    /// Takes the value at the end of a path out of the tree.
+    pub fn strike(&mut self, path: &[Step]) -> bool {
+        let Some((last, parents)) = path.split_last() else {
+            return false;
+        };
+        let parent = parents.iter().try_fold(self, |node, step| match step {
+            Step::Key(key) => node.as_table_mut()?.get_mut(key),
+            Step::Index(index) => node.as_array_mut()?.get_mut(*index),
+        });
+        let Some(parent) = parent else { return false };
+        match last {
+            Step::Key(key) => parent
+                .as_table_mut()
+                .is_some_and(|table| table.remove(key).is_some()),
+            Step::Index(index) => parent.as_array_mut().is_some_and(|items| {
+                let there = *index < items.len();
+                there.then(|| items.remove(*index)).is_some()
+            }),
+        }
     }
 
     /// Takes the value under a chain of keys out of the tree.
@@ -286,9 +323,7 @@ pub fn item_named<'a>(root: &'a mut Node, list: &str, name: &str, at: At) -> Opt
         .as_table_mut()?
         .entry(list.to_owned())
         .or_insert_with(|| Node::new(Value::Array(Vec::new()), at));
-    let Value::Array(items) = &mut list.value else {
-        return None;
-    };
+    let items = list.as_array_mut()?;
     let known = items.iter().position(|item| item.name() == Some(name));
     let index = known.unwrap_or_else(|| {
         let name = Node::new(Value::String(name.to_owned()), at);
