@@ -227,13 +227,14 @@ impl<'a> Loader<'a> {
             path: Some(path.to_owned()),
             text,
         });
-        let (tree, errors) = parse(&self.sources.get(source).text, source);
-        if !errors.is_empty() {
-            self.reports
-                .extend(syntax_reports(errors, source, &self.sources));
-            return None;
+        match parse(&self.sources.get(source).text, source) {
+            Ok(tree) => Some(tree),
+            Err(errors) => {
+                let reports = syntax_reports(errors, source, &self.sources);
+                self.reports.extend(reports);
+                None
+            }
         }
-        Some(tree)
     }
 
     /// Holds a project against what the person said to it. What needs trust and has none is taken out.
