@@ -3,11 +3,12 @@
 
 use crate::boot::{self, Boot};
 use crate::config::diagnose::ConfigError;
+use crate::config::edit::ConfigFile;
 use crate::config::files::{self, Lock};
 use crate::config::layers::{Loaded, RuleList};
 use crate::config::paths::{Env, Places, is_inside};
 use crate::config::project::allow_item;
-use crate::config::rules::RuleFile;
+
 use crate::config::tree::{Layer, Place};
 use crate::config::trust::{Answer, Approval, Book, MAX_ITEMS, Record, State, TrustError};
 use crate::flags::{Global, RuleLayer};
@@ -167,11 +168,11 @@ impl Saved {
     fn edit<T>(
         &self,
         target: Target,
-        edit: impl FnOnce(RuleFile<'_>) -> Result<T, ConfigError>,
+        edit: impl FnOnce(ConfigFile<'_>) -> Result<T, ConfigError>,
     ) -> Result<T, RuleStoreError> {
         let tools: Vec<&str> = ostler_engine::tools::all_names().collect();
         let path = self.path(target);
-        let file = RuleFile {
+        let file = ConfigFile {
             path: &path,
             layer: target.layer(),
             places: &self.places,

@@ -2,15 +2,15 @@
 //! was trusted before stays so, because the change is the person's own. It decides nothing.
 
 use crate::boot::{self, Boot};
+use crate::config::edit::ConfigFile;
 use crate::config::files;
 use crate::config::layers::Loaded;
 use crate::config::paths::{Env, Places};
 use crate::config::plugins::{Configured, PluginConfig, Scope, gather};
 use crate::config::project::SERVERS;
-use crate::config::rules::RuleFile;
+use crate::config::rules::{ToolChange, trust_tools_in_json};
 use crate::config::tree::Layer;
 use crate::config::trust::{Answer, Approval, Book, Item, Record, State};
-use crate::config::trusted::{Change, trust_in_json};
 use crate::flags::Global;
 use crate::speech::{language, spoken};
 use ostler_engine::mcp::{ToolTrust, Trust};
@@ -64,23 +64,23 @@ impl TrustedTools {
         crate::print::printable(&self.places.shown(&self.path(scope)))
     }
 
-    fn write(&self, scope: Scope, change: Change<'_>) -> Result<(), String> {
+    fn write(&self, scope: Scope, change: ToolChange<'_>) -> Result<(), String> {
         let path = self.path(scope);
         let layer = match scope {
             Scope::User => Layer::User,
             Scope::Project => Layer::Project,
             Scope::UserJson | Scope::ProjectJson | Scope::LocalJson => {
-                return trust_in_json(&path, &self.shown(scope), change);
+                return trust_tools_in_json(&path, &self.shown(scope), change);
             }
         };
         let tools: Vec<&str> = ostler_engine::tools::all_names().collect();
-        let file = RuleFile {
+        let file = ConfigFile {
             path: &path,
             layer,
             places: &self.places,
             tools: &tools,
         };
-        file.trust(change).map_err(|error| error.to_string())
+        file.trust_tools(change).map_err(|error| error.to_string())
     }
 
     fn load(&self, approval: Approval<'_>) -> Result<Loaded, String> {
@@ -89,7 +89,7 @@ impl TrustedTools {
     }
 
     /// Writes into a project's file, and into the book that the person knows its new content.
-    fn write_in_project(&self, scope: Scope, change: Change<'_>) -> Result<(), String> {
+    fn write_in_project(&self, scope: Scope, change: ToolChange<'_>) -> Result<(), String> {
         let path = self.places.trust();
         let mut book = Book::load(&path);
         let record = book.record(&self.places.root).cloned();
@@ -130,7 +130,7 @@ impl ToolTrust for TrustedTools {
             .scope(server)
             .ok_or_else(|| spoken(Word::TrustNoFile))?;
         let _lock = files::lock(&self.places.home).map_err(|e| e.say(language()))?;
-        let change = Change {
+        let change = ToolChange {
             server,
             tools,
             trusted: trust == Trust::Yes,

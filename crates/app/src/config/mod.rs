@@ -27,7 +27,6 @@ pub mod schema;
 pub mod show;
 pub mod tree;
 pub mod trust;
-pub mod trusted;
 pub mod units;
 pub mod variables;
 
