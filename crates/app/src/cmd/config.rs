@@ -4,7 +4,7 @@ use super::table::{self, Column};
 use super::text;
 use crate::boot::{Boot, UsageError};
 use crate::config::diagnose::{ConfigError, Paint};
-use crate::config::edit::{self, ConfigFile};
+use crate::config::edit::{self, EditableFile};
 use crate::config::json_schema;
 use crate::config::paths::config_files;
 use crate::config::show::{self, Origins, Setting};
@@ -116,7 +116,7 @@ fn set(boot: &Boot, layer: Layer, key: &str, value: &str) -> anyhow::Result<()> 
             user_file(boot)
         }
     };
-    let file = ConfigFile {
+    let file = EditableFile {
         path: &path,
         layer,
         places: &boot.places,

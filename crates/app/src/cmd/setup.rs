@@ -5,7 +5,7 @@ use super::plan::{self, Plan};
 use super::probe::{Answer, Probe};
 use super::{config as config_command, text};
 use crate::boot::{Boot, UsageError};
-use crate::config::edit::{self, ConfigFile};
+use crate::config::edit::{self, EditableFile};
 use crate::config::keys;
 use crate::config::tree::{Layer, push_key};
 use crate::exec::{FAILED, OK};
@@ -194,7 +194,7 @@ fn write(boot: &Boot, mut plan: Plan, model: &str) -> anyhow::Result<()> {
 }
 
 fn set(boot: &Boot, file: &Path, key: &str, value: &str) -> anyhow::Result<String> {
-    let file = ConfigFile {
+    let file = EditableFile {
         path: file,
         layer: Layer::User,
         places: &boot.places,

@@ -20,7 +20,7 @@ const BOM: &str = "\u{feff}";
 
 /// A configuration file that can be changed.
 #[derive(Debug, Clone, Copy)]
-pub struct ConfigFile<'a> {
+pub struct EditableFile<'a> {
     pub path: &'a Path,
     /// Whose file it is: User, Local or Project.
     pub layer: Layer,
@@ -45,14 +45,14 @@ pub struct Changed {
 /// A file that is being changed, and what was wrong with it before.
 #[derive(Clone)]
 pub(super) struct Draft<'a> {
-    file: ConfigFile<'a>,
+    file: EditableFile<'a>,
     old: String,
     pub(super) document: DocumentMut,
     pub(super) errors: Vec<Report>,
     notices: Vec<Notice>,
 }
 
-impl<'a> ConfigFile<'a> {
+impl<'a> EditableFile<'a> {
     /// Sets a key, making file and tables where they are missing. The value is TOML, or a plain string.
     pub fn set(self, key: &str, value: &str) -> Result<Changed, ConfigError> {
         // Where nothing can be locked, one change may undo another; that is better than none. Without a home there is
@@ -123,7 +123,7 @@ impl Draft<'_> {
         if !reports.is_empty() {
             return Err(ConfigError::new(reports));
         }
-        let ConfigFile { path, places, .. } = self.file;
+        let EditableFile { path, places, .. } = self.file;
         let bom = if starts_with_bom(path) { BOM } else { "" };
         let access = files::access_in(&places.home, path);
         files::write(path, format!("{bom}{text}").as_bytes(), access)

@@ -8,7 +8,7 @@ use ostler_wire::Word;
 use toml_edit::{Array, Item, TableLike, Value};
 
 use super::diagnose::ConfigError;
-use super::edit::{ConfigFile, Draft, plain_error, put};
+use super::edit::{Draft, EditableFile, plain_error, put};
 use super::files::{self, Access};
 use super::layers::{RuleList, read_text};
 use super::plugins::ServerFile;
@@ -31,7 +31,7 @@ pub struct ToolChange<'a> {
     pub trusted: bool,
 }
 
-impl<'a> ConfigFile<'a> {
+impl<'a> EditableFile<'a> {
     /// Adds those of the rules to the allow list that are not there in any form. What was added.
     pub fn add(
         self,

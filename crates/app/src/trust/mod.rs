@@ -7,7 +7,7 @@ pub mod watch;
 
 use crate::boot::{self, Boot};
 use crate::config::diagnose::ConfigError;
-use crate::config::edit::ConfigFile;
+use crate::config::edit::EditableFile;
 use crate::config::files::{self, Lock};
 use crate::config::layers::Loaded;
 use crate::config::paths::{Env, Places};
@@ -60,10 +60,10 @@ impl ConfigFiles {
     fn edit<T>(
         &self,
         layer: RuleLayer,
-        edit: impl FnOnce(ConfigFile<'_>) -> Result<T, ConfigError>,
+        edit: impl FnOnce(EditableFile<'_>) -> Result<T, ConfigError>,
     ) -> Result<T, ConfigError> {
         let tools: Vec<&str> = ostler_engine::tools::all_names().collect();
-        edit(ConfigFile {
+        edit(EditableFile {
             path: &self.path(layer),
             layer: layer_of(layer),
             places: &self.places,

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::super::diagnose::ConfigError;
-use super::super::edit::{Changed, ConfigFile, init};
+use super::super::edit::{Changed, EditableFile, init};
 use super::super::show::{Origins, get, render, settings};
 use super::super::tree::Layer;
 use super::{Bench, TOOLS, read};
@@ -17,7 +17,7 @@ fn set(bench: &Bench, layer: Layer, key: &str, value: &str) -> Result<Changed, C
             places.user_config()
         }
     };
-    let file = ConfigFile {
+    let file = EditableFile {
         path: &path,
         layer,
         places: &places,
