@@ -1445,8 +1445,6 @@ words! {
     CfgMoveText: "move large texts into files of their own, like system_prompt_file", "请将长文本移到单独的文件，如 system_prompt_file";
     CfgCheckRights: "check the permissions of the file", "请检查文件的权限";
     CfgNotYet: "not used by this version yet: {}", "此版本尚未使用：{}";
-    CfgOldIgnored: "`{}` is ignored: `{}` says the same and is newer", "`{}` 已忽略：`{}` 含义相同且较新";
-    CfgOldName: "`{}` is an older name; write `{}`", "`{}` 是旧名称；请写 `{}`";
     CfgBadUrl: "this address is not valid: {}", "此地址无效：{}";
     CfgLoginHttps: "a login needs https://, except for a server on this machine", "登录需要 https://，本机的服务器除外";
     CfgUrlForm: "an address must start with https:// and name a host", "地址必须以 https:// 开头并写明主机";
