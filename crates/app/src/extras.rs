@@ -7,7 +7,7 @@ use crate::config::show;
 use crate::flags;
 use crate::speech::told;
 use ostler_engine::{Extra, Tell};
-use ostler_wire::{CommandInfo, Language, View, Word};
+use ostler_wire::{CommandInfo, Language, Table, View, Word};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -52,10 +52,10 @@ impl Extra for Settings {
             return View::Error(language.fill(Word::NoSetting, &[words]));
         }
         let columns = [Word::ColWhat, Word::ColValue, Word::ColFrom];
-        View::Table {
-            columns: columns.map(|word| language.say(word).to_owned()).to_vec(),
+        View::Table(Table::of_texts(
+            columns.map(|word| language.say(word).to_owned()).to_vec(),
             rows,
-        }
+        ))
     }
 }
 
@@ -85,10 +85,10 @@ impl Extra for Doctor {
             };
             vec![language.say(word).to_owned(), topic, text]
         };
-        View::Table {
-            columns: Vec::new(),
-            rows: findings.into_iter().map(row).collect(),
-        }
+        View::Table(Table::of_texts(
+            Vec::new(),
+            findings.into_iter().map(row).collect(),
+        ))
     }
 }
 

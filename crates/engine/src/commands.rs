@@ -1,6 +1,7 @@
 //! Slash commands that the engine answers itself. What they show is a View; front ends only draw it. Those about the desk
 //! alone are heard while a turn runs, too.
 
+mod context;
 mod crew;
 mod diff;
 mod front;
@@ -11,10 +12,12 @@ pub mod resume;
 mod rewind;
 pub mod said;
 mod session;
+mod sessions;
 mod spent;
 mod standing;
 pub mod tasks;
 pub mod template;
+pub mod transcript;
 
 use crate::compaction;
 use crate::cut::clip;
@@ -23,7 +26,10 @@ use crate::extra::Extra;
 use crate::hooks::Hook;
 use crate::inbox::{Answer, Attended, CommandLine, Inbox, Stopped};
 use crate::session::Session;
-use ostler_wire::{Ask, CommandInfo, Language, View, Word};
+pub use context::HubContext;
+pub use memory::{MemoryRequest, memory};
+use ostler_wire::{Ask, CommandInfo, Language, Table, View, Word};
+pub use sessions::{Collect, Prefixes, Projects, SessionsRequest, sessions};
 pub use standing::SESSION;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -89,7 +95,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("hooks", Word::HelpHooks, "", Run::Now(hooks)),
     command("kill", Word::HelpKill, "<id>", Run::AtOnce(tasks::kill)),
     command("mcp", Word::HelpMcp, "[reconnect|trust|untrust NAME]", Run::Now(mcp::panel)),
-    command("memory", Word::HelpMemory, "[show|edit|archive|restore ID|search WORDS|recall]", Run::Work(memory::memory)),
+    command("memory", Word::HelpMemory, "[show|edit|archive|restore ID|search WORDS|recall]", Run::Work(memory::slash)),
     command("mode", Word::HelpMode, "[normal|plan|goal|next]", Run::Now(standing::mode)),
     command("model", Word::HelpModel, "[provider/model]", Run::Between(session::model)),
     command("new", Word::HelpNew, "", Run::Between(session::new)),
@@ -321,8 +327,8 @@ fn hooks(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
             hook.from.clone(),
         ]
     };
-    View::Table {
-        columns: [
+    View::Table(Table::of_texts(
+        [
             Word::ColEvent,
             Word::ColMatch,
             Word::ColCommand,
@@ -330,8 +336,8 @@ fn hooks(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
         ]
         .map(|word| language.say(word).to_owned())
         .to_vec(),
-        rows: all.iter().map(row).collect(),
-    }
+        all.iter().map(row).collect(),
+    ))
 }
 
 fn status(desk: &mut Desk, inbox: &mut Inbox, _: &str) -> View {
@@ -364,11 +370,10 @@ fn status(desk: &mut Desk, inbox: &mut Inbox, _: &str) -> View {
     if !inbox.children.is_empty() {
         rows.push((Word::RowTasks, inbox.children.names()));
     }
-    View::Table {
-        columns: Vec::new(),
-        rows: rows
-            .into_iter()
+    View::Table(Table::of_texts(
+        Vec::new(),
+        rows.into_iter()
             .map(|(word, value)| vec![language.say(word).to_owned(), value])
             .collect(),
-    }
+    ))
 }

@@ -119,9 +119,10 @@ async fn a_session_pays_for_its_tasks_and_remembers_it() {
         ..Limits::default()
     };
     let shown = |view: View| {
-        let View::Table { rows, .. } = view else {
+        let View::Table(table) = view else {
             panic!("{view:?}");
         };
+        let rows = table.texts();
         let budgets = rows.iter().filter(|row| row[0].starts_with("budget"));
         let budgets: Vec<String> = budgets
             .map(|row| format!("{}: {}", row[0], row[5]))

@@ -321,9 +321,10 @@ async fn half_done() -> (Bench, Session) {
 #[tokio::test]
 async fn the_person_can_stop_a_child_and_the_parent_goes_on() {
     let (_bench, mut session) = half_done().await;
-    let View::Table { rows, .. } = session.command("ps").await else {
+    let View::Table(table) = session.command("ps").await else {
         panic!();
     };
+    let rows = table.texts();
     assert_eq!(
         (rows[0][0].as_str(), rows[0][3].as_str()),
         ("t1", "builder: x")

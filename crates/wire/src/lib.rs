@@ -40,7 +40,11 @@ pub use snapshot::{RetryWait, RunningCall, Snapshot};
 pub use subscription::{BoxFuture, EntrySource, Posted, Replies, Subscription};
 pub use tool::{CallTitle, ToolDeclaration, ToolFact, ToolKind, ToolMaker, ToolMark};
 pub use tricky::{Marked, is_plain, marked, marked_piece, untricked};
-pub use view::{Act, Action, CommandInfo, Deed, Item, List, View};
+pub use view::{
+    Act, Action, Cell, Column, ColumnKind, CommandInfo, Deed, Frame, Item, List, Report, Row,
+    Table, View, cut_to_width, format_age, format_cost, format_share, format_size, one_line,
+    pad_to_width, short_id, visible,
+};
 pub use why::{Say, Why};
 pub use words::{Language, Word, thousands};
 

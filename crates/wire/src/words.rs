@@ -1103,8 +1103,8 @@ words! {
     MemoryEdit: "where its file is, to edit it", "显示文件位置以便编辑";
     MemoryArchive: "archive", "归档";
     MemoryRestore: "restore", "恢复";
-    MemoryDoArchive: "Archived: {}. /memory restore {} brings it back.", "已归档：{}。/memory restore {} 可恢复。";
-    MemoryDoRestore: "Restored: {}.", "已恢复：{}。";
+    MemoryDoArchive: "Archived: {} ({})", "已归档：{}（{}）";
+    MemoryDoRestore: "Restored: {} ({})", "已恢复：{}（{}）";
     MemoryPath: "{}\nEdit it as you like; what it says counts from the next prompt on.", "{}\n可随意编辑；从下一条提示起生效。";
     MemoryUsage: "/memory takes: list, show ID, search WORDS, edit ID, archive ID, archived, restore ID, recall, files", "/memory 可用：list、show ID、search 词语、edit ID、archive ID、archived、restore ID、recall、files";
     MemoryFilesNone: "Every file of memory can be read.", "所有记忆文件均可读取。";
@@ -1546,6 +1546,7 @@ words! {
     CfgSize: "a size like \"2GB\" or \"500MiB\", or a number of bytes", "大小如 \"2GB\" 或 \"500MiB\"，或字节数";
     CfgColor: "\"auto\", \"always\", \"never\", true or false", "\"auto\"、\"always\"、\"never\"、true 或 false";
     // Utilities: sessions
+    SesTitle: "Sessions", "会话";
     SesUnreadable: "(unreadable)", "（无法读取）";
     SesGone: "Deleted {}  {}\n", "已删除 {}  {}\n";
     SesDid: "Deleted", "已删除";
@@ -1813,9 +1814,6 @@ words! {
     // Utilities: memory
     ColUpdated: "updated", "更新";
     ColAbout: "description", "说明";
-    MemArchived: "Archived", "已归档";
-    MemRestored: "Restored", "已恢复";
-    MemNone: "No facts.", "没有记忆。";
     MemNoEditor: "$VISUAL and $EDITOR are not set. The file is {}; edit it with what you like", "未设置 $VISUAL 与 $EDITOR。文件是 {}；请用其他方式编辑";
     CannotStart: "{} cannot be started", "无法启动 {}";
     // Tables of the utilities

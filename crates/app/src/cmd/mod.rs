@@ -12,6 +12,7 @@ pub mod login;
 pub mod mcp;
 pub mod mcp_test;
 pub mod memory;
+pub mod panel;
 pub mod permissions;
 pub mod resume;
 pub mod sessions;
@@ -26,6 +27,5 @@ mod local;
 mod plan;
 mod probe;
 mod text;
-pub mod transcript;
 
 pub use text::{one_line, redactor, say};

@@ -6,7 +6,7 @@ use crate::desk::Desk;
 use crate::inbox::Inbox;
 use crate::transcript::BYTES_PER_TOKEN;
 use crate::{cache, handoff, log};
-use ostler_wire::{Body, Entry, Part, Role, Usage, View, Word};
+use ostler_wire::{Body, Entry, Part, Role, Table, Usage, View, Word};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -72,14 +72,14 @@ pub fn context(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
         let tokens = scaled(tokens * BYTES_PER_TOKEN).to_string();
         rows.push(vec![language.say(word).into(), tokens, String::new()]);
     }
-    View::Table {
-        columns: vec![
+    View::Table(Table::of_texts(
+        vec![
             language.say(Word::ColPart).into(),
             language.say(Word::ColTokens).into(),
             String::new(),
         ],
         rows,
-    }
+    ))
 }
 
 fn bar(part: u64, of: u64) -> String {
@@ -210,12 +210,12 @@ pub fn cost(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
         rows.push(total);
     }
     rows.extend(budgets);
-    View::Table {
-        columns: COST_COLUMNS
+    View::Table(Table::of_texts(
+        COST_COLUMNS
             .map(|word| language.say(word).to_owned())
             .to_vec(),
         rows,
-    }
+    ))
 }
 
 /// How the limits stand, in the last column.

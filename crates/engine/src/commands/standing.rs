@@ -5,7 +5,7 @@ use crate::goal::{Goal, MAX_CONTINUATIONS, Strategy};
 use crate::inbox::{Inbox, Prompt, Purpose};
 use crate::policy::{Approve, Mode, Rule, Rules};
 use crate::standing::Grant;
-use ostler_wire::{Access, Delta, GoalState, Language, Say, View, Word};
+use ostler_wire::{Access, Delta, GoalState, Language, Say, Table, View, Word};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -263,12 +263,12 @@ fn table(desk: &Desk) -> View {
     for text in hosts.chain(writable).chain(readable).chain(agent) {
         rows.push(row(language.say(Word::Sandbox), text, own));
     }
-    View::Table {
-        columns: [Word::ColWhat, Word::ColValue, Word::ColFrom]
+    View::Table(Table::of_texts(
+        [Word::ColWhat, Word::ColValue, Word::ColFrom]
             .map(|word| language.say(word).to_owned())
             .to_vec(),
         rows,
-    }
+    ))
 }
 
 fn granted(desk: &Desk, grant: &Grant) -> Option<String> {
