@@ -462,10 +462,7 @@ impl<O: Write, E: Write> Printer<O, E> {
             View::List(list) => self.list(list),
             View::Report(report) => self.with_remarks(&report.text, &report.remarks),
             View::Group(views) => views.iter().try_for_each(|view| self.view(view)),
-            View::Table(table) if table.rows.is_empty() => {
-                self.with_remarks(&table.empty, &table.remarks)
-            }
-            View::Table(table) if table.is_menu() => {
+            View::Table(table) if table.is_menu() && !table.rows.is_empty() => {
                 self.note(Ink::Plain, &table.title)?;
                 self.with_remarks(&with_commands(table).plain(None), &table.remarks)
             }

@@ -1,8 +1,10 @@
 //! Slash commands that the engine answers itself. What they show is a View; front ends only draw it. Those about the desk
 //! alone are heard while a turn runs, too.
 
+mod agents;
+mod cache;
+mod checkpoint;
 mod context;
-mod crew;
 mod diff;
 mod front;
 pub mod handoff;
@@ -13,11 +15,13 @@ mod rewind;
 pub mod said;
 mod session;
 mod sessions;
-mod spent;
+mod skills;
 mod standing;
 pub mod tasks;
 pub mod template;
 pub mod transcript;
+mod usage;
+mod window;
 
 use crate::compaction;
 use crate::cut::clip;
@@ -25,14 +29,20 @@ use crate::desk::Desk;
 use crate::extra::Extra;
 use crate::hooks::Hook;
 use crate::inbox::{Answer, Attended, CommandLine, Inbox, Stopped};
+use crate::log;
 use crate::session::Session;
+pub use agents::agents;
+pub use cache::{CacheRequest, cache};
+pub use checkpoint::{CheckpointRequest, checkpoint, restored};
 pub use context::HubContext;
 pub use memory::{MemoryRequest, memory};
-use ostler_wire::{Ask, CommandInfo, Language, Table, View, Word};
+use ostler_wire::{Ask, CommandInfo, Entry, Language, Table, View, Word};
 pub use sessions::{Collect, Prefixes, Projects, SessionsRequest, sessions};
+pub use skills::{skill, skills};
 pub use standing::SESSION;
 use std::pin::Pin;
 use std::sync::Arc;
+pub use usage::{Chart, UsageBy, UsageRequest, usage};
 
 pub(crate) struct Command {
     name: &'static str,
@@ -76,15 +86,15 @@ const fn command(name: &'static str, help: Word, arguments: &'static str, run: R
 // tidy: table
 #[rustfmt::skip]
 pub(crate) const COMMANDS: &[Command] = &[
-    command("agents", Word::HelpAgents, "", Run::Now(crew::agents)),
+    command("agents", Word::HelpAgents, "", Run::Now(agents::slash)),
     command("approve", Word::HelpApprove, "[ask|all|none|<duration>]", Run::Now(standing::approve)),
     command("bg", Word::HelpBg, "<prompt>", Run::Now(tasks::bg)),
-    command("cache", Word::HelpCache, "", Run::Now(spent::cache)),
+    command("cache", Word::HelpCache, "", Run::Now(cache::slash)),
     command("clear", Word::HelpClear, "", Run::Between(session::clear)),
     command("compact", Word::HelpCompact, "[focus]", Run::Work(compact)),
-    command("context", Word::HelpContext, "", Run::Now(spent::context)),
+    command("context", Word::HelpContext, "", Run::Now(window::context)),
     command("copy", Word::HelpCopy, "[n]", Run::Now(front::copy)),
-    command("cost", Word::HelpCost, "", Run::Now(spent::cost)),
+    command("cost", Word::HelpCost, "", Run::Now(usage::cost)),
     command("diff", Word::HelpDiff, "[n]", Run::Work(diff::diff)),
     command("effort", Word::HelpEffort, "[none|minimal|low|medium|high|max]", Run::Between(session::effort)),
     command("export", Word::HelpExport, "[file.md|file.html|file.json]", Run::Between(session::export)),
@@ -106,7 +116,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command(resume::NAME, Word::HelpResume, "[id|words]", Run::Between(resume::resume)),
     command(REWIND, Word::HelpRewind, "[n|undo]", Run::Work(rewind::rewind)),
     command("session", Word::HelpSession, "", Run::Between(session::session)),
-    command("skills", Word::HelpSkills, "[name]", Run::Now(crew::skills)),
+    command("skills", Word::HelpSkills, "[name]", Run::Now(skills::slash)),
     command("status", Word::HelpStatus, "", Run::Now(status)),
     command("theme", Word::HelpTheme, "[name]", Run::Now(front::theme)),
     command("timeout", Word::HelpTimeout, "<duration>|off [id]", Run::AtOnce(tasks::timeout)),
@@ -288,6 +298,12 @@ fn find(line: &str) -> (Option<&'static Command>, &str) {
     let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
     let name = alias.map_or(name, |(_, name)| *name);
     (COMMANDS.iter().find(|c| c.name == name), rest)
+}
+
+/// The entries of the branch that the session is on.
+fn branch_entries(desk: &Desk) -> Vec<Entry> {
+    let all = desk.log.source().entries_after(None);
+    log::branch(all.into_iter().map(Arc::unwrap_or_clone).collect())
 }
 
 fn parts(line: &str) -> (&str, &str) {

@@ -363,8 +363,6 @@ words! {
     PartCalls: "tool calls", "工具调用";
     PartResults: "tool results", "工具结果";
     PartImages: "pictures", "图片";
-    CacheRate: "{}% of all prompt tokens were cached.", "{}% 的提示令牌命中缓存。";
-    CacheWhole: "No prompt broke the one before it.", "没有提示中断缓存。";
     // Tasks
     HelpBg: "run a prompt in the background, in a session of its own", "在后台的独立会话中运行提示";
     HelpKill: "stop a task or a job", "停止任务或作业";
@@ -819,7 +817,6 @@ words! {
     NoSkill: "There is no skill {}.", "没有技能 {}。";
     PlanMade: "Plan:\n{}", "计划：\n{}";
     NoPlan: "The planner gave no plan, so the turn goes on without one. {}", "规划模型未给出计划，回合继续。{}";
-    SkillsListed: "There is no skill {}. `ostler skills list` shows them.", "没有技能 {}。`ostler skills list` 可列出全部。";
     ColSkill: "skill", "技能";
     ColRuns: "runs", "运行方式";
     ColRole: "role", "角色";
@@ -1697,7 +1694,6 @@ words! {
     McpTryIt: "Try it: ostler mcp test {}\n", "试一试：ostler mcp test {}\n";
     CannotBeLocked: "{} cannot be locked", "无法锁定 {}";
     McpNoListFile: "{} is no list of servers", "{} 不是服务器列表";
-    McpNoServers: "No servers. Add one: ostler mcp add <name> -- <command> <arguments>\n", "没有服务器。添加：ostler mcp add <名称> -- <命令> <参数>\n";
     McpProjectLeft: "This project is not trusted, so its own servers are not among them: ostler trust", "此项目未受信任，因此不含它自己的服务器：ostler trust";
     ThereAreNone: "there are none", "一个也没有";
     ThereAre: "there are {}", "可用：{}";

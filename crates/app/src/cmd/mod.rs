@@ -1,10 +1,11 @@
 //! The subcommands, one file each. They look things up and print; running a model is `exec`.
 
+pub mod agents;
 pub mod cache;
 pub mod checkpoint;
 pub mod completions;
 pub mod config;
-pub mod crew;
+
 pub mod demo;
 pub mod doctor;
 pub mod handoff;

@@ -4,9 +4,7 @@ use crate::speech::spoken;
 use anyhow::Context as _;
 use ostler_engine::redact::Redactor;
 use ostler_wire::Word;
-pub use ostler_wire::{
-    format_cost as cost, format_size as size, one_line, short_id as short, visible,
-};
+pub use ostler_wire::{format_size as size, one_line, short_id as short, visible};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::sync::LazyLock;
@@ -44,9 +42,4 @@ pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
 pub fn say(text: &str) {
     let text = redactor().text(text.to_owned());
     let _ = writeln!(io::stderr(), "{}", visible(&text));
-}
-
-/// How long ago, in one unit.
-pub fn age(ts: &str, now: jiff::Timestamp) -> String {
-    ostler_wire::format_age(ts, now, crate::speech::language())
 }

@@ -31,8 +31,12 @@ impl HubContext {
     }
 
     pub(super) fn column(&self, kind: ColumnKind, key: &str, name: Word) -> Column {
-        Column::new(kind, key, self.say(name))
+        column(self.language, kind, key, name)
     }
+}
+
+pub(super) fn column(language: Language, kind: ColumnKind, key: &str, name: Word) -> Column {
+    Column::new(kind, key, language.say(name))
 }
 
 /// A text for people, and the facts behind it for programs.

@@ -13,7 +13,7 @@ use ostler_wire::{
     View, Word, format_size, one_line, short_id,
 };
 use std::fs::{File, TryLockError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Hits of a search that are shown.
@@ -137,7 +137,7 @@ pub(super) fn actions(context: &HubContext, id: &str) -> Vec<Action> {
 }
 
 /// The log of a session, and what was wrong with it.
-fn read(context: &HubContext, path: &Path) -> Result<(Vec<Entry>, Vec<String>), String> {
+pub(super) fn read(context: &HubContext, path: &Path) -> Result<(Vec<Entry>, Vec<String>), String> {
     let (entries, damage) = log::read(path).map_err(|error| error.say(context.language))?;
     Ok((
         entries,
@@ -280,8 +280,16 @@ fn sweep(context: &HubContext, wanted: &Collect) -> Vec<(String, u64)> {
     })
 }
 
+/// The session, or the newest of this project.
+pub(super) fn find(context: &HubContext, id: Option<&str>) -> Result<PathBuf, String> {
+    match id {
+        Some(id) => context.store.find(id),
+        None => context.store.last(),
+    }
+}
+
 /// The id of the session whose log this is.
-fn stem(path: &Path) -> String {
+pub(super) fn stem(path: &Path) -> String {
     path.file_stem()
         .map(|s| s.to_string_lossy().into_owned())
         .unwrap_or_default()

@@ -39,6 +39,9 @@ impl View {
 impl Table {
     /// A header, the rows below it, sums and a summary.
     pub fn plain(&self, width: Option<usize>) -> String {
+        if self.rows.is_empty() && self.sums.is_empty() {
+            return ended(visible(&self.empty)) + &ended(visible(&self.summary));
+        }
         let columns: Vec<&Column> = self.columns.iter().filter(|c| c.is_shown()).collect();
         let texts = |row: &Row| self.shown(row).map(one_line).collect();
         let head: Vec<String> = columns.iter().map(|c| c.name.to_uppercase()).collect();

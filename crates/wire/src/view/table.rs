@@ -121,6 +121,42 @@ impl Table {
         )
     }
 
+    /// A row for each record: `texts` are for the columns, in order; programs read the whole record. What has no column
+    /// of its own goes into columns that people are not shown.
+    pub fn of_records<T: Serialize>(
+        mut columns: Vec<Column>,
+        records: &[T],
+        texts: impl Fn(&T) -> Vec<String>,
+    ) -> Self {
+        let mut rows = Vec::with_capacity(records.len());
+        for record in records {
+            let mut fields = match serde_json::to_value(record) {
+                Ok(Value::Object(fields)) => fields,
+                Ok(_) | Err(_) => Map::new(),
+            };
+            let mut texts = texts(record).into_iter();
+            let mut cells: Vec<Cell> = columns
+                .iter()
+                .map(|column| Cell {
+                    text: match column.is_shown() {
+                        true => texts.next().unwrap_or_default(),
+                        false => String::new(),
+                    },
+                    value: fields.shift_remove(&column.key),
+                })
+                .collect();
+            for (key, value) in fields {
+                columns.push(Column::data(&key));
+                cells.push(Cell {
+                    text: String::new(),
+                    value: Some(value),
+                });
+            }
+            rows.push(Row::new(cells));
+        }
+        Self::new(columns, rows)
+    }
+
     /// Whether something can be chosen from it or looked for in it.
     pub fn is_menu(&self) -> bool {
         self.search.is_some() || self.rows.iter().any(|row| !row.actions.is_empty())
@@ -515,6 +551,36 @@ mod tests {
         });
         let expect = json!({"by": "day", "rows": [{"id": "aaaaaaaa-1", "turns": 1200, "title": "one", "sizes": [1, 2]}]});
         assert_eq!(framed.json(), expect);
+    }
+
+    #[test]
+    fn records_are_read_whole() {
+        #[derive(Serialize)]
+        struct Record {
+            id: u64,
+            name: &'static str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            more: Option<bool>,
+        }
+        let record = |id, name, more| Record { id, name, more };
+        let records = [
+            record(1, "a", None),
+            record(2, "b", Some(true)),
+            record(3, "c", None),
+        ];
+        let columns = vec![
+            Column::new(ColumnKind::Prose, "name", "name"),
+            Column::new(ColumnKind::Number, "", "twice"),
+        ];
+        let texts = |record: &Record| vec![record.name.to_owned(), (2 * record.id).to_string()];
+        let table = Table::of_records(columns, &records, texts);
+        let expect = json!([
+            {"name": "a", "id": 1},
+            {"name": "b", "id": 2, "more": true},
+            {"name": "c", "id": 3},
+        ]);
+        assert_eq!(table.json(), expect);
+        assert_eq!(table.texts(), [["a", "2"], ["b", "4"], ["c", "6"]]);
     }
 
     #[test]
