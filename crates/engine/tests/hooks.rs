@@ -3,7 +3,7 @@
 use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
 use ostler_engine::hooks::{Hook, Matcher, Moment};
-use ostler_engine::policy::{Policy, Posture, Rule, Rules};
+use ostler_guard::{Policy, Posture, Rule, Rules};
 use ostler_testkit::{Kind, Step};
 use ostler_wire::{Body, Delivery, Event, Op, Open, Outcome, View};
 use serde_json::{Value, json};
@@ -204,7 +204,7 @@ async fn no_hook_allows_what_plan_mode_refuses() {
     let mut session = bench
         .open_with(Open::New, |options| {
             options.hooks = hooks.clone().into();
-            options.mode = ostler_engine::policy::Mode::parse("plan");
+            options.mode = ostler_guard::Mode::parse("plan");
             options.policy.posture = Posture::Yolo;
         })
         .await;
@@ -512,9 +512,10 @@ async fn folding_is_announced() {
 async fn the_command_lists_them() {
     let bench = Bench::new(Kind::Chat, []);
     let mut session = open(&bench, vec![hook(Moment::PreTool, "Bash", "./guard")]).await;
-    let View::Table { rows, .. } = session.command("hooks").await else {
+    let View::Table(table) = session.command("hooks").await else {
         panic!("no table");
     };
+    let rows = table.texts();
     assert_eq!(rows, [["pre_tool", "Bash", "./guard", "test:1"]]);
     let mut session = open(&bench, Vec::new()).await;
     assert!(matches!(session.command("hooks").await, View::Text(_)));

@@ -1,8 +1,26 @@
 //! What a tool declares about itself, once. Rules, roles, plan mode, hooks, compaction and the titles of every front end
 //! follow from it.
 
+use crate::Json;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+
+/// What names of servers' tools begin with: `mcp__<server>__<tool>`.
+pub const SERVER_TOOL_PREFIX: &str = "mcp__";
+
+/// Whether a tool of that name belongs to an MCP server.
+pub fn is_server_tool(name: &str) -> bool {
+    name.starts_with(SERVER_TOOL_PREFIX)
+}
+
+/// A tool as a model is told of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    /// JSON Schema of the arguments, an object.
+    pub parameters: Json,
+}
 
 /// What a tool is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +70,10 @@ pub enum ToolMark {
     NotForReaders,
     /// It is about the conversation with the person, so no sub-agent has it.
     NotForChildren,
+    /// It gives the shell something to run.
+    RunsCommands,
+    /// It replaces a whole file, so neither its call nor its result tells what was there before.
+    ReplacesWhole,
 }
 
 /// Where a tool comes from.
@@ -129,6 +151,13 @@ impl ToolDeclaration {
 
     pub fn has(&self, mark: ToolMark) -> bool {
         self.marks.contains(&mark)
+    }
+
+    /// Whether this is one of its names, in any case of letters.
+    pub fn is_called(&self, name: &str) -> bool {
+        std::iter::once(self.name.as_ref())
+            .chain(self.aliases.iter().copied())
+            .any(|own| own.eq_ignore_ascii_case(name))
     }
 
     /// Whether a session that may only read can do without it.

@@ -7,16 +7,18 @@ use crate::commands::{self, SESSION};
 use crate::cut::clip;
 use crate::desk::Desk;
 use crate::hooks::Permission;
-use crate::inbox::{Answer, Inbox, Stopped};
+use crate::inbox::{Inbox, Stopped};
 use crate::interfaces::{Keep, RuleStore};
 use crate::log::LogError;
-use crate::policy::{
+use crate::tool::ToolError;
+use ostler_guard::resolve;
+use ostler_guard::{
     BUILT_IN, Call, Decision, Gate, Mode, Policy, Posture, Refusal, Remedy, Rule, Verdict,
     needs_a_fresh_yes, propose, remedy,
 };
-use crate::resolve;
-use crate::tool::ToolError;
-use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, Word};
+use ostler_wire::{
+    Access, Approval, Ask, AskAnswer, AskKind, Body, Choice, Language, Notice, Word,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -70,8 +72,7 @@ pub async fn permit(
             Mode::Normal | Mode::Goal => reading(prepared, why),
         }));
     }
-    let name = prepared.tool.name();
-    let deciding = desk.decide(name, &prepared.accesses, gate);
+    let deciding = desk.decide(prepared.tool.about(), &prepared.accesses, gate);
     let Ok(mut decision) = inbox.attend(deciding).await else {
         return Ok(Err(never_ran()));
     };
@@ -96,14 +97,14 @@ pub async fn permit(
             match unattended(desk, inbox, prepared, &decision).await {
                 Ok(Ok(())) => Ok(Ok(Leave::default())),
                 Ok(Err(refusal)) => {
-                    record(desk, prepared, &decision, &Answer::from("deny"), None)?;
+                    record(desk, prepared, &decision, &AskAnswer::from("deny"), None)?;
                     refuse_unattended(desk, prepared, &refusal).map(Err)
                 }
                 Err(Stopped) => Ok(Err(never_ran())),
             }
         }
         (Verdict::Deny | Verdict::Ask, _) => {
-            record(desk, prepared, &decision, &Answer::from("deny"), None)?;
+            record(desk, prepared, &decision, &AskAnswer::from("deny"), None)?;
             Ok(Err(blocked(desk, prepared, &decision)))
         }
     }?;
@@ -121,7 +122,7 @@ async fn unattended(
     let resolving = resolve::resolved(host, &prepared.accesses, &desk.policy, &desk.scope);
     let resolved = inbox.attend(resolving).await?;
     let call = Call {
-        tool: prepared.tool.name(),
+        tool: prepared.tool.about(),
         accesses: &prepared.accesses,
         scope: &desk.scope,
         resolved: &resolved,
@@ -339,7 +340,7 @@ pub fn leave(prepared: &Prepared) -> Leave {
 }
 
 fn scopes(desk: &Desk, prepared: &Prepared) -> Scopes {
-    let proposed = propose(prepared.tool.name(), &prepared.accesses, &desk.scope);
+    let proposed = propose(prepared.tool.about(), &prepared.accesses, &desk.scope);
     let rules: Result<Vec<Rule>, _> = proposed.iter().map(|r| Rule::parse(r, SESSION)).collect();
     let rules = rules.unwrap_or_default();
     let rules = match would_allow(desk, prepared, &rules) {
@@ -373,7 +374,7 @@ fn would_allow(desk: &Desk, prepared: &Prepared, rules: &[Rule]) -> bool {
     let mut trial = Policy::clone(&desk.policy);
     trial.rules.allow.extend(rules.iter().cloned());
     let call = Call {
-        tool: prepared.tool.name(),
+        tool: prepared.tool.about(),
         accesses: &prepared.accesses,
         scope: &desk.scope,
         resolved: &[],
@@ -427,7 +428,7 @@ async fn objection(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Optio
     let cancel = inbox.turn();
     let cx = desk.context(
         &prepared.call.id,
-        prepared.tool.name(),
+        prepared.tool.about(),
         &Leave::default(),
         cancel,
     );
@@ -439,7 +440,7 @@ async fn preview(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<
     let cancel = inbox.turn();
     let cx = desk.context(
         &prepared.call.id,
-        prepared.tool.name(),
+        prepared.tool.about(),
         &Leave::default(),
         cancel,
     );
@@ -496,7 +497,7 @@ fn record(
     desk: &mut Desk,
     prepared: &Prepared,
     decision: &Decision,
-    answer: &Answer,
+    answer: &AskAnswer,
     saved: Option<String>,
 ) -> Result<(), LogError> {
     commit_approval(desk, prepared, answer, (decision.rule.clone(), saved))
@@ -505,7 +506,7 @@ fn record(
 pub fn commit_approval(
     desk: &mut Desk,
     prepared: &Prepared,
-    answer: &Answer,
+    answer: &AskAnswer,
     (rule, saved): (Option<String>, Option<String>),
 ) -> Result<(), LogError> {
     desk.commit(vec![Body::Approval(Approval {

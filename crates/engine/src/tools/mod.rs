@@ -37,6 +37,7 @@ pub(crate) mod files;
 mod ignored;
 #[cfg(all(test, unix))]
 mod races;
+pub(crate) mod server_result;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod text;
@@ -47,4 +48,5 @@ pub(crate) mod web;
 pub use files::picture::media_type as picture_type;
 pub use registry::{
     Held, Tools, all_names, builtin_specs, canonical_name, declaration, declarations, render,
+    unknown_tool,
 };

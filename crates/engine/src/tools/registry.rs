@@ -3,8 +3,8 @@
 use super::tool_search::{self, ToolSearch};
 use super::*;
 use crate::tool::{Rendered, Tool};
-use ostler_llm::ToolSpec;
-use ostler_wire::{Json, ToolDeclaration, ToolMark};
+use ostler_guard::Rule;
+use ostler_wire::{Json, ToolDeclaration, ToolMark, ToolSpec, is_server_tool};
 use serde_json::Value;
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
@@ -221,7 +221,7 @@ impl Tools {
 
     /// Whether a tool of this name may be used, or a server's may.
     pub fn allows(&self, name: &str) -> bool {
-        self.find(name).is_some() || crate::mcp::is_theirs(name) && self.admits(name)
+        self.find(name).is_some() || is_server_tool(name) && self.admits(name)
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
@@ -258,6 +258,12 @@ pub fn all_names() -> impl Iterator<Item = &'static str> {
     declarations().map(|about| about.name.as_ref())
 }
 
+/// The tool that a rule is about, when there is none of that name. Tools of servers are known later.
+pub fn unknown_tool(rule: &Rule) -> Option<&str> {
+    let name = rule.tool()?;
+    (!is_server_tool(name) && declaration(name).is_none()).then_some(name)
+}
+
 /// The name a tool goes by, for one of the names it may be called by.
 pub fn canonical_name(name: &str) -> Option<&'static str> {
     declaration(name).map(|about| about.name.as_ref())
@@ -279,7 +285,7 @@ pub fn render(name: &str, output: &Json, envelope: bool) -> Rendered {
     let tool = canonical_name(name).and_then(|n| BUILTINS.iter().find(|t| t.name() == n));
     match tool {
         Some(tool) => tool.render(data),
-        None if crate::mcp::is_theirs(name) => crate::mcp::render(data),
+        None if is_server_tool(name) => server_result::render(data),
         None => data.to_string().into(),
     }
 }
@@ -428,6 +434,24 @@ mod tests {
             let call = tools(&[]).find(tool).unwrap().read(&args).unwrap();
             let got = call.subject();
             assert_eq!((got.text.as_str(), got.body), (subject, body), "{tool}");
+        }
+    }
+
+    #[test]
+    fn rules_on_tools_that_do_not_exist() {
+        for (rule, expect) in [
+            ("Bsh(rm:*)", Some("bsh")),
+            ("Frobnicate", Some("frobnicate")),
+            ("read_file(.env)", None),
+            ("web_fetch", None),
+            ("mcp__server__tool", None),
+            ("Delegate", None),
+        ] {
+            let parsed = Rule::parse(rule, "x:1").unwrap();
+            assert_eq!(unknown_tool(&parsed), expect, "{rule}");
+        }
+        for name in ostler_guard::FAMILIES {
+            assert_eq!(unknown_tool(&Rule::parse(name, "x:1").unwrap()), None);
         }
     }
 

@@ -1,0 +1,35 @@
+//! Whether a call may run: a pure function of mode, rules and what the call declares to touch.
+
+mod address;
+pub mod border;
+mod call;
+pub mod decide;
+pub(crate) mod glob;
+pub mod guard;
+pub mod headless;
+mod mcp;
+pub mod plain_look;
+pub mod plan;
+mod propose;
+pub mod remedy;
+pub mod resolve;
+pub mod rules;
+mod scope;
+pub mod shell;
+pub mod stance;
+#[cfg(test)]
+mod testing;
+
+pub use address::is_public_address;
+pub use border::{Folders, Reading};
+pub use call::{Call, Resolved};
+pub use decide::{BUILT_IN, Decision, Fallback, Policy, Posture, Verdict, needs_a_fresh_yes};
+pub use guard::Guard;
+pub use headless::{Containment, Headless};
+pub use mcp::{mcp_accesses, mcp_looks};
+pub use plan::{Gate, Mode, Planned, gate};
+pub use propose::propose;
+pub use remedy::{Refusal, Remedy};
+pub use rules::{FAMILIES, Rule, RuleError, Rules};
+pub use scope::{Scope, normalise};
+pub use stance::{Approve, Stance, time_shown};

@@ -1,0 +1,751 @@
+//! Rules as people write them: `Tool`, `Tool(spec)`, `Bash(words:*)`, and the older `tool=literal`.
+
+use super::Scope;
+use super::glob::{is_pattern, matches, part_matches, path_matches};
+use super::shell::{DEEP, DEEP_VISIBLE, runs_any_program};
+use ostler_wire::{Segment, ToolDeclaration, ToolKind, ToolMark, Why, Word};
+use std::borrow::Cow;
+use std::path::Path;
+
+/// One rule, with the text it was written as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    pub text: String,
+    /// Where it was written, ready to show (`file:line`).
+    pub from: String,
+    family: Family,
+    spec: Option<Spec>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Family {
+    Bash,
+    Edit,
+    Read,
+    Net,
+    Delegate,
+    /// One tool, by any of its names in small letters.
+    Tool(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Spec {
+    /// `*` any run without a slash in paths, `**` any depth, `?` one.
+    Glob(String),
+    /// First words of a command, at a word boundary.
+    Words(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", Why::from(self))]
+pub struct RuleError {
+    pub text: String,
+    pub from: String,
+    pub why: Word,
+}
+
+impl From<&RuleError> for Why {
+    fn from(error: &RuleError) -> Self {
+        let (from, text) = (error.from.as_str().into(), error.text.as_str().into());
+        Why::ours(Word::RuleUnread, [from, text, error.why.into()])
+    }
+}
+
+/// The three lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    pub deny: Vec<Rule>,
+    pub ask: Vec<Rule>,
+    pub allow: Vec<Rule>,
+}
+
+impl Rules {
+    pub fn is_empty(&self) -> bool {
+        self.deny.is_empty() && self.ask.is_empty() && self.allow.is_empty()
+    }
+
+    /// Whether a deny or ask rule speaks of reading or writing this path.
+    pub fn restrict_path(&self, path: &Path, scope: &Scope) -> bool {
+        self.deny.iter().chain(&self.ask).any(|rule| {
+            rule.is_about_paths()
+                && (rule.touches_read(path, scope) || rule.touches_write(path, scope))
+        })
+    }
+
+    /// Hosts that commands may reach: those allowed, but for what another rule restricts among them.
+    pub fn hosts(&self) -> Vec<String> {
+        let restricted = |host: &str| {
+            self.deny
+                .iter()
+                .chain(&self.ask)
+                .filter_map(Rule::hosts)
+                .any(|other| matches(other, host) || matches(host, other))
+        };
+        let allowed = self.allow.iter().filter_map(Rule::hosts);
+        allowed
+            .filter(|host| !restricted(host))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Whether any rule speaks of certain files, so that it is worth knowing what a path is without symlinks.
+    pub fn are_about_paths(&self) -> bool {
+        [&self.deny, &self.ask, &self.allow]
+            .into_iter()
+            .flatten()
+            .any(|r| {
+                r.spec.is_some()
+                    && matches!(r.family, Family::Read | Family::Edit | Family::Tool(_))
+            })
+    }
+}
+
+impl Rule {
+    pub fn parse(text: &str, from: &str) -> Result<Self, RuleError> {
+        let fail = |why| RuleError {
+            text: text.to_owned(),
+            from: from.to_owned(),
+            why,
+        };
+        let trimmed = text.trim();
+        let (name, spec) = match (trimmed.split_once('('), trimmed.split_once('=')) {
+            (Some((name, rest)), _) => {
+                let spec = rest
+                    .strip_suffix(')')
+                    .ok_or_else(|| fail(Word::RuleNoEnd))?;
+                (name.trim(), Some(spec.trim()))
+            }
+            (None, Some((name, literal))) => (name.trim(), Some(literal.trim())),
+            (None, None) => (trimmed, None),
+        };
+        if name.is_empty() {
+            return Err(fail(Word::RuleNoName));
+        }
+        if !name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
+        {
+            return Err(fail(Word::RuleBadName));
+        }
+        if spec == Some("") {
+            return Err(fail(Word::RuleEmptyPart));
+        }
+        let family = family(name);
+        let spec = spec.map(|spec| match (&family, spec.strip_suffix(":*")) {
+            (Family::Bash, Some(words)) => Spec::Words(words.trim().to_owned()),
+            // The older form of the same thing.
+            (Family::Bash, None) if is_old_prefix(spec) => {
+                Spec::Words(spec.trim_end_matches(['*', ' ']).to_owned())
+            }
+            (_, Some(_) | None) => Spec::Glob(spec.to_owned()),
+        });
+        Ok(Self {
+            text: trimmed.to_owned(),
+            from: from.to_owned(),
+            family,
+            spec,
+        })
+    }
+
+    /// The one tool that the rule is about.
+    pub fn tool(&self) -> Option<&str> {
+        match &self.family {
+            Family::Tool(name) => Some(name),
+            Family::Bash | Family::Edit | Family::Read | Family::Net | Family::Delegate => None,
+        }
+    }
+
+    /// The rule in the form that is saved.
+    pub fn canonical(&self) -> String {
+        let name = match &self.family {
+            Family::Bash => "Bash",
+            Family::Edit => "Edit",
+            Family::Read => "Read",
+            Family::Net => "Net",
+            Family::Delegate => "Delegate",
+            Family::Tool(name) => name,
+        };
+        match &self.spec {
+            None => name.to_owned(),
+            Some(Spec::Words(words)) => format!("{name}({words}:*)"),
+            Some(Spec::Glob(glob)) => format!("{name}({glob})"),
+        }
+    }
+
+    /// Whether this rule speaks of everything that the other does, which is about `tool` if it is about one. False where
+    /// that cannot be told by the texts.
+    pub fn covers(&self, other: &Rule, tool: Option<&ToolDeclaration>, scope: &Scope) -> bool {
+        let theirs = match (&other.family, tool) {
+            (Family::Tool(_), Some(tool)) if self.spec.is_none() => return self.covers_tool(tool),
+            (Family::Tool(name), None) if self.spec.is_none() => return self.covers_name(name),
+            (family, _) => *family == self.family,
+        };
+        let (Some(own), Some(spec)) = (&self.spec, &other.spec) else {
+            return theirs && self.spec.is_none();
+        };
+        if !theirs || own == spec {
+            return theirs;
+        }
+        match (&self.family, own, spec) {
+            (Family::Bash, Spec::Words(words), Spec::Words(text) | Spec::Glob(text)) => {
+                starts_with_words(text, words)
+            }
+            (_, _, Spec::Glob(text)) if is_pattern(text) => false,
+            (Family::Read | Family::Edit, _, Spec::Glob(text)) => {
+                let named = scope.path(text.trim_end_matches('/'));
+                let anywhere = !text.trim_end_matches('/').contains('/') && !text.starts_with('~');
+                let deeper = scope.root.join("a/b").join(text);
+                self.touches_path(&named, scope) && (!anywhere || self.touches_path(&deeper, scope))
+            }
+            (Family::Net, _, Spec::Glob(text)) => self.allows_host(text),
+            (
+                Family::Bash
+                | Family::Delegate
+                | Family::Tool(_)
+                | Family::Read
+                | Family::Edit
+                | Family::Net,
+                Spec::Glob(glob) | Spec::Words(glob),
+                Spec::Glob(text) | Spec::Words(text),
+            ) => matches(glob, text),
+        }
+    }
+
+    /// Whether the rule speaks of every call of this tool.
+    pub fn covers_tool(&self, tool: &ToolDeclaration) -> bool {
+        self.spec.is_none()
+            && match &self.family {
+                Family::Bash => tool.has(ToolMark::RunsCommands),
+                Family::Edit => tool.kind == ToolKind::Edit,
+                Family::Read => tool.kind == ToolKind::Read,
+                Family::Net => tool.kind == ToolKind::Net,
+                Family::Delegate => tool.kind == ToolKind::Delegate,
+                Family::Tool(name) => tool.is_called(name) || is_server_of(name, &tool.name),
+            }
+    }
+
+    /// The same of a tool of which only the name is known.
+    fn covers_name(&self, tool: &str) -> bool {
+        let own = self.tool().filter(|_| self.spec.is_none());
+        own.is_some_and(|name| name == tool || is_server_of(name, tool))
+    }
+
+    /// Whether an allow rule speaks of this command. It must be a plain command whose words are known.
+    pub fn allows_segment(&self, segment: &Segment) -> bool {
+        self.family == Family::Bash
+            && segment.plain
+            && self.spells(&segment.leads)
+            && match &self.spec {
+                None => true,
+                Some(Spec::Words(words)) => {
+                    let mut have = segment.argv.iter();
+                    words
+                        .split_whitespace()
+                        .all(|word| have.next().is_some_and(|w| w == word))
+                }
+                Some(Spec::Glob(glob)) => matches(glob, &segment.text),
+            }
+    }
+
+    /// Whether the rule allows every command, or an interpreter with whatever it runs.
+    pub fn is_broad_command(&self) -> bool {
+        match &self.spec {
+            None => self.family == Family::Bash,
+            Some(Spec::Words(name)) => self.family == Family::Bash && runs_any_program(name.trim()),
+            Some(Spec::Glob(_)) => false,
+        }
+    }
+
+    /// Whether the rule itself names these words of a command.
+    fn spells(&self, words: &[String]) -> bool {
+        let Some(Spec::Glob(spec) | Spec::Words(spec)) = &self.spec else {
+            return true;
+        };
+        self.is_exact_command()
+            || self.is_broad_command()
+            || words
+                .iter()
+                .all(|word| spec.split_whitespace().any(|s| s == word))
+    }
+
+    /// Whether the rule names one command with all of its words.
+    pub fn is_exact_command(&self) -> bool {
+        self.family == Family::Bash
+            && matches!(&self.spec, Some(Spec::Glob(spec)) if !is_pattern(spec))
+    }
+
+    /// Whether a deny or ask rule speaks of this command: its words, its other spellings, its name without a path.
+    pub fn touches_segment(&self, segment: &Segment) -> bool {
+        if self.family != Family::Bash {
+            return false;
+        }
+        let Some(spec) = &self.spec else { return true };
+        let fits = |text: &str| match spec {
+            Spec::Words(words) => starts_with_words(text, words),
+            Spec::Glob(glob) => matches(glob, text),
+        };
+        let forms = || std::iter::once(&segment.text).chain(&segment.also);
+        if forms().any(|form| fits(form) || fits(&without_path(form))) {
+            return true;
+        }
+        // Without a sure parse, any piece of the text may be a command.
+        segment.is_unsure()
+            && forms().any(|form| {
+                form.replace("\\\n", "")
+                    .split(|c: char| "\n\r;|&(){},`'\"=!".contains(c))
+                    .map(past_keyword)
+                    .any(|piece| fits(piece) || fits(&without_path(piece)))
+            })
+    }
+
+    /// Whether a deny or ask rule speaks of reading this path, or of something that a pattern may become.
+    pub fn touches_read(&self, path: &Path, scope: &Scope) -> bool {
+        self.family == Family::Read && self.touches_path(path, scope)
+    }
+
+    pub fn touches_write(&self, path: &Path, scope: &Scope) -> bool {
+        self.family == Family::Edit && self.touches_path(path, scope)
+    }
+
+    /// Whether an allow rule speaks of everything that this path may become.
+    pub fn allows_read(&self, path: &Path, scope: &Scope) -> bool {
+        self.touches_read(path, scope) && self.is_wide_enough(path)
+    }
+
+    pub fn allows_write(&self, path: &Path, scope: &Scope) -> bool {
+        self.touches_write(path, scope) && self.is_wide_enough(path)
+    }
+
+    /// A host with or without a port. `*` is a host that nobody knows: only a rule about all hosts speaks of it.
+    pub fn touches_host(&self, host: &str) -> bool {
+        self.family == Family::Net && self.host_fits(host, false)
+    }
+
+    pub fn allows_host(&self, host: &str) -> bool {
+        self.family == Family::Net && self.host_fits(host, true)
+    }
+
+    /// The host or pattern of hosts that the rule is about, if it is about hosts; `*` is every one.
+    pub fn hosts(&self) -> Option<&str> {
+        match (&self.family, &self.spec) {
+            (Family::Net, None) => Some("*"),
+            (Family::Net, Some(Spec::Glob(spec) | Spec::Words(spec))) => Some(spec),
+            (
+                Family::Bash | Family::Edit | Family::Read | Family::Delegate | Family::Tool(_),
+                _,
+            ) => None,
+        }
+    }
+
+    /// A rule on one tool's own subject, e.g. `fetch_url(https://…)`.
+    pub fn touches_tool(&self, tool: &ToolDeclaration, subject: &str) -> bool {
+        self.is_of_tool(tool) && self.spec_matches(subject)
+    }
+
+    /// The same for a tool whose subject is a path.
+    pub fn touches_tool_path(&self, tool: &ToolDeclaration, path: &Path, scope: &Scope) -> bool {
+        self.is_of_tool(tool) && self.spec.is_some() && self.touches_path(path, scope)
+    }
+
+    /// `Delegate(role)`.
+    pub fn touches_role(&self, role: &str) -> bool {
+        self.family == Family::Delegate && self.spec_matches(role)
+    }
+
+    /// Whether the rule is about some files, so that the words of an unknown command are worth a look.
+    pub fn is_about_paths(&self) -> bool {
+        matches!(self.family, Family::Read | Family::Edit) && self.spec.is_some()
+    }
+
+    pub fn is_about_hosts(&self) -> bool {
+        self.family == Family::Net
+    }
+
+    /// The paths that the rule speaks of when this tool reads, as a border has them; a bare rule speaks of all.
+    pub fn read_spec(&self, tool: Option<&ToolDeclaration>) -> Option<&str> {
+        let reads = self.family == Family::Read || tool.is_some_and(|tool| self.is_of_tool(tool));
+        reads.then_some(match &self.spec {
+            None => "/**",
+            Some(Spec::Glob(spec) | Spec::Words(spec)) => spec,
+        })
+    }
+
+    /// What a rule on one tool says of the tool's subject.
+    pub fn tool_spec(&self) -> Option<&str> {
+        self.tool()?;
+        match self.spec.as_ref()? {
+            Spec::Glob(spec) | Spec::Words(spec) => Some(spec),
+        }
+    }
+
+    /// Whether the rule allows to change this one path by its full name, and not by a pattern or a folder above it.
+    pub fn names_write(&self, path: &Path, scope: &Scope) -> bool {
+        match (&self.family, &self.spec) {
+            (Family::Edit, Some(Spec::Glob(spec) | Spec::Words(spec))) => {
+                !is_pattern(spec) && scope.path(spec) == path
+            }
+            (
+                Family::Edit
+                | Family::Bash
+                | Family::Read
+                | Family::Net
+                | Family::Delegate
+                | Family::Tool(_),
+                _,
+            ) => false,
+        }
+    }
+
+    fn is_of_tool(&self, tool: &ToolDeclaration) -> bool {
+        self.tool().is_some_and(|name| tool.is_called(name))
+    }
+
+    fn spec_matches(&self, subject: &str) -> bool {
+        match &self.spec {
+            None => true,
+            Some(Spec::Glob(text) | Spec::Words(text)) => matches(text, subject),
+        }
+    }
+
+    fn host_fits(&self, host: &str, exactly: bool) -> bool {
+        let Some(Spec::Glob(spec) | Spec::Words(spec)) = &self.spec else {
+            return true;
+        };
+        if host == "*" {
+            return spec == "*";
+        }
+        let (want, want_port) = host_and_port(spec);
+        let (have, have_port) = host_and_port(host);
+        let port_fits = match (want_port, have_port) {
+            (None, _) => true,
+            (Some(want), Some(have)) => want == have,
+            (Some(_), None) => !exactly,
+        };
+        port_fits && matches(&want.to_ascii_lowercase(), &have.to_ascii_lowercase())
+    }
+
+    /// A rule for one name does not cover a pattern that may become others.
+    fn is_wide_enough(&self, path: &Path) -> bool {
+        let whole = path.to_string_lossy();
+        match &self.spec {
+            None => true,
+            Some(Spec::Glob(spec) | Spec::Words(spec)) => {
+                !is_pattern(&whole) || (spec.ends_with("**") && !spec.contains('?'))
+            }
+        }
+    }
+
+    fn touches_path(&self, path: &Path, scope: &Scope) -> bool {
+        let Some(Spec::Glob(spec) | Spec::Words(spec)) = &self.spec else {
+            return true;
+        };
+        let whole = path.to_string_lossy();
+        let (whole, visible) = match whole.strip_suffix(DEEP_VISIBLE) {
+            Some(folder) => (Cow::Owned(format!("{folder}{DEEP}")), true),
+            None => (whole, false),
+        };
+        if visible
+            && spec
+                .split('/')
+                .any(|part| part.starts_with('.') && part.len() > 1)
+        {
+            return false;
+        }
+        if spec == "~" || spec.starts_with("~/") {
+            let rest = spec.get(2..).unwrap_or_default();
+            return scope
+                .user_home
+                .as_ref()
+                .is_some_and(|home| path_matches(&home.join(rest).to_string_lossy(), &whole));
+        }
+        if spec.starts_with('/') {
+            return path_matches(spec, &whole);
+        }
+        let root = scope.root.to_string_lossy();
+        let from_above = whole.strip_suffix(DEEP).is_some_and(|folder| {
+            scope
+                .root
+                .starts_with(if folder.is_empty() { "/" } else { folder })
+        });
+        let below = match whole
+            .strip_prefix(root.as_ref())
+            .map(|rest| rest.strip_prefix('/').unwrap_or(rest))
+        {
+            Some(below)
+                if scope.root.as_os_str().len() <= 1
+                    || whole.len() == root.len()
+                    || whole
+                        .get(root.len()..)
+                        .is_some_and(|rest| rest.starts_with('/')) =>
+            {
+                below
+            }
+            Some(_) | None if from_above => "**",
+            Some(_) | None => return false,
+        };
+        match spec.strip_prefix("./") {
+            Some(rest) => path_matches(rest, below),
+            None if spec.trim_end_matches('/').contains('/') => path_matches(spec, below),
+            // Without a slash it names a file or folder at any depth.
+            None => {
+                let spec = spec.trim_end_matches('/');
+                // Anything may lie in a tree; what hides in one folder of a longer pattern is no wildcard's business.
+                below == "**"
+                    || below.ends_with(DEEP)
+                    || below.split('/').any(|part| part_matches(spec, part))
+            }
+        }
+    }
+}
+
+/// Names in rules that stand for several tools.
+pub const FAMILIES: [&str; 5] = ["Bash", "Edit", "Read", "Net", "Delegate"];
+
+fn family(name: &str) -> Family {
+    match name.to_ascii_lowercase().as_str() {
+        "bash" | "run_shell" | "shell" => Family::Bash,
+        "edit" | "write" => Family::Edit,
+        "read" => Family::Read,
+        "net" => Family::Net,
+        "delegate" => Family::Delegate,
+        lower => Family::Tool(lower.to_owned()),
+    }
+}
+
+/// `go test *` and `go test*`: words, then one star at the end and nowhere else.
+fn is_old_prefix(spec: &str) -> bool {
+    spec.strip_suffix('*')
+        .is_some_and(|words| !words.contains(['*', '?']) && !words.trim().is_empty())
+}
+
+/// `do rm x`: the command behind a word of the shell's own.
+fn past_keyword(piece: &str) -> &str {
+    let piece = piece.trim();
+    ["do ", "then ", "else ", "time "]
+        .iter()
+        .find_map(|word| piece.strip_prefix(word))
+        .unwrap_or(piece)
+        .trim_start()
+}
+
+fn starts_with_words(command: &str, words: &str) -> bool {
+    let mut have = command.split_whitespace();
+    words
+        .split_whitespace()
+        .all(|word| have.next() == Some(word))
+}
+
+/// The first word reduced to its last path component, without escapes or quotes.
+fn without_path(command: &str) -> String {
+    let mut words = command.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    let first: String = first.chars().filter(|c| !"\\'\"".contains(*c)).collect();
+    let name = first.rsplit('/').next().unwrap_or_default().to_owned();
+    words.fold(name, |text, word| text + " " + word)
+}
+
+/// `mcp__server` speaks of every tool of that server.
+fn is_server_of(name: &str, tool: &str) -> bool {
+    ostler_wire::is_server_tool(name)
+        && tool
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with("__"))
+}
+
+fn host_and_port(text: &str) -> (&str, Option<&str>) {
+    match text.rsplit_once(':') {
+        Some((host, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => {
+            (host, Some(port))
+        }
+        Some(_) | None => (text, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::tool;
+
+    fn scope() -> Scope {
+        Scope::new("/repo", Some("/home/me".into()))
+    }
+
+    #[test]
+    fn rules_that_cannot_be_read_say_why() {
+        for (text, why) in [
+            ("Bash(ls", Word::RuleNoEnd),
+            ("(ls)", Word::RuleNoName),
+            ("Ba sh", Word::RuleBadName),
+            ("Read()", Word::RuleEmptyPart),
+        ] {
+            assert_eq!(Rule::parse(text, "x:1").unwrap_err().why, why, "{text}");
+        }
+    }
+
+    #[test]
+    fn path_specs() {
+        for (rule, path, expect) in [
+            ("Read(.env)", "/repo/.env", true),
+            ("Read(.env)", "/repo/a/b/.env", true),
+            ("Read(.env)", "/repo/.envrc", false),
+            ("Read(.env*)", "/repo/.envrc", true),
+            ("Read(./.env)", "/repo/a/.env", false),
+            ("Read(secrets/**)", "/repo/secrets/a/b", true),
+            ("Read(secrets/)", "/repo/secrets/a/b", true),
+            ("Read(~/.ssh)", "/home/me/.ssh/id", true),
+            ("Read(/etc/passwd)", "/etc/passwd", true),
+            ("Read", "/anything", true),
+            ("Edit(.env)", "/repo/.env", false),
+            ("Read(.env)", "/repo2/.env", false),
+            ("Read(.env)", "/repo/.e*", true),
+            ("Read(.env)", "/repo/*", false),
+            ("Read(.env)", "/repo/**", true),
+            ("Read(.env)", "/**", true),
+            ("Read(.env)", "/etc/**", false),
+            ("Read(.env)", "/repo/[!.]**", false),
+            ("Read(secrets/**)", "/repo/[!.]**", true),
+            ("Read(/etc/shadow)", "/etc/sh*", true),
+            ("Read(~/.ssh)", "/home/**", true),
+            ("Read(secrets)", "/repo/a/secrets/x", true),
+        ] {
+            let parsed = Rule::parse(rule, "x:1").unwrap();
+            assert_eq!(
+                parsed.touches_read(Path::new(path), &scope()),
+                expect,
+                "{rule} {path}"
+            );
+        }
+    }
+
+    fn segments(command: &str) -> Vec<Segment> {
+        let scope = scope();
+        let place = super::super::shell::Place {
+            cwd: scope.root.clone(),
+            root: &scope.root,
+            home: scope.user_home.as_deref(),
+            open: &[],
+        };
+        super::super::shell::analyse(command, &place)
+    }
+
+    #[test]
+    fn rules_cover_others() {
+        for (wide, narrow, expect) in [
+            ("Bash", "Bash(rm:*)", true),
+            ("Bash(rm:*)", "Bash", false),
+            ("Bash(git:*)", "Bash(git push:*)", true),
+            ("Bash(git push:*)", "Bash(git:*)", false),
+            ("Bash(rm:*)", "Bash(rm -rf x)", true),
+            ("Bash(rm:*)", "Bash(rmdir x)", false),
+            ("Bash(rm:*)", "Read(rm)", false),
+            ("Read", "Read(.env)", true),
+            ("Read", "read_file", true),
+            ("Edit", "write_file(a)", true),
+            ("Read(.env)", "Read(./.env)", true),
+            ("Read(./.env)", "Read(.env)", false),
+            ("Edit(src/**)", "Edit(./src/a.rs)", true),
+            ("Edit(src)", "Edit(src/a)", true),
+            ("Edit(src/a)", "Edit(src/**)", false),
+            ("Net(*.b)", "Net(a.b)", true),
+            ("Net(a.b:443)", "Net(a.b)", false),
+            ("mcp__x", "mcp__x__y", true),
+            ("mcp__x__y", "mcp__x", false),
+        ] {
+            let rule = |text| Rule::parse(text, "x:1").unwrap();
+            let got = {
+                let narrow = rule(narrow);
+                let tool = narrow.tool().map(tool);
+                rule(wide).covers(&narrow, tool, &scope())
+            };
+            assert_eq!(got, expect, "{wide} {narrow}");
+        }
+    }
+
+    #[test]
+    fn command_specs() {
+        for (rule, command, allows, denies) in [
+            ("Bash(go test:*)", "go test ./...", true, true),
+            ("Bash(go test:*)", "go test", true, true),
+            ("Bash(go test:*)", "go 'test x'", false, true),
+            ("Bash(go test:*)", "go testing", false, false),
+            (
+                "Bash(go test:*)",
+                "go test ./... && rm -rf tmp",
+                false,
+                true,
+            ),
+            ("Bash(go test:*)", "go test $(x)", false, true),
+            ("Bash(go test:*)", "FOO=1 go test", false, true),
+            ("Bash(FOO=1 go test:*)", "FOO=1 go test", true, true),
+            ("Bash(go test:*)", "RUST_LOG=debug go test", true, true),
+            ("Bash(go test:*)", "timeout 5 go test", true, true),
+            ("Bash(go test:*)", "./go test", false, true),
+            ("Bash(go test:*)", "sudo go test", false, true),
+            ("Bash(sudo go test:*)", "sudo go test", true, true),
+            ("bash(go test*)", "go test ./...", true, true),
+            ("Bash(rm:*)", "ls; /bin/rm -rf x", false, true),
+            ("Bash(rm:*)", "r\\m x", true, true),
+            ("Bash(rm:*)", "find . -exec rm {} +", false, true),
+            ("Bash(rm:*)", "sh -c 'rm x'", false, true),
+            ("Bash(rm:*)", "if broken; rm x", false, true),
+            ("Bash(rm -rf *)", "rm -rf /tmp/x", true, true),
+            ("bash=ls", "ls", true, true),
+            ("Read", "ls", false, false),
+        ] {
+            let parsed = Rule::parse(rule, "x:1").unwrap();
+            let all = segments(command);
+            assert_eq!(
+                all.iter().all(|s| parsed.allows_segment(s)),
+                allows,
+                "allow {rule} on {command}"
+            );
+            assert_eq!(
+                all.iter().any(|s| parsed.touches_segment(s)),
+                denies,
+                "deny {rule} on {command}"
+            );
+        }
+    }
+
+    #[test]
+    fn older_forms_are_saved_in_the_new_one() {
+        for (text, expect) in [
+            ("bash(go test*)", "Bash(go test:*)"),
+            ("Bash(go test *)", "Bash(go test:*)"),
+            ("bash=ls", "Bash(ls)"),
+            ("write(a)", "Edit(a)"),
+            ("Bash", "Bash"),
+            ("Net(a.b:443)", "Net(a.b:443)"),
+            ("mcp__x", "mcp__x"),
+        ] {
+            let rule = Rule::parse(text, "x:1").unwrap();
+            assert_eq!(rule.canonical(), expect, "{text}");
+            let again = Rule::parse(&rule.canonical(), "x:1").unwrap();
+            assert_eq!(again.canonical(), expect);
+            assert_eq!((again.family, again.spec), (rule.family, rule.spec));
+        }
+    }
+
+    #[test]
+    fn hosts_and_servers() {
+        for (rule, host, touches, allows) in [
+            ("Net", "a.b", true, true),
+            ("Net(a.b)", "a.b", true, true),
+            ("Net(a.b)", "A.b:443", true, true),
+            ("Net(a.b:443)", "a.b:443", true, true),
+            ("Net(a.b:443)", "a.b:80", false, false),
+            ("Net(a.b:443)", "a.b", true, false),
+            ("Net(*.b)", "x.b", true, true),
+            ("Net(a.b)", "*", false, false),
+            ("Net(*)", "*", true, true),
+            ("Read(a.b)", "a.b", false, false),
+        ] {
+            let rule = Rule::parse(rule, "x:1").unwrap();
+            assert_eq!(rule.touches_host(host), touches, "{rule:?} {host}");
+            assert_eq!(rule.allows_host(host), allows, "{rule:?} {host}");
+        }
+        let server = Rule::parse("mcp__x", "x:1").unwrap();
+        assert!(server.covers_tool(tool("mcp__x__y")));
+        assert!(!server.covers_tool(tool("mcp__xy__y")));
+    }
+}
