@@ -43,7 +43,9 @@ impl Denied {
     }
 
     fn walk(&mut self, rules: &[&Rule], scope: &Scope) {
-        let mut open = vec![(scope.root.clone(), 0)];
+        // The last one is looked at first: the root.
+        let trees = scope.trees.iter().chain([&scope.root]);
+        let mut open: Vec<(PathBuf, usize)> = trees.map(|tree| (tree.clone(), 0)).collect();
         let mut seen = 0;
         while let Some((folder, depth)) = open.pop() {
             let Ok(entries) = fs::read_dir(&folder) else {
