@@ -532,7 +532,7 @@ fn without_path(command: &str) -> String {
 
 /// `mcp__server` speaks of every tool of that server.
 fn is_server_of(name: &str, tool: &str) -> bool {
-    name.starts_with("mcp__")
+    ostler_wire::is_server_tool(name)
         && tool
             .strip_prefix(name)
             .is_some_and(|rest| rest.starts_with("__"))
