@@ -307,6 +307,7 @@ pub fn nothing_holds(boot: &Boot) -> Option<String> {
 /// Of rules that cannot be read the start itself complains.
 fn denied(boot: &Boot) -> Denied {
     let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
+    let scope = scope.with_trees(granted(boot));
     boot.policy()
         .map(|policy| Denied::find(&policy.rules.deny, &scope))
         .unwrap_or_default()

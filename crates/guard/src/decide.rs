@@ -46,6 +46,14 @@ impl Posture {
             Posture::Yolo => "yolo",
         }
     }
+
+    /// This posture, or `auto` where that grants more.
+    pub fn or_auto(self) -> Self {
+        match self {
+            Posture::Ask | Posture::Auto => Posture::Auto,
+            Posture::Yolo => Posture::Yolo,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -391,10 +399,10 @@ impl Policy {
                 // Where the file really is counts: that is what is opened.
                 Access::Read(path) => call
                     .real(path)
-                    .all(|p| rule.allows_read(p, scope) || rule.touches_tool_path(tool, p, scope)),
+                    .all(|p| rule.allows_read(p, scope) || rule.allows_tool_path(tool, p, scope)),
                 Access::Write(path) => call
                     .forms(path)
-                    .all(|p| rule.allows_write(p, scope) || rule.touches_tool_path(tool, p, scope)),
+                    .all(|p| rule.allows_write(p, scope) || rule.allows_tool_path(tool, p, scope)),
                 Access::Net(host) => rule.allows_host(host) || rule.touches_tool(tool, host),
                 Access::Delegate { role, .. } => {
                     rule.touches_role(role) || rule.touches_tool(tool, role)

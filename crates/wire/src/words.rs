@@ -614,7 +614,7 @@ words! {
     TrustAlways: "always", "始终";
     TrustKeep: "{} in {}", "{}，保存到 {}";
     PlanAsk: "Carry out this plan?", "执行此计划？";
-    PlanScope: "runs without asking until this turn ends; deny rules hold", "本回合结束前无需批准；拒绝规则仍然有效";
+    PlanScope: "until this turn ends: edits in the project and sandboxed commands run without asking, as in auto", "本回合结束前：项目内的编辑和沙箱中的命令无需批准（同 auto）";
     OnceAgain: "allow once and run it again", "允许一次并重新运行";
     CommandsMay: "commands may {}", "命令可以{}";
     SandboxStopped: "Blocked by the sandbox: this command needs to {}. Allow it and run it again?\n{}", "被沙箱阻止：此命令需要{}。允许并重新运行？\n{}";

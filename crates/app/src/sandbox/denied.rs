@@ -65,7 +65,8 @@ impl Denied {
 
     fn walk(&mut self, rules: &[&Rule], scope: &Scope) {
         let most = MAX_LOOKED_AT * MAX_RULES / rules.len().max(MAX_RULES);
-        let mut open = VecDeque::from([(scope.root.clone(), 0)]);
+        let trees = std::iter::once(&scope.root).chain(&scope.trees);
+        let mut open: VecDeque<(PathBuf, usize)> = trees.map(|tree| (tree.clone(), 0)).collect();
         let mut seen = 0;
         // The upper ones first.
         while let Some((folder, depth)) = open.pop_front() {
