@@ -57,9 +57,9 @@ pub fn name(bytes: &[u8]) -> OsString {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 
-/// Opens a regular file to read, without following a link put there meanwhile or waiting at a fifo.
+/// Opens a regular file to read by an absolute path, without following a link in any part of it or waiting at a fifo.
 pub fn open(path: &Path) -> io::Result<File> {
-    crate::files::open_to_read(path)
+    crate::files::open_plain(path)
 }
 
 #[cfg(unix)]
