@@ -9,8 +9,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io;
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
@@ -103,6 +103,15 @@ impl Dir {
     /// Opens a file to read, without waiting at a fifo.
     pub fn open_file(&self, name: &[u8]) -> io::Result<File> {
         Ok(openat(&self.fd, single(name)?, file_flags(), Mode::empty())?.into())
+    }
+
+    /// The bytes of a regular file that is not longer than this.
+    pub fn read_file(&self, name: &[u8], most: u64) -> Option<Vec<u8>> {
+        let file = self.open_file(name).ok()?;
+        file.metadata().ok().filter(Metadata::is_file)?;
+        let mut bytes = Vec::new();
+        file.take(most + 1).read_to_end(&mut bytes).ok()?;
+        (bytes.len() as u64 <= most).then_some(bytes)
     }
 
     /// A file to write under a name that was free.

@@ -3,7 +3,7 @@
 use crate::host::Kind;
 use crate::raw::{self, Mark};
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 #[derive(Debug)]
@@ -83,6 +83,15 @@ impl Dir {
 
     pub fn open_file(&self, name: &[u8]) -> io::Result<File> {
         super::open_to_read(&self.at(name)?)
+    }
+
+    /// The bytes of a regular file that is not longer than this.
+    pub fn read_file(&self, name: &[u8], most: u64) -> Option<Vec<u8>> {
+        let file = self.open_file(name).ok()?;
+        file.metadata().ok().filter(Metadata::is_file)?;
+        let mut bytes = Vec::new();
+        file.take(most + 1).read_to_end(&mut bytes).ok()?;
+        (bytes.len() as u64 <= most).then_some(bytes)
     }
 
     pub fn create_file(&self, name: &[u8]) -> io::Result<File> {
