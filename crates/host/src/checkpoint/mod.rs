@@ -276,6 +276,11 @@ impl Checkpoints {
         })
     }
 
+    /// Where the tree really lies.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Saves the tree as it is.
     pub fn take(&self, label: &str, scope: &Scope) -> Result<Record> {
         let _lock = self.lock()?;
