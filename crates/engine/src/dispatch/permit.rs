@@ -7,7 +7,7 @@ use crate::commands::{self, SESSION};
 use crate::cut::clip;
 use crate::desk::Desk;
 use crate::hooks::Permission;
-use crate::inbox::{Answer, Inbox, Stopped};
+use crate::inbox::{Inbox, Stopped};
 use crate::interfaces::{Keep, RuleStore};
 use crate::log::LogError;
 use crate::tool::ToolError;
@@ -15,7 +15,9 @@ use ostler_guard::{
     BUILT_IN, Call, Decision, Gate, Mode, Policy, Posture, Refusal, Remedy, Rule, Verdict,
     needs_a_fresh_yes, propose, remedy,
 };
-use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, Word};
+use ostler_wire::{
+    Access, Approval, Ask, AskAnswer, AskKind, Body, Choice, Language, Notice, Word,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -94,13 +96,13 @@ pub async fn permit(
             match unattended(desk, prepared, &decision) {
                 Ok(()) => Ok(Ok(Leave::default())),
                 Err(refusal) => {
-                    record(desk, prepared, &decision, &Answer::from("deny"), None)?;
+                    record(desk, prepared, &decision, &AskAnswer::from("deny"), None)?;
                     refuse_unattended(desk, prepared, &refusal).map(Err)
                 }
             }
         }
         (Verdict::Deny | Verdict::Ask, _) => {
-            record(desk, prepared, &decision, &Answer::from("deny"), None)?;
+            record(desk, prepared, &decision, &AskAnswer::from("deny"), None)?;
             Ok(Err(blocked(desk, prepared, &decision)))
         }
     }?;
@@ -485,7 +487,7 @@ fn record(
     desk: &mut Desk,
     prepared: &Prepared,
     decision: &Decision,
-    answer: &Answer,
+    answer: &AskAnswer,
     saved: Option<String>,
 ) -> Result<(), LogError> {
     commit_approval(desk, prepared, answer, (decision.rule.clone(), saved))
@@ -494,7 +496,7 @@ fn record(
 pub fn commit_approval(
     desk: &mut Desk,
     prepared: &Prepared,
-    answer: &Answer,
+    answer: &AskAnswer,
     (rule, saved): (Option<String>, Option<String>),
 ) -> Result<(), LogError> {
     desk.commit(vec![Body::Approval(Approval {

@@ -813,4 +813,30 @@ mod tests {
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 2);
         assert!(done > 0, "nothing was put back");
     }
+
+    /// A link that takes a folder's place between the check and the change leads nowhere.
+    #[test]
+    fn nothing_is_put_back_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("theirs/hooks")).unwrap();
+        fs::write(top.join("theirs/hooks/a"), "theirs").unwrap();
+        std::os::unix::fs::symlink("theirs", top.join("link")).unwrap();
+        let kept = || Kept::File {
+            bytes: b"ours".to_vec(),
+            mode: 0o644,
+        };
+        assert!(remove(&top.join("link/hooks")).is_err());
+        assert!(remove(&top.join("link/hooks/a")).is_err());
+        assert!(put_back(&top.join("link/hooks/a"), &kept(), true).is_err());
+        assert!(put_back(&top.join("link/hooks/b"), &kept(), false).is_err());
+        assert!(put_back(&top.join("link/new/b"), &kept(), false).is_err());
+        assert!(put_back(&top.join("link/c"), &Kept::Folder, false).is_err());
+        assert!(lead_back(&top.join("link/hooks"), Some(Path::new("/x"))).is_err());
+        let names = |at: &str| fs::read_dir(top.join(at)).unwrap().count();
+        assert_eq!((names("theirs"), names("theirs/hooks")), (1, 1));
+        assert_eq!(fs::read(top.join("theirs/hooks/a")).unwrap(), b"theirs");
+        put_back(&top.join("deep/er/b"), &kept(), false).unwrap();
+        assert_eq!(fs::read(top.join("deep/er/b")).unwrap(), b"ours");
+    }
 }
