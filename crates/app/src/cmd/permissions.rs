@@ -62,6 +62,10 @@ fn scope(boot: &Boot) -> Scope {
     let temp = settings.and_then(|settings| settings.seen_as_tmp());
     Scope::new(&boot.places.root, boot.places.user_home.clone())
         .with_shell(&boot.shell())
+        .with_path(
+            boot.env.get("PATH").map(std::ffi::OsStr::new),
+            &crate::sandbox::granted(boot),
+        )
         .held_by(boot.containment())
         .with_temp(temp, crate::sandbox::granted(boot))
         .with_open(

@@ -1,9 +1,10 @@
 //! `ostler sessions`: lists, shows, searches, exports and deletes sessions. Going on with one is `resume`.
 
+use super::mcp::check_link;
 use super::table::{self, Column};
 use super::{resume, text, transcript};
 use crate::boot::{Boot, UsageError};
-use crate::config::files::{self, Access};
+use crate::config::files;
 use crate::config::schema::SessionLocation;
 use crate::config::units::ByteSize;
 use crate::exec::OK;
@@ -236,7 +237,8 @@ fn export_to(
         return text::print_foreign(&document);
     };
     let path = boot.places.cwd.join(&out);
-    files::write(&path, document.as_bytes(), Access::AsBefore)
+    check_link(boot, &path)?;
+    files::write_document(&path, document.as_bytes())
         .with_context(|| filled(Word::CannotBeWritten, &[&out.display()]))?;
     text::say(&filled(Word::Wrote, &[&out.display()]));
     Ok(())

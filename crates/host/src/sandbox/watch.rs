@@ -6,15 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Most files and folders below the protected paths.
 const MAX_ENTRIES: usize = 4096;
 /// What the owner of a folder needs to change what is in it.
-const OWNER: u32 = 0o700;
+pub(super) const OWNER: u32 = 0o700;
 /// The mode of a file of git.
 const PLAIN: u32 = 0o644;
+/// How often a folder is looked at that one look does not see all of.
+const MAX_PASSES: usize = 64;
 /// Most links on the way to one protected path that are taken out at once.
 const MAX_DETOURS: usize = 8;
 /// Most bytes of one file, and of all.
@@ -31,7 +33,8 @@ pub struct Watch {
     links: BTreeMap<PathBuf, PathBuf>,
     /// Protected paths that could not be put back: they stay compared with what was there first.
     open: BTreeSet<PathBuf>,
-    complete: bool,
+    /// Protected paths that hold more than could be remembered: what is new in them cannot be told from what was there.
+    partial: BTreeSet<PathBuf>,
 }
 
 /// A protected path that a command changed.
@@ -44,14 +47,19 @@ pub struct Change {
     pub refused: Vec<String>,
 }
 
+/// Which file it is, and when it was last changed in any way.
+pub(super) type Stamp = [u64; 4];
+
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kept {
+pub(super) enum Kept {
     File {
         bytes: Vec<u8>,
         mode: u32,
     },
     Folder,
     Link(PathBuf),
+    /// Too large to be remembered, or not to be read: that it is the same one, and unchanged, is all that is compared.
+    Unread(Stamp),
     /// Devices, sockets, pipes: that they are there is all that is compared.
     Other,
 }
@@ -59,22 +67,88 @@ enum Kept {
 impl Watch {
     /// Remembers the paths as they are now.
     pub fn new(roots: &[PathBuf]) -> Self {
-        let (before, complete) = snapshot(roots);
+        let Seen { found, cut } = snapshot(roots);
         Self {
-            before,
+            before: found,
             roots: roots
                 .iter()
                 .map(|root| (root.clone(), place(root)))
                 .collect(),
             links: links_above(roots),
             open: BTreeSet::new(),
-            complete,
+            partial: cut,
         }
+    }
+
+    /// What is remembered: the paths, where each protected one lies, the links above them, and what holds more.
+    pub(super) fn parts(
+        &self,
+    ) -> (
+        &BTreeMap<PathBuf, Kept>,
+        &[(PathBuf, PathBuf)],
+        &BTreeMap<PathBuf, PathBuf>,
+        &BTreeSet<PathBuf>,
+    ) {
+        (&self.before, &self.roots, &self.links, &self.partial)
+    }
+
+    pub(super) fn from_parts(
+        before: BTreeMap<PathBuf, Kept>,
+        roots: Vec<(PathBuf, PathBuf)>,
+        links: BTreeMap<PathBuf, PathBuf>,
+        partial: BTreeSet<PathBuf>,
+    ) -> Self {
+        Self {
+            before,
+            roots,
+            links,
+            open: BTreeSet::new(),
+            partial,
+        }
+    }
+
+    /// Of the paths that are remembered here, takes the state that another session remembers.
+    pub fn take_over(&mut self, other: &Self) {
+        let ours = |path: &Path| self.roots.iter().any(|(root, _)| root == path);
+        let shared: Vec<(PathBuf, PathBuf)> = other
+            .roots
+            .iter()
+            .filter(|(root, _)| ours(root))
+            .cloned()
+            .collect();
+        let is_shared = |path: &Path| shared.iter().any(|(root, _)| path.starts_with(root));
+        self.before.retain(|path, _| !is_shared(path));
+        let theirs = other.before.iter().filter(|(path, _)| is_shared(path));
+        self.before
+            .extend(theirs.map(|(path, kept)| (path.clone(), kept.clone())));
+        self.roots.retain(|(root, _)| !is_shared(root));
+        let above = |link: &Path| shared.iter().any(|(root, _)| root.starts_with(link));
+        self.links.retain(|link, _| !above(link));
+        let theirs = other.links.iter().filter(|(link, _)| above(link));
+        self.links
+            .extend(theirs.map(|(link, target)| (link.clone(), target.clone())));
+        self.partial.retain(|path| !is_shared(path));
+        let theirs = other.partial.iter().filter(|path| is_shared(path));
+        self.partial.extend(theirs.cloned());
+        self.roots.extend(shared);
+    }
+
+    /// Forgets all but these paths.
+    pub fn retain(&mut self, wanted: &[PathBuf]) {
+        self.roots.retain(|(root, _)| wanted.contains(root));
+        let roots = &self.roots;
+        self.before
+            .retain(|path, _| roots.iter().any(|(root, _)| path.starts_with(root)));
     }
 
     /// Whether everything could be remembered; if not, what was left out is not compared either.
     pub fn complete(&self) -> bool {
-        self.complete
+        self.partial.is_empty() && !self.before.values().any(|k| matches!(k, Kept::Unread(_)))
+    }
+
+    /// Whether a path that is there now and was not remembered is new.
+    fn is_new(&self, path: &Path) -> bool {
+        !self.before.contains_key(path) && !self.partial.iter().any(|part| path.starts_with(part))
     }
 
     /// The paths that are remembered.
@@ -93,7 +167,7 @@ impl Watch {
         self.before.extend(more.before);
         self.roots.extend(more.roots);
         self.links.extend(more.links);
-        self.complete &= more.complete;
+        self.partial.extend(more.partial);
     }
 
     /// Remembers all paths and these as they are now, but for what a command changed and could not be put back.
@@ -120,7 +194,8 @@ impl Watch {
         let links = std::mem::take(&mut self.links).into_iter();
         new.links.extend(links.filter(|(path, _)| is_open(path)));
         new.open = std::mem::take(&mut self.open);
-        new.complete &= self.complete;
+        let partial = std::mem::take(&mut self.partial).into_iter();
+        new.partial.extend(partial.filter(|path| is_kept(path)));
         *self = new;
     }
 
@@ -129,15 +204,13 @@ impl Watch {
         // Behind a link lies what the command could not show us otherwise.
         let here = self.roots.iter().filter(|(root, at)| place(root) == *at);
         let here: Vec<PathBuf> = here.map(|(root, _)| root.clone()).collect();
-        let (after, _) = snapshot(&here);
+        let Seen { found: after, .. } = snapshot(&here);
         let differs = |path: &&PathBuf| match judge(path, self.before.get(*path), after.get(*path))
         {
             Judged::Accepted => false,
             Judged::Partly(_) | Judged::Refused => true,
         };
-        let new = after
-            .keys()
-            .filter(|path| self.complete && !self.before.contains_key(*path));
+        let new = after.keys().filter(|path| self.is_new(path));
         let old = self.before.keys();
         new.chain(old).filter(differs).cloned().collect()
     }
@@ -145,6 +218,31 @@ impl Watch {
     /// Puts back what changed. What was left running may change it again, so it can be called more than once.
     pub fn undo(&mut self) -> Vec<Change> {
         self.open.clear();
+        let mut changes: Vec<Change> = Vec::new();
+        let mut cut = BTreeSet::new();
+        // A folder may be filled so that one look does not see all of it: what was seen is taken out, and it is looked again.
+        for _ in 0..MAX_PASSES {
+            let (more, rest) = self.undo_once();
+            let is_done = rest.is_empty() || more.is_empty();
+            changes.retain(|old| !more.iter().any(|new| new.path == old.path));
+            changes.extend(more);
+            cut = rest;
+            if is_done {
+                break;
+            }
+        }
+        changes.extend(cut.into_iter().map(|path| Change {
+            path,
+            undone: Err(io::Error::other("not all of it could be looked at")),
+            refused: Vec::new(),
+        }));
+        let failed = changes.iter().filter(|change| change.undone.is_err());
+        self.open.extend(failed.map(|change| change.path.clone()));
+        changes
+    }
+
+    /// What was changed and put back, and folders that hold more than was looked at, though they did not before.
+    fn undo_once(&mut self) -> (Vec<Change>, BTreeSet<PathBuf>) {
         let mut changes = self.remove_detours();
         // A folder above that became a link would lead us out of the workspace, where we may write and the command not.
         let (here, led_away): (Vec<_>, Vec<_>) = self
@@ -153,25 +251,28 @@ impl Watch {
             .cloned()
             .partition(|(root, before)| place(root) == *before);
         let here: Vec<PathBuf> = here.into_iter().map(|(root, _)| root).collect();
-        let (after, _) = snapshot(&here);
+        let Seen { found: after, cut } = snapshot(&here);
         changes.extend(led_away.into_iter().map(|(path, _)| Change {
             path,
             undone: Err(io::Error::other("a folder above it was replaced by a link")),
             refused: Vec::new(),
         }));
         // Innermost first, so that folders are empty when their turn comes. What was never read cannot be called new.
-        let new = after.keys().rev();
-        let new = new.filter(|path| self.complete && !self.before.contains_key(*path));
+        let new = after.keys().rev().filter(|path| self.is_new(path));
         let new: Vec<PathBuf> = new.cloned().collect();
         let old = self.before.keys();
         let old = old.filter(|path| here.iter().any(|root| path.starts_with(root)));
         let old: Vec<PathBuf> = old.cloned().collect();
         for path in new.into_iter().chain(old) {
-            changes.extend(self.settle(&path, after.get(&path)));
+            // What lies in a part that was not looked at is not gone because it was not seen.
+            let is_hidden = !after.contains_key(&path) && cut.iter().any(|c| path.starts_with(c));
+            if !is_hidden || fs::symlink_metadata(&path).is_err() {
+                changes.extend(self.settle(&path, after.get(&path)));
+            }
         }
-        let failed = changes.iter().filter(|change| change.undone.is_err());
-        self.open.extend(failed.map(|change| change.path.clone()));
-        changes
+        // One that was new is gone with all that was in it.
+        let is_left = |path: &PathBuf| !self.partial.contains(path) && path.exists();
+        (changes, cut.into_iter().filter(is_left).collect())
     }
 
     /// Folders above a protected path that a command replaced by links, or links that it led elsewhere, as they were.
@@ -240,7 +341,9 @@ impl Watch {
             (Judged::Partly(Merged { text, refused }), before) => {
                 let mode = match before.or(now) {
                     Some(Kept::File { mode, .. }) => *mode,
-                    Some(Kept::Folder | Kept::Link(_) | Kept::Other) | None => PLAIN,
+                    Some(Kept::Folder | Kept::Link(_) | Kept::Unread(_) | Kept::Other) | None => {
+                        PLAIN
+                    }
                 };
                 let kept = Kept::File { bytes: text, mode };
                 let undone = put_back(path, &kept, now.is_some());
@@ -305,7 +408,9 @@ fn judge(path: &Path, before: Option<&Kept>, now: Option<&Kept>) -> Judged {
     let old = match before {
         Some(Kept::File { bytes, mode }) => Some((bytes.as_slice(), *mode)),
         None => None,
-        Some(Kept::Folder | Kept::Link(_) | Kept::Other) => return Judged::Refused,
+        Some(Kept::Folder | Kept::Link(_) | Kept::Unread(_) | Kept::Other) => {
+            return Judged::Refused;
+        }
     };
     match (Kind::of(path), now) {
         // It has come to its end, or was given up.
@@ -336,35 +441,62 @@ fn place(path: &Path) -> PathBuf {
             real.extend(rest.into_iter().rev().flatten());
             return real;
         }
+        // A link that leads nowhere yet may lead somewhere later.
+        if let Ok(target) = fs::read_link(folder) {
+            let mut led = folder.parent().unwrap_or(folder).join(target);
+            led.extend(rest.into_iter().rev().flatten());
+            return led;
+        }
         rest.push(folder.file_name());
     }
     path.to_owned()
 }
 
-fn snapshot(roots: &[PathBuf]) -> (BTreeMap<PathBuf, Kept>, bool) {
-    let mut found = BTreeMap::new();
-    let mut complete = true;
-    let mut left = MAX_TOTAL;
-    let mut open: Vec<PathBuf> = roots.to_vec();
-    while let Some(path) = open.pop() {
-        if found.len() >= MAX_ENTRIES {
-            return (found, false);
-        }
-        match keep(&path, &mut left) {
-            Ok(Some(kept)) => {
-                if kept == Kept::Folder {
-                    match names(&path) {
-                        Ok(names) => open.extend(names.into_iter().map(|name| path.join(name))),
-                        Err(_) => complete = false,
-                    }
-                }
-                found.insert(path, kept);
+/// What is there.
+struct Seen {
+    found: BTreeMap<PathBuf, Kept>,
+    /// Folders that were not listed, or not wholly.
+    cut: BTreeSet<PathBuf>,
+}
+
+/// Each path has room of its own, so that none takes it from the others.
+fn snapshot(roots: &[PathBuf]) -> Seen {
+    let mut seen = Seen {
+        found: BTreeMap::new(),
+        cut: BTreeSet::new(),
+    };
+    for root in roots {
+        let mut left = MAX_TOTAL;
+        let mut count = 0;
+        let mut open = vec![root.clone()];
+        while let Some(path) = open.pop() {
+            if count >= MAX_ENTRIES {
+                seen.cut
+                    .extend(open.iter().chain([&path]).filter_map(|path| {
+                        let parent = path.parent()?;
+                        parent.starts_with(root).then(|| parent.to_owned())
+                    }));
+                break;
             }
-            Ok(None) => {}
-            Err(_) => complete = false,
+            count += 1;
+            let Some(kept) = keep(&path, &mut left) else {
+                continue;
+            };
+            if kept == Kept::Folder {
+                match names(&path) {
+                    Ok(names) => {
+                        if names.len() >= MAX_ENTRIES {
+                            seen.cut.insert(path.clone());
+                        }
+                        open.extend(names.into_iter().map(|name| path.join(name)));
+                    }
+                    Err(_) => drop(seen.cut.insert(path.clone())),
+                }
+            }
+            seen.found.insert(path, kept);
         }
     }
-    (found, complete)
+    seen
 }
 
 fn names(folder: &Path) -> io::Result<Vec<OsString>> {
@@ -374,36 +506,42 @@ fn names(folder: &Path) -> io::Result<Vec<OsString>> {
         .collect()
 }
 
-fn keep(path: &Path, left: &mut u64) -> io::Result<Option<Kept>> {
+/// What is at a path, or nothing. What is too large or cannot be read is there all the same.
+fn keep(path: &Path, left: &mut u64) -> Option<Kept> {
     let meta = match fs::symlink_metadata(path) {
         Ok(meta) => meta,
-        Err(error)
-            if matches!(
+        Err(error) => {
+            let is_gone = matches!(
                 error.kind(),
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            return Ok(None);
+            );
+            return (!is_gone).then_some(Kept::Unread(Stamp::default()));
         }
-        Err(error) => return Err(error),
     };
-    Ok(Some(if meta.is_symlink() {
-        Kept::Link(fs::read_link(path)?)
+    let unread = || {
+        let ctime = [meta.ctime(), meta.ctime_nsec()].map(i64::cast_unsigned);
+        Kept::Unread([meta.dev(), meta.ino(), ctime[0], ctime[1]])
+    };
+    Some(if meta.is_symlink() {
+        fs::read_link(path).map_or_else(|_| unread(), Kept::Link)
     } else if meta.is_dir() {
         Kept::Folder
     } else if meta.is_file() {
         let size = meta.len();
         if size > MAX_FILE || size > *left {
-            return Err(io::ErrorKind::FileTooLarge.into());
+            return Some(unread());
         }
         *left -= size;
-        Kept::File {
-            bytes: fs::read(path)?,
-            mode: meta.permissions().mode(),
+        match fs::read(path) {
+            Ok(bytes) => Kept::File {
+                bytes,
+                mode: meta.permissions().mode(),
+            },
+            Err(_) => unread(),
         }
     } else {
         Kept::Other
-    }))
+    })
 }
 
 fn remove(path: &Path) -> io::Result<()> {
@@ -447,6 +585,10 @@ fn regain_tree(top: &Path) {
 }
 
 fn put_back(path: &Path, kept: &Kept, is_there: bool) -> io::Result<()> {
+    if matches!(kept, Kept::Unread(_) | Kept::Other) {
+        // What is there instead stays: there is nothing to put in its place.
+        return Err(io::ErrorKind::Unsupported.into());
+    }
     if is_there && *kept != Kept::Folder {
         remove(path)?;
     }
@@ -471,7 +613,7 @@ fn put_back(path: &Path, kept: &Kept, is_there: bool) -> io::Result<()> {
             fs::create_dir_all(path)
         }
         Kept::Link(target) => std::os::unix::fs::symlink(target, path),
-        Kept::Other => Err(io::ErrorKind::Unsupported.into()),
+        Kept::Unread(_) | Kept::Other => Err(io::ErrorKind::Unsupported.into()),
     }
 }
 
@@ -559,7 +701,7 @@ mod tests {
             fs::write(top.join("hooks/a"), "good").unwrap();
             std::os::unix::fs::symlink("hooks", top.join("link")).unwrap();
             let roots = ["hooks", "none", "link"].map(|name| top.join(name));
-            let (before, _) = snapshot(&roots);
+            let before = snapshot(&roots).found;
             let mut watch = Watch::new(&roots);
             act(top);
             let differs = watch.changed();
@@ -578,7 +720,7 @@ mod tests {
                 changes.iter().all(|change| change.undone.is_ok()),
                 "{name}: {changes:?}"
             );
-            assert_eq!(snapshot(&roots).0, before, "{name}");
+            assert_eq!(snapshot(&roots).found, before, "{name}");
         }
     }
 
@@ -656,6 +798,20 @@ mod tests {
         }
     }
 
+    /// A link above that leads nowhere yet is one all the same.
+    #[test]
+    fn a_dangling_link_above_is_taken_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path();
+        let roots = ["x/a", "x/b"].map(|name| top.join(name));
+        let mut watch = Watch::new(&roots);
+        std::os::unix::fs::symlink("../evil", top.join("x")).unwrap();
+        let changes = watch.undo();
+        assert!(!top.join("x").is_symlink(), "{changes:?}");
+        assert!(changes.iter().all(|change| change.undone.is_ok()));
+        assert_eq!(watch.undo().len(), 0);
+    }
+
     /// A person's own link stays theirs, and leads where it led.
     #[test]
     fn a_link_that_was_there_leads_where_it_led() {
@@ -706,6 +862,70 @@ mod tests {
         assert_eq!(watch.undo().len(), 0);
         assert_eq!(fs::read_to_string(top.join("a")).unwrap(), "a");
         assert_eq!(fs::read_to_string(top.join("b")).unwrap(), "theirs");
+    }
+
+    /// Whatever a command does so that one look does not see its file.
+    #[test]
+    fn nothing_hides_among_many_or_by_its_size() {
+        type Act = fn(&Path);
+        let acts: [(&str, Act); 5] = [
+            ("large", |top| {
+                fs::write(top.join("none"), vec![b'\n'; MAX_FILE as usize + 1]).unwrap();
+            }),
+            ("large in a folder", |top| {
+                fs::write(top.join("hooks/b"), vec![b'\n'; MAX_FILE as usize + 1]).unwrap();
+            }),
+            ("many", |top| {
+                for number in 0..MAX_ENTRIES + 10 {
+                    fs::write(top.join(format!("hooks/x{number}")), "").unwrap();
+                }
+            }),
+            ("many large", |top| {
+                for number in 0..20 {
+                    let file = fs::File::create(top.join(format!("hooks/x{number}"))).unwrap();
+                    file.set_len(MAX_FILE).unwrap();
+                }
+                fs::write(top.join("none"), "evil").unwrap();
+            }),
+            ("shut", |top| {
+                fs::write(top.join("hooks/b"), "evil").unwrap();
+                let mode = Permissions::from_mode(0o000);
+                fs::set_permissions(top.join("hooks"), mode).unwrap();
+            }),
+        ];
+        for (name, act) in acts {
+            let folder = tempfile::tempdir().unwrap();
+            let top = folder.path();
+            fs::create_dir(top.join("hooks")).unwrap();
+            fs::write(top.join("hooks/a"), "good").unwrap();
+            let roots = ["hooks", "none"].map(|name| top.join(name));
+            let mut watch = Watch::new(&roots);
+            act(top);
+            let changes = watch.undo();
+            assert!(!changes.is_empty(), "{name}");
+            let left = names(&top.join("hooks")).unwrap();
+            assert_eq!(left, ["a"], "{name}: {:?}", changes.last());
+            assert!(!top.join("none").exists(), "{name}");
+            assert!(
+                changes.iter().all(|c| c.undone.is_ok()),
+                "{name}: {changes:?}"
+            );
+        }
+    }
+
+    /// One that was too large before is the person's as long as it is the same.
+    #[test]
+    fn a_large_file_of_the_person_is_left_alone_and_a_changed_one_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("big");
+        fs::write(&file, vec![0; MAX_FILE as usize + 1]).unwrap();
+        let mut watch = Watch::new(std::slice::from_ref(&file));
+        assert_eq!(watch.undo().len(), 0);
+        fs::write(&file, "evil").unwrap();
+        let changes = watch.undo();
+        assert_eq!(changes.len(), 1);
+        assert!(changes[0].undone.is_err());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "evil");
     }
 
     #[test]
