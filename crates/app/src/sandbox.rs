@@ -21,6 +21,7 @@ use ostler_host::Programs;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
 use ostler_wire::{Say, Why, Word};
 use reader::Ground;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 pub use temp::{folder as temp_folder, remove as remove_temp};
@@ -195,10 +196,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let downloads = downloads.map(|path| real(&path)).collect();
     writable.extend([PathBuf::from(SHARED_MEMORY)].into_iter().filter(open));
     writable.retain(|path| path.is_absolute());
-    for path in &mut writable {
-        *path = real(path);
-    }
-    let records = records(boot, &writable);
+    writable.iter_mut().for_each(|path| *path = real(path));
     let mut protect = git.protect;
     protect.extend(roots.iter().flat_map(|root| protected_names(boot, root)));
     protect.extend(denied.write);
@@ -211,10 +209,14 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     forbid_read.extend(keys.iter().cloned());
     sealed.extend(keys);
     protect.extend(named_config(boot));
+    for paths in [&mut forbid_read, &mut sealed, &mut protect] {
+        add_real(paths);
+    }
     // What lies in it is to be written all the same.
     let stores = stores::find(boot).into_iter().filter(narrow).collect();
     Ok(SandboxSettings {
         mode,
+        records: Some(records(boot, &writable)),
         policy: Policy {
             writable,
             forbid_read,
@@ -222,10 +224,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             protect,
             compared: git.compared,
             visible: temp::visible(boot),
-            network: match boot.loaded.config.sandbox.network {
-                true => Network::On,
-                false => Network::Proxy,
-            },
+            network: network(boot),
             layer: layer(boot),
             bubblewrap: bubblewrap(boot).filter(|_| layer(boot) == Choice::Bubblewrap),
             ..Policy::default()
@@ -242,8 +241,14 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             elsewhere: git.writable,
             roots,
         },
-        records: Some(records),
     })
+}
+
+fn network(boot: &Boot) -> Network {
+    match boot.loaded.config.sandbox.network {
+        true => Network::On,
+        false => Network::Proxy,
+    }
 }
 
 /// Where sessions write down what was there before their commands. Those of all homes of a person find each other in the
@@ -254,6 +259,14 @@ fn records(boot: &Boot, writable: &[PathBuf]) -> PathBuf {
     let is_closed = |path: &PathBuf| !writable.iter().any(|folder| is_inside(path, folder));
     let own = || boot.places.home.join(RUNNING);
     usual.filter(is_closed).unwrap_or_else(own)
+}
+
+/// Adds what these paths lead to now. A command may change a link on the way; what was hidden or protected stays so.
+fn add_real(paths: &mut Vec<PathBuf>) {
+    let named: HashSet<PathBuf> = paths.iter().cloned().collect();
+    let found: Vec<PathBuf> = paths.iter().map(|path| real(path)).collect();
+    let new = found.into_iter().filter(|path| !named.contains(path));
+    paths.extend(new.collect::<BTreeSet<PathBuf>>());
 }
 
 /// What may be written lies in nothing that may not be read.
@@ -317,9 +330,18 @@ pub fn nothing_holds(boot: &Boot) -> Option<String> {
 /// Of rules that cannot be read the start itself complains.
 fn denied(boot: &Boot) -> Denied {
     let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
+    let scope = scope.with_trees(granted(boot));
     boot.policy()
         .map(|policy| Denied::find(&policy.rules.deny, &scope))
         .unwrap_or_default()
+}
+
+/// Of more rules than are looked for everywhere, the sandbox may not hide all that they name.
+pub fn too_many_rules(boot: &Boot) -> Option<String> {
+    let policy = boot.policy().ok()?;
+    let rules = Denied::count(&policy.rules.deny);
+    let is_told = mode(boot) != SandboxMode::Off && rules > denied::MAX_RULES;
+    is_told.then(|| filled(Word::SandboxManyRules, &[&rules, &denied::MAX_RULES]))
 }
 
 /// `~` without a home would silently be another path: the start says so instead.

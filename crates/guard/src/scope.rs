@@ -33,12 +33,16 @@ pub struct Scope {
     pub path: Vec<PathBuf>,
     /// Folders besides the root that commands may write in.
     pub changeable: Vec<PathBuf>,
+    /// Further trees in which deny and ask rules hold as they do in the root: added folders, and the project that a
+    /// worktree is a copy of.
+    pub trees: Vec<PathBuf>,
 }
 
 impl Scope {
     pub fn new(root: impl Into<PathBuf>, user_home: Option<PathBuf>) -> Self {
         Self {
-            root: root.into(),
+            // Without a slash at its end, which rules would take for a part of it.
+            root: root.into().components().collect(),
             user_home,
             foreign_shell: false,
             temp: None,
@@ -48,6 +52,7 @@ impl Scope {
             shell: String::new(),
             path: Vec::new(),
             changeable: Vec::new(),
+            trees: Vec::new(),
         }
     }
 
@@ -101,6 +106,11 @@ impl Scope {
     /// For a session in which these may be read unasked, besides the root.
     pub fn with_open(self, open: Vec<PathBuf>) -> Self {
         Self { open, ..self }
+    }
+
+    /// For a session whose deny and ask rules hold in these trees, too.
+    pub fn with_trees(self, trees: Vec<PathBuf>) -> Self {
+        Self { trees, ..self }
     }
 
     /// What commands may read unasked outside of the root, by the names that they have for it.

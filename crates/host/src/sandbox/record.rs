@@ -173,12 +173,9 @@ impl Records {
         if !meta.is_file() || meta.len() > MAX_KEPT {
             return Ok(None);
         }
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let kept = tempfile::Builder::new()
-            .prefix(&format!("kept-{name}-"))
-            .tempfile_in(&self.folder)?;
-        fs::copy(path, kept.path())?;
-        let (_, kept) = kept.keep().map_err(|error| error.error)?;
+        let kept = self.folder.join(format!("{}.kept", unique()));
+        let mut file = open(&kept)?;
+        file.write_all(&crate::raw::read(path, meta.len())?)?;
         Ok(Some(kept))
     }
 
@@ -190,11 +187,7 @@ impl Records {
         watch: &Watch,
         _turn: &Turn,
     ) -> io::Result<Record> {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        // Numbers of processes come again, and what a dead one left is not to be lost.
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let now = now.unwrap_or_default().as_nanos();
-        let name = format!("{}-{now}-{number}.{SUFFIX}", std::process::id());
+        let name = format!("{}.{SUFFIX}", unique());
         let path = self.folder.join(name);
         let mut file = open(&path)?;
         file.try_lock()?;
@@ -239,6 +232,14 @@ impl Written {
         let is_same = fs::metadata(tree).is_ok_and(|meta| (meta.dev(), meta.ino()) == self.id);
         is_same || real.starts_with(&self.tree) || self.tree.starts_with(&real)
     }
+}
+
+/// A name that no other process has. Numbers of processes come again, and what a dead one left is not to be lost.
+fn unique() -> String {
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.unwrap_or_default().as_nanos();
+    format!("{}-{now}-{number}", std::process::id())
 }
 
 fn open(path: &Path) -> io::Result<File> {
