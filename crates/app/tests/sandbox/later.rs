@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 /// What a hostile command leaves: files, links, settings of the repository and one of its own.
-const HOSTILE: &str = "echo evil > ostler.toml; ln -s ../evil .vscode; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; printf '[core]\\n\\tfsmonitor = evil\\n' >> .git/config; git init -q n; git -C n config core.fsmonitor evil; echo evil > .envrc; mkdir -p .cursor; echo evil > .cursor/mcp.json";
+const HOSTILE: &str = "echo '# evil' > ostler.toml; ln -s ../evil .vscode; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; printf '[core]\\n\\tfsmonitor = evil\\n' >> .git/config; git init -q n; git -C n config core.fsmonitor evil; echo evil > .envrc; mkdir -p .cursor; echo evil > .cursor/mcp.json";
 
 fn check_clean(scene: &Scene, before: &str, about: &str) {
     for name in [
@@ -87,7 +87,7 @@ fn two_sessions_in_one_folder_have_one_state_before() {
 fn a_killed_session_is_put_back_by_the_next() {
     for layer in layers() {
         let (scene, before) = repository(layer);
-        let (tool, args) = bash(&format!("{HOSTILE}; : > done; sleep 600"));
+        let (tool, args) = bash(&format!("{HOSTILE}; echo evil > ostler.toml; : > done; sleep 600"));
         scene.server.push(Step::answer().call(tool, args));
         let running = scene.ostler(["exec", "--yolo", "-p", "a"]).spawn();
         wait_for("the command", || scene.space.exists("done").then_some(()));
