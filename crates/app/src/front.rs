@@ -84,6 +84,7 @@ fn places(boot: &Boot) -> Places {
         root: boot.places.root.clone(),
         user_home: boot.places.user_home.clone(),
         kept: boot.places.home.join("cache").join("prompts").join(project),
+        programs: crate::sandbox::programs(boot),
         editor: ["VISUAL", "EDITOR"]
             .into_iter()
             .find_map(|name| boot.env.get(name).filter(|v| !v.trim().is_empty()).cloned()),

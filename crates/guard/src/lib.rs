@@ -21,7 +21,7 @@ pub mod stance;
 mod testing;
 
 pub use address::is_public_address;
-pub use border::{Folders, Reading};
+pub use border::{Folders, Reading, protected_names};
 pub use call::{Call, Resolved};
 pub use decide::{BUILT_IN, Decision, Fallback, Policy, Posture, Verdict, needs_a_fresh_yes};
 pub use guard::Guard;

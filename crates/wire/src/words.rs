@@ -1706,6 +1706,9 @@ words! {
     McpNotInFiles: "there is no server `{}` in these files", "这些文件中没有服务器 `{}`";
     McpFileGone: "{} is not there", "{} 不存在";
     McpFileNoJson: "{}: no JSON; left alone", "{}：不是 JSON；未处理";
+    McpImportAsk: "\n{} in {}, a file of this project. If you take it, it is your own server: it starts in every project, with your permissions and outside of the sandbox.\n{}", "\n{}，来自本项目的文件 {}。如果采用，它就成为您自己的服务器：在每个项目中启动，拥有您的权限，且在沙箱之外。\n{}";
+    McpImportYesNo: "Take it? [y/N] ", "采用吗？[y/N] ";
+    McpImportAway: "{}: left out, because it is in {}, a file of this project, and nobody can be asked. Look at it and name it: ostler mcp import {}", "{}：已略过，因为它在本项目的文件 {} 中，且无人可问。请查看后指定该文件：ostler mcp import {}";
     McpNothingFound: "No servers were found. Name a file: ostler mcp import <file>", "没有找到服务器。请指定文件：ostler mcp import <文件>";
     McpLeftOut: "{}: left out, {}\n", "{}：略过，{}\n";
     McpThereAlready: "{}: there is one already\n", "{}：已存在\n";
@@ -1789,6 +1792,10 @@ words! {
     DemoFolder: "Folder", "文件夹";
     DemoLog: "Log", "日志";
     DemoNext: "Next", "下一步";
+    PutBackKilled: "{} is again as it was before a session that was killed: one of its commands had changed it", "{} 已恢复为某个被强制终止的会话之前的样子：其中的命令更改过它";
+    PutBackKept: "{} is again as it was before a session that was killed: one of its commands had changed it (as it was changed: {})", "{} 已恢复为某个被强制终止的会话之前的样子：其中的命令更改过它（更改后的内容：{}）";
+    NotPutBack: "{} was changed by a command of a session that was killed, and could not be put back: look at it before you go on", "{} 被某个被强制终止的会话中的命令更改，且无法恢复：请先查看再继续";
+    IsLink: "it is a link, and links are not written through", "它是一个链接，不会通过链接写入";
     Wrote: "Wrote {}", "已写入 {}";
     AgeNow: "now", "刚才";
     TranscriptError: "\n[Error ({}): {}]\n", "\n[错误（{}）：{}]\n";
@@ -1813,6 +1820,7 @@ words! {
     ColUpdated: "updated", "更新";
     ColAbout: "description", "说明";
     MemNoEditor: "$VISUAL and $EDITOR are not set. The file is {}; edit it with what you like", "未设置 $VISUAL 与 $EDITOR。文件是 {}；请用其他方式编辑";
+    NoSafeProgram: "{}: not found; Ostler looks only in folders of PATH where neither commands of a session nor other people can write", "{}：未找到；Ostler 只在 PATH 中会话命令和他人都无法写入的文件夹里查找";
     CannotStart: "{} cannot be started", "无法启动 {}";
     // Tables of the utilities
     ColEntry: "entry", "条目";

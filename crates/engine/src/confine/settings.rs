@@ -35,6 +35,8 @@ pub struct SandboxSettings {
     /// Where commands put their temporary files.
     pub temp: Option<Temp>,
     pub git: GitFolders,
+    /// Where sessions write down what was there before their commands: a folder that no command can reach.
+    pub records: Option<PathBuf>,
 }
 
 /// The repository of the project.

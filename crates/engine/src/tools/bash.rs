@@ -95,7 +95,14 @@ impl Typed for Bash {
             true => Cwd::Root,
             false => Cwd::Elsewhere,
         };
-        if !scope.containment.has_layer() && !is_plain_look(&args.command, &segments, cwd) {
+        let is_planted = |s: &Segment| {
+            let mut names = s.argv.iter().take(1);
+            names.any(|name| scope.is_planted(name, &place.cwd))
+        };
+        // Without a layer, only what is known word by word counts, and only if it is the program of that name.
+        if !scope.containment.has_layer()
+            && (!is_plain_look(&args.command, &segments, cwd) || segments.iter().any(is_planted))
+        {
             segments.iter_mut().for_each(|s| s.read_only = false);
         }
         // What was seen in it holds for deny rules; nothing that was not seen is ruled out.

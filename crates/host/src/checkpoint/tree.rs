@@ -6,7 +6,7 @@ use super::{Error, Result};
 use std::collections::BTreeMap;
 
 /// Folders in folders that are walked; deeper ones are left out.
-pub const MAX_DEPTH: usize = 512;
+pub const MAX_DEPTH: usize = 128;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {

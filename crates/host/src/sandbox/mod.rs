@@ -10,6 +10,8 @@ mod gitconfig;
 #[cfg(target_os = "linux")]
 pub(crate) mod linux;
 pub mod macos;
+#[cfg(unix)]
+mod record;
 #[cfg(target_os = "linux")]
 mod repositories;
 #[cfg(unix)]
@@ -20,10 +22,14 @@ mod watch;
 pub use denial::{Denial, Grant, Subject, explain, of_host};
 #[cfg(not(unix))]
 pub use elsewhere::{Change, CopyPlace, SettingsCopy, TakenOver, Watch};
+#[cfg(not(unix))]
+pub use elsewhere::{Leftover, Others, PutBack, Record, Records, Turn, Written};
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Repositories, Tampered};
 #[cfg(target_os = "linux")]
 pub use linux::SharedNetwork;
+#[cfg(unix)]
+pub use record::{Leftover, Others, PutBack, Record, Records, Turn, Written};
 #[cfg(target_os = "linux")]
 pub use repositories::{Repositories, Tampered};
 #[cfg(unix)]

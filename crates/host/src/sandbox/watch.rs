@@ -1,28 +1,26 @@
 //! Protected paths that the system cannot hold: remembered before a command, compared and put back after it. Of the settings
 //! and plans of git, changes that run nothing are taken over.
 
+mod put_back;
+mod state;
+
 use super::gitconfig::{Kind, Merged};
-use crate::files::{Dir, set_file_mode};
-use crate::host::Kind as FileKind;
+use put_back::{lead_back, put_back, remove, spot};
+use state::{Seen, links_above, place, snapshot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
-/// Most files and folders below the protected paths.
-const MAX_ENTRIES: usize = 4096;
-/// What the owner of a folder needs to change what is in it.
-const OWNER: u32 = 0o700;
+pub(super) use put_back::{OWNER, regain};
+pub(super) use state::Kept;
+
 /// The mode of a file of git.
 const PLAIN: u32 = 0o644;
+/// How often a folder is looked at that one look does not see all of.
+const MAX_PASSES: usize = 64;
 /// Most links on the way to one protected path that are taken out at once.
 const MAX_DETOURS: usize = 8;
-/// Most bytes of one file, and of all.
-const MAX_FILE: u64 = 1 << 20;
-const MAX_TOTAL: u64 = 16 << 20;
-/// Folders inside each other that are removed.
-const MAX_DEPTH: usize = 256;
 
 /// The protected paths as they were.
 #[derive(Debug)]
@@ -34,7 +32,8 @@ pub struct Watch {
     links: BTreeMap<PathBuf, PathBuf>,
     /// Protected paths that could not be put back: they stay compared with what was there first.
     open: BTreeSet<PathBuf>,
-    complete: bool,
+    /// Protected paths that hold more than could be remembered: what is new in them cannot be told from what was there.
+    partial: BTreeSet<PathBuf>,
 }
 
 /// A protected path that a command changed.
@@ -47,36 +46,90 @@ pub struct Change {
     pub refused: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Kept {
-    File {
-        bytes: Vec<u8>,
-        mode: u32,
-    },
-    Folder,
-    Link(PathBuf),
-    /// Devices, sockets, pipes: that they are there is all that is compared.
-    Other,
-}
-
 impl Watch {
     /// Remembers the paths as they are now.
     pub fn new(roots: &[PathBuf]) -> Self {
         let placed = roots.iter().map(|root| (root.clone(), place(root)));
         let placed: Vec<(PathBuf, PathBuf)> = placed.collect();
-        let (before, complete) = snapshot(&placed);
+        let Seen { found, cut } = snapshot(&placed);
         Self {
-            before,
+            before: found,
             roots: placed,
             links: links_above(roots),
             open: BTreeSet::new(),
-            complete,
+            partial: cut,
         }
+    }
+
+    /// What is remembered: the paths, where each protected one lies, the links above them, and what holds more.
+    pub(super) fn parts(
+        &self,
+    ) -> (
+        &BTreeMap<PathBuf, Kept>,
+        &[(PathBuf, PathBuf)],
+        &BTreeMap<PathBuf, PathBuf>,
+        &BTreeSet<PathBuf>,
+    ) {
+        (&self.before, &self.roots, &self.links, &self.partial)
+    }
+
+    pub(super) fn from_parts(
+        before: BTreeMap<PathBuf, Kept>,
+        roots: Vec<(PathBuf, PathBuf)>,
+        links: BTreeMap<PathBuf, PathBuf>,
+        partial: BTreeSet<PathBuf>,
+    ) -> Self {
+        Self {
+            before,
+            roots,
+            links,
+            open: BTreeSet::new(),
+            partial,
+        }
+    }
+
+    /// Of the paths that are remembered here, takes the state that another session remembers.
+    pub fn take_over(&mut self, other: &Self) {
+        let ours = |path: &Path| self.roots.iter().any(|(root, _)| root == path);
+        let shared: Vec<(PathBuf, PathBuf)> = other
+            .roots
+            .iter()
+            .filter(|(root, _)| ours(root))
+            .cloned()
+            .collect();
+        let is_shared = |path: &Path| shared.iter().any(|(root, _)| path.starts_with(root));
+        self.before.retain(|path, _| !is_shared(path));
+        let theirs = other.before.iter().filter(|(path, _)| is_shared(path));
+        self.before
+            .extend(theirs.map(|(path, kept)| (path.clone(), kept.clone())));
+        self.roots.retain(|(root, _)| !is_shared(root));
+        let above = |link: &Path| shared.iter().any(|(root, _)| root.starts_with(link));
+        self.links.retain(|link, _| !above(link));
+        let theirs = other.links.iter().filter(|(link, _)| above(link));
+        self.links
+            .extend(theirs.map(|(link, target)| (link.clone(), target.clone())));
+        self.partial.retain(|path| !is_shared(path));
+        let theirs = other.partial.iter().filter(|path| is_shared(path));
+        self.partial.extend(theirs.cloned());
+        self.roots.extend(shared);
+    }
+
+    /// Forgets all but these paths.
+    pub fn retain(&mut self, wanted: &[PathBuf]) {
+        self.roots.retain(|(root, _)| wanted.contains(root));
+        let roots = &self.roots;
+        self.before
+            .retain(|path, _| roots.iter().any(|(root, _)| path.starts_with(root)));
     }
 
     /// Whether everything could be remembered; if not, what was left out is not compared either.
     pub fn complete(&self) -> bool {
-        self.complete
+        self.partial.is_empty() && !self.before.values().any(|k| matches!(k, Kept::Unread(_)))
+    }
+
+    /// Whether a path that is there now and was not remembered is new.
+    fn is_new(&self, path: &Path) -> bool {
+        !self.before.contains_key(path) && !self.partial.iter().any(|part| path.starts_with(part))
     }
 
     /// The paths that are remembered.
@@ -95,7 +148,7 @@ impl Watch {
         self.before.extend(more.before);
         self.roots.extend(more.roots);
         self.links.extend(more.links);
-        self.complete &= more.complete;
+        self.partial.extend(more.partial);
     }
 
     /// Remembers all paths and these as they are now, but for what a command changed and could not be put back.
@@ -122,7 +175,8 @@ impl Watch {
         let links = std::mem::take(&mut self.links).into_iter();
         new.links.extend(links.filter(|(path, _)| is_open(path)));
         new.open = std::mem::take(&mut self.open);
-        new.complete &= self.complete;
+        let partial = std::mem::take(&mut self.partial).into_iter();
+        new.partial.extend(partial.filter(|path| is_kept(path)));
         *self = new;
     }
 
@@ -131,15 +185,13 @@ impl Watch {
         // Behind a link lies what the command could not show us otherwise.
         let here = self.roots.iter().filter(|(root, at)| place(root) == *at);
         let here: Vec<(PathBuf, PathBuf)> = here.cloned().collect();
-        let (after, _) = snapshot(&here);
+        let Seen { found: after, .. } = snapshot(&here);
         let differs = |path: &&PathBuf| match judge(path, self.before.get(*path), after.get(*path))
         {
             Judged::Accepted => false,
             Judged::Partly(_) | Judged::Refused => true,
         };
-        let new = after
-            .keys()
-            .filter(|path| self.complete && !self.before.contains_key(*path));
+        let new = after.keys().filter(|path| self.is_new(path));
         let old = self.before.keys();
         new.chain(old).filter(differs).cloned().collect()
     }
@@ -147,6 +199,31 @@ impl Watch {
     /// Puts back what changed. What was left running may change it again, so it can be called more than once.
     pub fn undo(&mut self) -> Vec<Change> {
         self.open.clear();
+        let mut changes: Vec<Change> = Vec::new();
+        let mut cut = BTreeSet::new();
+        // A folder may be filled so that one look does not see all of it: what was seen is taken out, and it is looked again.
+        for _ in 0..MAX_PASSES {
+            let (more, rest) = self.undo_once();
+            let is_done = rest.is_empty() || more.is_empty();
+            changes.retain(|old| !more.iter().any(|new| new.path == old.path));
+            changes.extend(more);
+            cut = rest;
+            if is_done {
+                break;
+            }
+        }
+        changes.extend(cut.into_iter().map(|path| Change {
+            path,
+            undone: Err(io::Error::other("not all of it could be looked at")),
+            refused: Vec::new(),
+        }));
+        let failed = changes.iter().filter(|change| change.undone.is_err());
+        self.open.extend(failed.map(|change| change.path.clone()));
+        changes
+    }
+
+    /// What was changed and put back, and folders that hold more than was looked at, though they did not before.
+    fn undo_once(&mut self) -> (Vec<Change>, BTreeSet<PathBuf>) {
         let mut changes = self.remove_detours();
         // A folder above that became a link would lead us out of the workspace, where we may write and the command not.
         let (here, led_away): (Vec<_>, Vec<_>) = self
@@ -154,25 +231,28 @@ impl Watch {
             .iter()
             .cloned()
             .partition(|(root, before)| place(root) == *before);
-        let (after, _) = snapshot(&here);
+        let Seen { found: after, cut } = snapshot(&here);
         changes.extend(led_away.into_iter().map(|(path, _)| Change {
             path,
             undone: Err(io::Error::other("a folder above it was replaced by a link")),
             refused: Vec::new(),
         }));
         // Innermost first, so that folders are empty when their turn comes. What was never read cannot be called new.
-        let new = after.keys().rev();
-        let new = new.filter(|path| self.complete && !self.before.contains_key(*path));
+        let new = after.keys().rev().filter(|path| self.is_new(path));
         let new: Vec<PathBuf> = new.cloned().collect();
         let old = self.before.keys();
         let old = old.filter(|path| here.iter().any(|(root, _)| path.starts_with(root)));
         let old: Vec<PathBuf> = old.cloned().collect();
         for path in new.into_iter().chain(old) {
-            changes.extend(self.settle(&path, after.get(&path)));
+            // What lies in a part that was not looked at is not gone because it was not seen.
+            let is_hidden = !after.contains_key(&path) && cut.iter().any(|c| path.starts_with(c));
+            if !is_hidden || fs::symlink_metadata(&path).is_err() {
+                changes.extend(self.settle(&path, after.get(&path)));
+            }
         }
-        let failed = changes.iter().filter(|change| change.undone.is_err());
-        self.open.extend(failed.map(|change| change.path.clone()));
-        changes
+        // One that was new is gone with all that was in it.
+        let is_left = |path: &PathBuf| !self.partial.contains(path) && path.exists();
+        (changes, cut.into_iter().filter(is_left).collect())
     }
 
     /// Folders above a protected path that a command replaced by links, or links that it led elsewhere, as they were.
@@ -273,7 +353,9 @@ impl Watch {
             (Judged::Partly(Merged { text, refused }), before) => {
                 let mode = match before.or(now) {
                     Some(Kept::File { mode, .. }) => *mode,
-                    Some(Kept::Folder | Kept::Link(_) | Kept::Other) | None => PLAIN,
+                    Some(Kept::Folder | Kept::Link(_) | Kept::Unread(_) | Kept::Other) | None => {
+                        PLAIN
+                    }
                 };
                 let kept = Kept::File { bytes: text, mode };
                 let undone = put_back(&real, &kept, now.is_some());
@@ -291,49 +373,11 @@ impl Watch {
     }
 }
 
-/// Makes a link to `target` again, or nothing. What is there instead is a link, which goes, or a folder, which stays beside.
-fn lead_back(real: &Path, target: Option<&Path>) -> io::Result<()> {
-    let (dir, name) = spot(real)?;
-    regain(&dir);
-    match dir.look(&name) {
-        Ok(found) if found.kind == FileKind::Symlink => dir.remove_file(&name)?,
-        Ok(_) => {
-            let mut aside = name.clone();
-            aside.extend(format!(".removed-{}", std::process::id()).into_bytes());
-            dir.rename(&name, &aside)?;
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
-    }
-    match target {
-        Some(target) => dir.make_link(&name, target.as_os_str().as_bytes()),
-        None => Ok(()),
-    }
-}
-
-/// The folder of a real path, held open and reached without links, and the name in it.
-fn spot(real: &Path) -> io::Result<(Dir, Vec<u8>)> {
-    let missing = || io::Error::from(io::ErrorKind::InvalidInput);
-    let folder = real.parent().ok_or_else(missing)?;
-    let name = real.file_name().ok_or_else(missing)?;
-    Ok((Dir::open(folder)?, name.as_bytes().to_vec()))
-}
-
 /// The place of a path below `root`, which is at `at`.
 fn below(root: &Path, at: &Path, path: &Path) -> PathBuf {
     let mut real = at.to_owned();
     real.extend(path.strip_prefix(root).into_iter().flatten());
     real
-}
-
-fn links_above(roots: &[PathBuf]) -> BTreeMap<PathBuf, PathBuf> {
-    let above = roots.iter().flat_map(|root| root.ancestors().skip(1));
-    let above: BTreeSet<&Path> = above.collect();
-    let links = above.into_iter().filter_map(|path| {
-        let target = fs::read_link(path).ok()?;
-        Some((path.to_owned(), target))
-    });
-    links.collect()
 }
 
 /// What becomes of a change.
@@ -352,7 +396,9 @@ fn judge(path: &Path, before: Option<&Kept>, now: Option<&Kept>) -> Judged {
     let old = match before {
         Some(Kept::File { bytes, mode }) => Some((bytes.as_slice(), *mode)),
         None => None,
-        Some(Kept::Folder | Kept::Link(_) | Kept::Other) => return Judged::Refused,
+        Some(Kept::Folder | Kept::Link(_) | Kept::Unread(_) | Kept::Other) => {
+            return Judged::Refused;
+        }
     };
     match (Kind::of(path), now) {
         // It has come to its end, or was given up.
@@ -375,152 +421,9 @@ fn judge(path: &Path, before: Option<&Kept>, now: Option<&Kept>) -> Judged {
     }
 }
 
-/// Where a path really is: its folders without links, as far as they exist.
-fn place(path: &Path) -> PathBuf {
-    let mut rest = vec![path.file_name()];
-    for folder in path.ancestors().skip(1) {
-        if let Ok(mut real) = fs::canonicalize(folder) {
-            real.extend(rest.into_iter().rev().flatten());
-            return real;
-        }
-        rest.push(folder.file_name());
-    }
-    path.to_owned()
-}
-
-/// What is at and below these paths, each with its real place.
-fn snapshot(roots: &[(PathBuf, PathBuf)]) -> (BTreeMap<PathBuf, Kept>, bool) {
-    let mut found = BTreeMap::new();
-    let mut complete = true;
-    let mut left = MAX_TOTAL;
-    let mut open: Vec<(PathBuf, PathBuf)> = roots.to_vec();
-    while let Some((path, real)) = open.pop() {
-        if found.len() >= MAX_ENTRIES {
-            return (found, false);
-        }
-        match keep(&real, &mut left) {
-            Ok(Some((kept, names))) => {
-                let names = names.iter().map(|name| crate::raw::name(name));
-                open.extend(names.map(|name| (path.join(&name), real.join(&name))));
-                found.insert(path, kept);
-            }
-            Ok(None) => {}
-            Err(_) => complete = false,
-        }
-    }
-    (found, complete)
-}
-
-/// What is at a real path, and the names in it if that is a folder. All of it is read from what was opened.
-fn keep(real: &Path, left: &mut u64) -> io::Result<Option<(Kept, Vec<Vec<u8>>)>> {
-    let found = spot(real).and_then(|(dir, name)| Ok((dir.look(&name)?, dir, name)));
-    let (found, dir, name) = match found {
-        Ok(found) => found,
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            return Ok(None);
-        }
-        Err(error) => return Err(error),
-    };
-    let kept = match found.kind {
-        FileKind::Symlink => Kept::Link(crate::raw::name(&dir.read_link(&name)?).into()),
-        FileKind::Directory => {
-            let names = dir.enter(&name)?.names()?;
-            let names = names.into_iter().map(|name| name.bytes);
-            return Ok(Some((Kept::Folder, names.take(MAX_ENTRIES).collect())));
-        }
-        FileKind::File => {
-            let most = MAX_FILE.min(*left);
-            let too_large = || io::Error::from(io::ErrorKind::FileTooLarge);
-            let bytes = dir.read_file(&name, most).ok_or_else(too_large)?;
-            *left -= bytes.len() as u64;
-            let mode = found.mark.mode;
-            Kept::File { bytes, mode }
-        }
-        FileKind::Other | FileKind::Missing => Kept::Other,
-    };
-    Ok(Some((kept, Vec::new())))
-}
-
-fn remove(real: &Path) -> io::Result<()> {
-    let (dir, name) = spot(real)?;
-    regain(&dir);
-    remove_entry(&dir, &name, 0)
-}
-
-/// Removes what has this name, a folder with all that is in it. No link is followed.
-fn remove_entry(dir: &Dir, name: &[u8], depth: usize) -> io::Result<()> {
-    if dir.look(name)?.kind != FileKind::Directory {
-        return dir.remove_file(name);
-    }
-    if depth > MAX_DEPTH {
-        return Err(io::Error::other("folders lie too deep"));
-    }
-    let inner = dir.enter(name)?;
-    regain(&inner);
-    for entry in inner.names()? {
-        remove_entry(&inner, &entry.bytes, depth + 1)?;
-    }
-    dir.remove_dir(name)
-}
-
-/// A command may have taken the right to change a folder away, from itself and from us.
-pub(super) fn regain(folder: &Dir) {
-    if let Ok(found) = folder.look_at_itself()
-        && found.mark.mode & OWNER != OWNER
-    {
-        // Where it is not ours, what follows fails and says so.
-        let _ = folder.set_mode(found.mark.mode | OWNER);
-    }
-}
-
-fn put_back(real: &Path, kept: &Kept, is_there: bool) -> io::Result<()> {
-    if is_there {
-        remove(real)?;
-    }
-    let is_made = matches!(kept, Kept::File { .. } | Kept::Folder);
-    let (dir, name) = match spot(real) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound && is_made => {
-            make_folder_of(real)?;
-            spot(real)?
-        }
-        found => found?,
-    };
-    match kept {
-        Kept::File { bytes, mode } => {
-            regain(&dir);
-            // Never through a link that was put there meanwhile.
-            let mut file = dir.create_file(&name)?;
-            file.write_all(bytes)?;
-            set_file_mode(&file, *mode)
-        }
-        Kept::Folder => match dir.make_dir(&name) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                dir.enter(&name).map(drop)
-            }
-            made => made,
-        },
-        Kept::Link(target) => dir.make_link(&name, target.as_os_str().as_bytes()),
-        Kept::Other => Err(io::ErrorKind::Unsupported.into()),
-    }
-}
-
-fn make_folder_of(real: &Path) -> io::Result<()> {
-    let top = Dir::open(Path::new("/"))?;
-    let mut below = Vec::new();
-    for part in real.parent().into_iter().flatten().skip(1) {
-        below.extend_from_slice(part.as_bytes());
-        below.push(b'/');
-    }
-    top.enter_or_make(&below).map(drop)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::state::{MAX_ENTRIES, MAX_FILE};
     use super::*;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
@@ -606,7 +509,7 @@ mod tests {
             std::os::unix::fs::symlink("hooks", top.join("link")).unwrap();
             let roots = ["hooks", "none", "link"].map(|name| top.join(name));
             let placed = roots.clone().map(|root| (root.clone(), place(&root)));
-            let (before, _) = snapshot(&placed);
+            let before = snapshot(&placed).found;
             let mut watch = Watch::new(&roots);
             act(top);
             let differs = watch.changed();
@@ -625,7 +528,7 @@ mod tests {
                 changes.iter().all(|change| change.undone.is_ok()),
                 "{name}: {changes:?}"
             );
-            assert_eq!(snapshot(&placed).0, before, "{name}");
+            assert_eq!(snapshot(&placed).found, before, "{name}");
         }
     }
 
@@ -703,6 +606,20 @@ mod tests {
         }
     }
 
+    /// A link above that leads nowhere yet is one all the same.
+    #[test]
+    fn a_dangling_link_above_is_taken_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path();
+        let roots = ["x/a", "x/b"].map(|name| top.join(name));
+        let mut watch = Watch::new(&roots);
+        std::os::unix::fs::symlink("../evil", top.join("x")).unwrap();
+        let changes = watch.undo();
+        assert!(!top.join("x").is_symlink(), "{changes:?}");
+        assert!(changes.iter().all(|change| change.undone.is_ok()));
+        assert_eq!(watch.undo().len(), 0);
+    }
+
     /// A person's own link stays theirs, and leads where it led.
     #[test]
     fn a_link_that_was_there_leads_where_it_led() {
@@ -753,6 +670,71 @@ mod tests {
         assert_eq!(watch.undo().len(), 0);
         assert_eq!(fs::read_to_string(top.join("a")).unwrap(), "a");
         assert_eq!(fs::read_to_string(top.join("b")).unwrap(), "theirs");
+    }
+
+    /// Whatever a command does so that one look does not see its file.
+    #[test]
+    fn nothing_hides_among_many_or_by_its_size() {
+        type Act = fn(&Path);
+        let acts: [(&str, Act); 5] = [
+            ("large", |top| {
+                fs::write(top.join("none"), vec![b'\n'; MAX_FILE as usize + 1]).unwrap();
+            }),
+            ("large in a folder", |top| {
+                fs::write(top.join("hooks/b"), vec![b'\n'; MAX_FILE as usize + 1]).unwrap();
+            }),
+            ("many", |top| {
+                for number in 0..MAX_ENTRIES + 10 {
+                    fs::write(top.join(format!("hooks/x{number}")), "").unwrap();
+                }
+            }),
+            ("many large", |top| {
+                for number in 0..20 {
+                    let file = fs::File::create(top.join(format!("hooks/x{number}"))).unwrap();
+                    file.set_len(MAX_FILE).unwrap();
+                }
+                fs::write(top.join("none"), "evil").unwrap();
+            }),
+            ("shut", |top| {
+                fs::write(top.join("hooks/b"), "evil").unwrap();
+                let mode = Permissions::from_mode(0o000);
+                fs::set_permissions(top.join("hooks"), mode).unwrap();
+            }),
+        ];
+        for (name, act) in acts {
+            let folder = tempfile::tempdir().unwrap();
+            let top = folder.path();
+            fs::create_dir(top.join("hooks")).unwrap();
+            fs::write(top.join("hooks/a"), "good").unwrap();
+            let roots = ["hooks", "none"].map(|name| top.join(name));
+            let mut watch = Watch::new(&roots);
+            act(top);
+            let changes = watch.undo();
+            assert!(!changes.is_empty(), "{name}");
+            let left = fs::read_dir(top.join("hooks")).unwrap();
+            let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+            assert_eq!(left, ["a"], "{name}: {:?}", changes.last());
+            assert!(!top.join("none").exists(), "{name}");
+            assert!(
+                changes.iter().all(|c| c.undone.is_ok()),
+                "{name}: {changes:?}"
+            );
+        }
+    }
+
+    /// One that was too large before is the person's as long as it is the same.
+    #[test]
+    fn a_large_file_of_the_person_is_left_alone_and_a_changed_one_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("big");
+        fs::write(&file, vec![0; MAX_FILE as usize + 1]).unwrap();
+        let mut watch = Watch::new(std::slice::from_ref(&file));
+        assert_eq!(watch.undo().len(), 0);
+        fs::write(&file, "evil").unwrap();
+        let changes = watch.undo();
+        assert_eq!(changes.len(), 1);
+        assert!(changes[0].undone.is_err());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "evil");
     }
 
     #[test]
