@@ -202,7 +202,7 @@ fn git_runs(args: &[&str]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::{Place, analyse};
-    use crate::policy::Rule;
+    use crate::Rule;
     use std::path::Path;
 
     fn allows(rule: &str, command: &str) -> bool {
