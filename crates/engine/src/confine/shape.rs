@@ -359,6 +359,7 @@ mod tests {
             forbid_read: paths(&["/etc/shadow"]),
             empty_home: Some(EmptyHome {
                 home: "/h".into(),
+                others: Vec::new(),
                 shown: paths(&["/h/.rustup", "/h/proj", "/h/.ostler/sessions/s"]),
             }),
             private: paths(&[SHARED_MEMORY]),
