@@ -463,6 +463,7 @@ words! {
     RewindKeep: "rewind the others, keep these", "撤回其他，保留这些";
     RewindForce: "rewind these as well (undo brings them back)", "也撤回这些（可取消）";
     RewindKept: "Left as they are: {}", "保持不变：{}";
+    RewindEnded: "What commands had left running in the background was ended first.", "已先结束命令留在后台运行的进程。";
     RewoundBoth: "Rewound to before “{}”: the conversation, and files ({} changed). /rewind undo brings it all back.", "已撤回到“{}”之前：对话与文件（{} 处）。/rewind undo 可取消。";
     RewoundCode: "Files are as they were before “{}” ({} changed). /rewind undo brings them back.", "文件已恢复到“{}”之前（{} 处）。/rewind undo 可取消。";
     RewoundTalk: "The conversation is as it was before “{}”; files stay. /rewind undo brings it back.", "对话已撤回到“{}”之前；文件不变。/rewind undo 可取消。";
