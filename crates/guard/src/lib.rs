@@ -16,6 +16,7 @@ pub mod resolve;
 pub mod rules;
 mod scope;
 pub mod shell;
+mod spelling;
 pub mod stance;
 #[cfg(test)]
 mod testing;

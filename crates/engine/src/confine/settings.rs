@@ -63,6 +63,8 @@ pub struct Caches {
 pub struct Reader {
     /// The home that is empty but for `shown`; `None` where the project is the home or holds it.
     pub home: Option<PathBuf>,
+    /// Further folders of which only what is named is seen: those of other people's homes, data of the machine.
+    pub others: Vec<PathBuf>,
     /// Toolchains and configuration below the home.
     pub shown: Vec<PathBuf>,
     /// Credentials that would be seen otherwise.

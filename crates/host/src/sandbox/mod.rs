@@ -109,6 +109,8 @@ pub struct ClosedFolder {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EmptyHome {
     pub home: PathBuf,
+    /// Further folders of which as little is seen, such as those of other people's homes.
+    pub others: Vec<PathBuf>,
     /// Visible at their own place, read-only unless they are writable too.
     pub shown: Vec<PathBuf>,
 }
