@@ -8,9 +8,9 @@ mod stores;
 mod temp;
 
 use crate::boot::Boot;
-use crate::config::keys;
 use crate::config::paths::{Env, absolute, is_inside, real};
 use crate::config::schema;
+use crate::config::{crew, keys};
 use crate::speech::{filled, language, spoken};
 use anyhow::{anyhow, bail};
 use denied::Denied;
@@ -23,19 +23,6 @@ use reader::Ground;
 use std::path::{Path, PathBuf};
 pub use temp::{folder as temp_folder, remove as remove_temp};
 
-/// Of the project, because they decide what runs or what is allowed later, here or in another program.
-const PROTECTED: [&str; 10] = [
-    "ostler.toml",
-    ".mcp.json",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".claude/commands",
-    ".claude/agents",
-    ".claude/skills",
-    ".claude/hooks",
-    ".vscode/tasks.json",
-    ".vscode/settings.json",
-];
 /// Of our own home, because they decide what runs later or what a model is told.
 const DECIDING: [&str; 7] = [
     "AGENTS.md",
@@ -46,6 +33,8 @@ const DECIDING: [&str; 7] = [
     "skills",
     "themes",
 ];
+/// Of the protected names of a project, those of which more is known than the name.
+const APART: [&str; 2] = [".git", ".ostler"];
 /// In our own home, the caches of commands: a folder for each project.
 const COMMAND_CACHES: &str = "cache/commands";
 const BUBBLEWRAP: &str = "bwrap";
@@ -200,6 +189,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     forbid_read.extend(keys.iter().cloned());
     sealed.extend(keys);
     protect.extend(named_config(boot));
+    protect.extend(crew::named_skill_folders(&boot.loaded, &boot.places));
     // What lies in it is to be written all the same.
     let stores = stores::find(boot).into_iter().filter(narrow).collect();
     Ok(SandboxSettings {
@@ -374,7 +364,9 @@ fn protected_roots(boot: &Boot, granted: &[PathBuf]) -> Vec<PathBuf> {
 
 /// At the top of a folder.
 fn protected_names(boot: &Boot, root: &Path) -> Vec<PathBuf> {
-    let mut names = PROTECTED.map(|name| root.join(name)).to_vec();
+    let names =
+        ostler_guard::protected_names().filter(|name| !APART.contains(name) && !name.contains('*'));
+    let mut names: Vec<PathBuf> = names.map(|name| root.join(name)).collect();
     names.extend(own_folder(boot, root));
     names
 }
@@ -417,6 +409,30 @@ fn named_config(boot: &Boot) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{hooks, paths, project};
+    use crate::front;
+
+    /// Whatever Ostler itself reads of a project that runs, or tells a model what to do, is changed by nobody but the person.
+    #[test]
+    fn what_is_read_of_a_project_is_protected() {
+        let mut read: Vec<&str> = vec![paths::PROJECT_CONFIG];
+        read.extend(project::SERVERS);
+        read.extend(hooks::SETTINGS);
+        read.extend(front::COMMANDS);
+        read.extend(crew::PROJECT.map(|(folder, _)| folder));
+        let scope = Scope::new("/project", None);
+        let by_tools = ostler_guard::Folders::default().protected(&scope, &[]);
+        for name in read {
+            let path = Path::new("/project").join(name);
+            assert!(
+                by_tools.holds(&path) && by_tools.holds(&path.join("x/y")),
+                "{name}"
+            );
+            let mut names = ostler_guard::protected_names();
+            let by_sandbox = names.any(|own| Path::new(name).starts_with(own));
+            assert!(by_sandbox, "{name}");
+        }
+    }
 
     #[test]
     fn variables_in_forbidden_paths() {

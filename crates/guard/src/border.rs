@@ -50,7 +50,8 @@ pub struct Reading<'a> {
     pub granted: &'a [PathBuf],
 }
 
-fn protected_names() -> impl Iterator<Item = &'static str> {
+/// Names of the project that tools change only with the person's own yes, `/` between the parts.
+pub fn protected_names() -> impl Iterator<Item = &'static str> {
     let lines = PROTECTED.lines().map(str::trim);
     lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
 }

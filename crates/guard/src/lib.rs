@@ -19,7 +19,7 @@ pub mod stance;
 #[cfg(test)]
 mod testing;
 
-pub use border::{Folders, Reading};
+pub use border::{Folders, Reading, protected_names};
 pub use call::{Call, Resolved};
 pub use decide::{BUILT_IN, Decision, Fallback, Policy, Posture, Verdict, needs_a_fresh_yes};
 pub use guard::Guard;

@@ -173,6 +173,37 @@ fn read(boot: &Boot, path: &Path) -> anyhow::Result<ServerFile> {
     }
 }
 
+/// Where the program of a server runs.
+#[derive(Clone, Copy)]
+enum Runs {
+    Outside,
+    Confined,
+}
+
+impl Runs {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Outside => "outside",
+            Self::Confined => "sandbox",
+        }
+    }
+
+    fn said(self) -> &'static str {
+        match self {
+            Self::Outside => spoken(Word::McpRunsOutside),
+            Self::Confined => spoken(Word::McpRunsConfined),
+        }
+    }
+}
+
+fn runs(boot: &Boot, one: &Configured) -> anyhow::Result<Option<Runs>> {
+    let runs = |is_confined| match is_confined {
+        true => Runs::Confined,
+        false => Runs::Outside,
+    };
+    Ok(boot.is_confined(one)?.map(runs))
+}
+
 fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
     match format {
         Listing::Json => text::print_json(
@@ -180,12 +211,13 @@ fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
                 .servers
                 .iter()
                 .map(|one| {
-                    json!({
+                    Ok(json!({
                         "name": one.plugin.name, "type": kind(&one.plugin), "target": target(&one.plugin),
                         "scope": one.scope.name(), "place": one.place, "disabled": one.plugin.disabled,
-                    })
+                        "runs": runs(boot, one)?.map(Runs::name),
+                    }))
                 })
-                .collect::<Vec<_>>(),
+                .collect::<anyhow::Result<Vec<_>>>()?,
         )?,
         Listing::Text if boot.servers.is_empty() => {
             text::print(spoken(Word::McpNoServers))?;
@@ -193,20 +225,24 @@ fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
         Listing::Text => {
             let row = |one: &Configured| {
                 let state = if one.plugin.disabled { spoken(Word::McpOff) } else { spoken(Word::McpOn) };
+                let runs = runs(boot, one)?.map(Runs::said).unwrap_or_default();
                 let cells = [
                     one.plugin.name.as_str(),
                     kind(&one.plugin),
                     state,
+                    runs,
                     one.scope.name(),
                     &target(&one.plugin),
                 ];
-                cells.map(text::one_line).to_vec()
+                Ok(cells.map(text::one_line).to_vec())
             };
-            let rows: Vec<Vec<String>> = boot.servers.iter().map(row).collect();
+            let rows = boot.servers.iter().map(row);
+            let rows = rows.collect::<anyhow::Result<Vec<Vec<String>>>>()?;
             let columns = [
                 spoken(Word::ColName),
                 spoken(Word::ColType),
                 "",
+                spoken(Word::McpColRuns),
                 spoken(Word::ColScope),
                 spoken(Word::ColWhat),
             ]
