@@ -5,7 +5,9 @@ use crate::commands;
 use crate::feed::Feed;
 use crate::hooks::Bell;
 use crate::server_question::{self, ServerQuestion, ServerQuestions};
-use ostler_wire::{Ask, ClientId, Delivery, Delta, Doing, Op, ReplyTo, SentOp, View, Word};
+use ostler_wire::{
+    Ask, AskAnswer, ClientId, Delivery, Delta, Doing, Op, ReplyTo, SentOp, View, Word,
+};
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,7 +20,6 @@ mod prompt;
 #[cfg(test)]
 mod tests;
 
-pub use crate::answer::Answer;
 use prompt::WaitingPrompts;
 pub use prompt::{CommandLine, Prompt, Purpose};
 
@@ -38,12 +39,12 @@ pub enum Attended<T> {
 pub struct Asked {
     pub id: String,
     turn: CancellationToken,
-    receiver: oneshot::Receiver<Answer>,
+    receiver: oneshot::Receiver<AskAnswer>,
 }
 
 impl Asked {
     /// What the person says. A turn that is stopped waits for no answer.
-    pub async fn answered(&mut self) -> Result<Answer, Stopped> {
+    pub async fn answered(&mut self) -> Result<AskAnswer, Stopped> {
         tokio::select! {
             answer = &mut self.receiver => answer.map_err(|_| Stopped),
             () = self.turn.cancelled() => Err(Stopped),
@@ -61,7 +62,7 @@ pub struct Inbox {
     clients: watch::Receiver<usize>,
     prompts: WaitingPrompts,
     commands: VecDeque<Waiting>,
-    waiting: HashMap<String, oneshot::Sender<Answer>>,
+    waiting: HashMap<String, oneshot::Sender<AskAnswer>>,
     feed: Feed,
     pub children: Children,
     turn: CancellationToken,
@@ -417,7 +418,7 @@ impl Inbox {
     }
 
     /// Puts a question to whoever is attached and waits for the answer. Nobody left to answer is a stop.
-    pub async fn ask(&mut self, ask: Ask) -> Result<Answer, Stopped> {
+    pub async fn ask(&mut self, ask: Ask) -> Result<AskAnswer, Stopped> {
         let mut asked = self.put_ask(ask)?;
         let answer = self.attend(asked.answered()).await;
         self.asked(&asked.id);
@@ -497,7 +498,7 @@ impl Inbox {
                 ask,
                 choice,
                 reason,
-            } => self.take_answer(&reply_to, ask, Answer { choice, reason }),
+            } => self.take_answer(&reply_to, ask, AskAnswer { choice, reason }),
             Op::Interrupt => {
                 // Asked a second time, it is not waited for any longer.
                 let patience = match self.turn.is_cancelled() {
@@ -514,11 +515,11 @@ impl Inbox {
         }
     }
 
-    fn take_answer(&mut self, from: &ReplyTo, ask: String, answer: Answer) {
+    fn take_answer(&mut self, from: &ReplyTo, ask: String, answer: AskAnswer) {
         if let Some((child, theirs)) = self.children.relayed.remove(&ask) {
             close_ask(&self.feed, &ask, Some(from.client));
             if let Some(ops) = self.children.ops(&child) {
-                let Answer { choice, reason } = answer;
+                let AskAnswer { choice, reason } = answer;
                 let ask = theirs;
                 post(
                     &ops,

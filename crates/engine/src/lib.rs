@@ -1,7 +1,6 @@
 //! Sessions: the log, the turn, dispatch, tools and policy. It never prints, exits, or reads env or home: the binary passes values in.
 
 mod accept;
-mod answer;
 mod arguments;
 pub mod audit;
 mod backlog;

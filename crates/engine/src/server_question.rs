@@ -1,8 +1,7 @@
 //! Questions of an MCP server about a call that it carries out. The inbox puts them to the person; our own tools never
 //! ask.
 
-use crate::answer::Answer;
-use ostler_wire::Ask;
+use ostler_wire::{Ask, AskAnswer};
 use tokio::sync::{mpsc, oneshot};
 
 /// Questions that may wait to be put.
@@ -10,7 +9,7 @@ pub const MAX_WAITING: usize = 16;
 
 pub struct ServerQuestion {
     pub ask: Ask,
-    pub reply: oneshot::Sender<Answer>,
+    pub reply: oneshot::Sender<AskAnswer>,
 }
 
 /// Where questions are handed in. Cheap to clone.
@@ -19,7 +18,7 @@ pub struct ServerQuestions(pub mpsc::Sender<ServerQuestion>);
 
 impl ServerQuestions {
     /// The person's answer; `None` when there is nobody to give one any more.
-    pub async fn put(&self, ask: Ask) -> Option<Answer> {
+    pub async fn put(&self, ask: Ask) -> Option<AskAnswer> {
         let (reply, answer) = oneshot::channel();
         self.0.send(ServerQuestion { ask, reply }).await.ok()?;
         answer.await.ok()

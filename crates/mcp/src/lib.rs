@@ -31,7 +31,7 @@ pub use failure::{Failure, FailureCode};
 pub use form::{Asker, Field, FieldKind, Form, FormReply};
 pub use handle::{ConnectorCommand, ServerHandle, Snapshot, State};
 pub use launch::{Confinement, LaunchError, Launcher, Program};
-pub use names::{PREFIX, is_server_tool, server_name, tool_name};
+pub use names::{server_name, tool_name};
 pub use sampling::{SamplingAnswer, SamplingEnd, SamplingMessage, SamplingRequest, SamplingRole};
 pub use servers::{OfferedTool, Offers, Servers};
 pub use settings::{

@@ -1,18 +1,12 @@
 //! The names that tools of servers go by: safe for every protocol, never one of ours, no two alike. Pure.
 
+use ostler_wire::SERVER_TOOL_PREFIX as PREFIX;
 use sha2::{Digest, Sha256};
 
-/// Of every tool of a server.
-pub const PREFIX: &str = "mcp__";
 /// What every vendor takes.
 const MAX_NAME: usize = 64;
 /// Of the digits that stand for what was cut.
 const HASH_BYTES: usize = 4;
-
-/// Whether a tool of that name belongs to a server.
-pub fn is_server_tool(name: &str) -> bool {
-    name.starts_with(PREFIX)
-}
 
 /// `mcp__<server>__<tool>`.
 pub fn tool_name(server: &str, tool: &str) -> String {

@@ -44,6 +44,7 @@ const SHIPPED: &[&str] = &[
     "crates/llm/src/",
     "crates/host/src/",
     "crates/store/src/",
+    "crates/guard/src/",
     "crates/mcp/src/",
     "crates/engine/src/",
     "crates/attach/src/",

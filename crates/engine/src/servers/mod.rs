@@ -7,7 +7,6 @@ mod result;
 mod tool;
 
 pub use launch::SandboxLauncher;
-pub use result::render;
 
 use crate::desk::Desk;
 use crate::hub::{LocalHub, Options};
@@ -18,9 +17,11 @@ use crate::tool::Tool;
 use crate::tools::{Tools, tool_search};
 use crate::transcript::{BYTES_PER_TOKEN, prefix_text};
 use crate::turn::Opening;
-use ostler_llm::{Prefix, ToolSpec};
-use ostler_mcp::{PREFIX, PromptInfo, ServerContext, ServerHandle, Servers, is_server_tool, text};
-use ostler_wire::{Body, HubError, Notice, Settings, Why, Word};
+use ostler_llm::Prefix;
+use ostler_mcp::{PromptInfo, ServerContext, ServerHandle, Servers, text};
+use ostler_wire::{
+    Body, HubError, Notice, SERVER_TOOL_PREFIX, Settings, ToolSpec, Why, Word, is_server_tool,
+};
 use std::sync::Arc;
 use tool::ServerTool;
 
@@ -312,7 +313,7 @@ impl Session {
 /// Ours as they are, then those of servers. Of a server that has not said yet what it offers, what it offered stays.
 fn merged(old: &[ToolSpec], new: Vec<ToolSpec>, unknown: &[String]) -> Vec<ToolSpec> {
     let is_of = |spec: &ToolSpec, server: &String| {
-        let rest = spec.name.strip_prefix(PREFIX);
+        let rest = spec.name.strip_prefix(SERVER_TOOL_PREFIX);
         let rest = rest.and_then(|rest| rest.strip_prefix(server.as_str()));
         rest.is_some_and(|rest| rest.starts_with("__"))
     };

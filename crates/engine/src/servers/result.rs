@@ -1,9 +1,7 @@
-//! What a server answered a call with, as it is stored and rendered: text cut, pictures sized, other data kept beside the
-//! log. Rendering is pure.
+//! What a server answered a call with, as it is stored: text cut, pictures sized, other data kept beside the log.
 
-use crate::confine;
 use crate::cut::cut_text;
-use crate::tool::{Context, Rendered};
+use crate::tool::Context;
 use crate::tools::files::picture;
 use base64::Engine as _;
 use ostler_mcp::Content;
@@ -60,30 +58,11 @@ async fn prepared(data: String) -> Result<Image, String> {
     done.unwrap_or_else(|e| Err(e.to_string()))
 }
 
-/// What the model reads of a result.
-pub fn render(data: &Value) -> Rendered {
-    let images = data.get("images").and_then(Value::as_array);
-    let images: Vec<Image> = images
-        .into_iter()
-        .flatten()
-        .filter_map(|item| serde_json::from_value(item.get("image")?.clone()).ok())
-        .collect();
-    let text = data.get("text").and_then(Value::as_str).unwrap_or_default();
-    let text = match (text.is_empty(), images.is_empty()) {
-        (true, true) => "(no output)",
-        (true, false) | (false, _) => text,
-    };
-    let mut text = text.to_owned();
-    for line in confine::lines(data) {
-        text.push('\n');
-        text.push_str(&line);
-    }
-    Rendered { text, images }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tool::Rendered;
+    use crate::tools::server_result::render;
     use crate::tools::testing::Bench;
     use ostler_mcp::Attachment;
 

@@ -1,15 +1,15 @@
 //! A tool of a server as a session has it: judged, run and shown like ours, carried out elsewhere.
 
 use super::person::Person;
-use super::result::{render, store_content};
+use super::result::store_content;
 use crate::arguments::check_unlisted;
 use crate::confine::{Services, Verdict, WatchedCall};
 use crate::tool::{Call, Context, Done, Rendered, Scope, Subject, Tool, ToolError};
+use crate::tools::server_result::render;
 use futures_util::future::BoxFuture;
 use ostler_guard::{mcp_accesses, mcp_looks};
-use ostler_llm::ToolSpec;
-use ostler_mcp::{CallError, Caller, OfferedTool, PREFIX, ServerHandle, ToolInfo, text};
-use ostler_wire::{Access, Delta, Json, ToolDeclaration};
+use ostler_mcp::{CallError, Caller, OfferedTool, ServerHandle, ToolInfo, text};
+use ostler_wire::{Access, Delta, Json, SERVER_TOOL_PREFIX, ToolDeclaration, ToolSpec};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -219,7 +219,10 @@ impl Call for ServerCall {
             handle,
             ..
         } = &self.tool;
-        let rest = about.name.strip_prefix(PREFIX).unwrap_or(&about.name);
+        let rest = about
+            .name
+            .strip_prefix(SERVER_TOOL_PREFIX)
+            .unwrap_or(&about.name);
         let (server, tool) = rest.split_once("__").unwrap_or((rest, ""));
         let args = Value::Object(self.args.clone());
         let accesses = mcp_accesses(server, tool, &args, scope);

@@ -5,9 +5,7 @@ use crate::arguments::fit_arguments;
 use crate::cut::cut_text;
 use crate::tool::{Call, Context, Done, Rendered, Scope, Subject, Tool, ToolError};
 use futures_util::future::BoxFuture;
-use ostler_llm::ToolSpec;
-use ostler_mcp::is_server_tool;
-use ostler_wire::{Access, Json, ToolDeclaration, ToolKind};
+use ostler_wire::{Access, Json, ToolDeclaration, ToolKind, ToolSpec, is_server_tool};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
