@@ -445,7 +445,7 @@ fn tasking(states: &[&str]) -> String {
     let base = r#"\"taskId\":\"t1\",\"createdAt\":\"a\",\"lastUpdatedAt\":\"$n\",\"ttlMs\":null,\"pollIntervalMs\":1"#;
     let mut cases = format!(
         "tools/call) n=0; answer \"{{\\\"resultType\\\":\\\"task\\\",\\\"status\\\":\\\"working\\\",{base}}}\";;\n\
-         tasks/update) printf '%s\\n' \"$line\" > updated; answer '{{\"resultType\":\"complete\"}}';;\n\
+         tasks/update) printf '%s\\n' \"$line\" > $OSTLER_PROJECT_DIR/updated; answer '{{\"resultType\":\"complete\"}}';;\n\
          tasks/cancel) touch $OSTLER_PROJECT_DIR/cancelled; answer '{{\"resultType\":\"complete\"}}';;\n\
          tasks/get) n=$((n+1)); case $n in\n"
     );
