@@ -174,6 +174,9 @@ fn look(boot: &Boot) -> anyhow::Result<Look> {
     })
 }
 
+/// Of a project, where Markdown commands lie.
+pub const COMMANDS: [&str; 2] = [".ostler/commands", ".claude/commands"];
+
 /// Folders of Markdown commands, the nearer first. What comes with a project allows nothing by itself: trust that was
 /// given earlier does not speak of these files.
 pub fn command_folders(boot: &Boot) -> Vec<Shelf> {
@@ -184,15 +187,13 @@ pub fn command_folders(boot: &Boot) -> Vec<Shelf> {
         project: Some(root.clone()),
         trusted: ours,
     };
-    vec![
-        of_project(".ostler/commands"),
-        of_project(".claude/commands"),
-        Shelf {
-            path: boot.places.home.join("commands"),
-            project: None,
-            trusted: true,
-        },
-    ]
+    let mut shelves = COMMANDS.map(of_project).to_vec();
+    shelves.push(Shelf {
+        path: boot.places.home.join("commands"),
+        project: None,
+        trusted: true,
+    });
+    shelves
 }
 
 /// Panics of other threads that are told at the end.

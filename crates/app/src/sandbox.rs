@@ -8,9 +8,9 @@ mod stores;
 mod temp;
 
 use crate::boot::Boot;
-use crate::config::keys;
 use crate::config::paths::{Env, RUNNING, USUAL_HOME, absolute, is_inside, real};
 use crate::config::schema;
+use crate::config::{crew, keys};
 use crate::speech::{filled, language, spoken};
 use anyhow::{anyhow, bail};
 use denied::Denied;
@@ -209,6 +209,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     forbid_read.extend(keys.iter().cloned());
     sealed.extend(keys);
     protect.extend(named_config(boot));
+    protect.extend(crew::named_skill_folders(&boot.loaded, &boot.places));
     for paths in [&mut forbid_read, &mut sealed, &mut protect] {
         add_real(paths);
     }
@@ -463,6 +464,30 @@ fn named_config(boot: &Boot) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{hooks, paths, project};
+    use crate::front;
+
+    /// Whatever Ostler itself reads of a project that runs, or tells a model what to do, is changed by nobody but the person.
+    #[test]
+    fn what_is_read_of_a_project_is_protected() {
+        let mut read: Vec<&str> = vec![paths::PROJECT_CONFIG];
+        read.extend(project::SERVERS);
+        read.extend(hooks::SETTINGS);
+        read.extend(front::COMMANDS);
+        read.extend(crew::PROJECT.map(|(folder, _)| folder));
+        let scope = Scope::new("/project", None);
+        let by_tools = ostler_guard::Folders::default().protected(&scope, &[]);
+        for name in read {
+            let path = Path::new("/project").join(name);
+            assert!(
+                by_tools.holds(&path) && by_tools.holds(&path.join("x/y")),
+                "{name}"
+            );
+            let mut names = ostler_guard::protected_names();
+            let by_sandbox = names.any(|own| Path::new(name).starts_with(own));
+            assert!(by_sandbox, "{name}");
+        }
+    }
 
     #[test]
     fn variables_in_forbidden_paths() {

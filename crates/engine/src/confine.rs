@@ -1,19 +1,22 @@
 //! A command in the sandbox: its plan before, its proxy while it runs, and afterwards what was refused or had to be put
 //! back. What commands may touch is settled by whoever fills `SandboxSettings`, and by the terms of a call.
 
-mod changeable;
 mod commons;
 mod environment;
 mod folders;
 mod git_settings;
+mod outside;
 mod protection;
 mod settings;
 mod shape;
 mod spawn;
 mod verdict;
 
-pub use changeable::{Launch, changeable};
 pub use commons::Commons;
+pub use outside::{
+    Changeable, Launch, PROJECT_VARIABLE, Start, independent_folder, named_files, start_outside,
+    start_plainly,
+};
 pub use settings::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings, Temp};
 pub use spawn::{Services, SpawnError, Spawned, spawn};
 pub use verdict::{Verdict, lines};

@@ -937,6 +937,7 @@ words! {
     McpForgot: "it has forgotten the connection; connect it anew", "它已遗忘该连接；请重新连接";
     McpOddHello: "its answer to our first message is none that MCP knows: is it an MCP server, and not too old?", "它对首条消息的回答不符合 MCP：它是 MCP 服务器吗？版本是否过旧？";
     McpNotRunnable: "{}. Make it executable (chmod +x), or name its interpreter as `command`", "{}。请设为可执行（chmod +x），或把解释器写为 `command`";
+    McpStartedIn: "{}. It was started in {}, without variables that lead into the project; `cwd = \".\"` starts it in the project, in the sandbox", "{}。它在 {} 中启动，且不含指向项目的环境变量；设置 `cwd = \".\"` 可让它在项目中、在沙箱内启动";
     McpNoCwd: "{}. Its `cwd` must be a folder that is there", "{}。它的 `cwd` 须是存在的文件夹";
     McpDeaf: "it has closed its input, so nothing can be sent to it", "它关闭了输入，无法再向它发送内容";
     McpUnread: "it sends without reading what we answer, and was stopped", "它只发送而不读取我们的应答，已被停止";
@@ -1056,6 +1057,7 @@ words! {
     HookExit: "exit {}: {}", "退出码 {}：{}";
     HookRefuses: "A hook did not let this prompt in: {}", "钩子未放行此提示：{}";
     HookHalts: "A hook ended the turn: {}", "钩子结束了本回合：{}";
+    HookAllowsByProject: "The hook `{}` allows a call, which does not count: it depends on files that commands may change. Only a hook outside of the project can answer for you.", "钩子 `{}` 允许了一次调用，但不作数：它依赖命令可以更改的文件。只有项目之外的钩子才能代你回答。";
     HookStops: "A hook has sent the model on {} times; the turn ends here.", "钩子已让模型继续 {} 次；本回合到此结束。";
     // Memory
     FactLarge: "it has {} bytes, more than {}", "它有 {} 字节，超过 {}";
@@ -1670,6 +1672,9 @@ words! {
     ColScope: "scope", "范围";
     McpAdded: "Added {} to {}.\n", "已将 {} 添加到 {}。\n";
     McpOff: "off", "停用";
+    McpColRuns: "runs", "运行于";
+    McpRunsOutside: "outside", "沙箱外";
+    McpRunsConfined: "sandbox", "沙箱内";
     McpOn: "on", "启用";
     McpWasAdded: "{}: added\n", "{}：已添加\n";
     McpWorks: "{} works: {}, protocol {}, {} ms\n", "{} 可用：{}，协议 {}，{} 毫秒\n";

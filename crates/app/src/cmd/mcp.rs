@@ -35,7 +35,7 @@ const BROWSER_PATIENCE: Duration = Duration::from_secs(10 * 60);
 pub async fn run(boot: Arc<Boot>, args: Mcp) -> anyhow::Result<u8> {
     match args {
         Mcp::Add(args) => add(&boot, args),
-        Mcp::List { format } => print_view(&list(&boot), format),
+        Mcp::List { format } => print_view(&list(&boot)?, format),
         Mcp::Get { name } => get(&boot, &name),
         Mcp::Remove { name, scope } => remove(&boot, &name, scope),
         Mcp::Import { file } => import(&boot, file),
@@ -175,6 +175,32 @@ fn read(boot: &Boot, path: &Path) -> anyhow::Result<ServerFile> {
     }
 }
 
+/// Where the program of a server runs.
+#[derive(Clone, Copy, Serialize)]
+enum Runs {
+    #[serde(rename = "outside")]
+    Outside,
+    #[serde(rename = "sandbox")]
+    Confined,
+}
+
+impl Runs {
+    fn said(self) -> &'static str {
+        match self {
+            Self::Outside => spoken(Word::McpRunsOutside),
+            Self::Confined => spoken(Word::McpRunsConfined),
+        }
+    }
+}
+
+fn runs(boot: &Boot, one: &Configured) -> anyhow::Result<Option<Runs>> {
+    let runs = |is_confined| match is_confined {
+        true => Runs::Confined,
+        false => Runs::Outside,
+    };
+    Ok(boot.is_confined(one)?.map(runs))
+}
+
 /// A server as it is configured, for programs.
 #[derive(Serialize)]
 struct Listed<'a> {
@@ -185,10 +211,12 @@ struct Listed<'a> {
     scope: &'static str,
     place: &'a str,
     disabled: bool,
+    /// `None` for an address.
+    runs: Option<Runs>,
 }
 
 /// The configured servers; which of them answer is known to a session (`/mcp`) and to `test`.
-fn list(boot: &Boot) -> View {
+fn list(boot: &Boot) -> anyhow::Result<View> {
     let mut servers: Vec<Listed<'_>> = Vec::new();
     for one in &boot.servers {
         servers.push(Listed {
@@ -198,6 +226,7 @@ fn list(boot: &Boot) -> View {
             scope: one.scope.name(),
             place: &one.place,
             disabled: one.plugin.disabled,
+            runs: runs(boot, one)?,
         });
     }
     let texts = |one: &Listed<'_>| {
@@ -205,7 +234,16 @@ fn list(boot: &Boot) -> View {
             true => Word::McpOff,
             false => Word::McpOn,
         };
-        let texts = [one.name, one.kind, spoken(state), one.scope, &one.target];
+        let runs = one.runs.map(Runs::said);
+        let runs = runs.unwrap_or_default();
+        let texts = [
+            one.name,
+            one.kind,
+            spoken(state),
+            runs,
+            one.scope,
+            &one.target,
+        ];
         texts.map(str::to_owned).to_vec()
     };
     let column = |key, word| Column::new(ColumnKind::Text, key, spoken(word));
@@ -213,18 +251,19 @@ fn list(boot: &Boot) -> View {
         column("name", Word::ColName),
         column("type", Word::ColType),
         Column::new(ColumnKind::Text, "disabled", ""),
+        column("runs", Word::McpColRuns),
         column("scope", Word::ColScope),
         column("target", Word::ColWhat),
     ];
     let untrusted = (!boot.loaded.workspace.is_trusted()).then_some(Word::McpProjectLeft);
-    View::Table(Table {
+    Ok(View::Table(Table {
         empty: spoken(Word::McpNone).into(),
         remarks: untrusted
             .map(|word| spoken(word).to_owned())
             .into_iter()
             .collect(),
         ..Table::of_records(columns, &servers, texts)
-    })
+    }))
 }
 
 fn kind(plugin: &PluginConfig) -> &'static str {

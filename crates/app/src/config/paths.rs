@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use super::tree::{Node, Value};
 use super::trust::hash;
 
+/// The settings of a project.
+pub const PROJECT_CONFIG: &str = "ostler.toml";
 /// Keys whose relative paths start at the file they are written in.
 const BESIDE: [&[&str]; 5] = [
     &["agent", "system_prompt_file"],
@@ -130,7 +132,7 @@ impl Places {
     }
 
     pub fn project_config(&self) -> PathBuf {
-        self.root.join("ostler.toml")
+        self.root.join(PROJECT_CONFIG)
     }
 
     /// Our own files with keys in them, under all their names.
