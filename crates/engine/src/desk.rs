@@ -24,7 +24,7 @@ use crate::seen::Seen;
 use crate::server_question::ServerQuestions;
 use crate::side_request::{SideRequest, SideRequestCosts};
 use crate::standing::Standing;
-use crate::tool::{Context, Scope, Tool, ToolSettings, Typed as _};
+use crate::tool::{Context, Delegate, Scope, Tool, ToolSettings, Typed as _};
 use crate::tools::Tools;
 use crate::tools::exit_plan_mode::ExitPlanMode;
 use ostler_guard::resolve;
@@ -122,7 +122,7 @@ impl Shop {
         Self {
             host: options.host.clone(),
             settings: Arc::new(options.tools.clone()),
-            jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.clone())),
+            jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.sink())),
             commons: Arc::default(),
             artifacts,
             history: Arc::new(history),
@@ -386,7 +386,7 @@ impl Desk {
             host: self.shop.host.clone(),
             settings: self.shop.settings.clone(),
             cancel: cancel.clone(),
-            feed: self.feed.clone(),
+            deltas: self.feed.sink(),
             artifacts: self.shop.artifacts.clone(),
             seen: self.shop.seen.clone(),
             jobs: self.shop.jobs.clone(),
@@ -399,7 +399,7 @@ impl Desk {
             answer: None,
             server_questions: self.manner.server_questions.clone(),
             side_request: Some(self.side_request(cancel)),
-            hand: delegates.then(|| Arc::new(self.hand())),
+            delegate: delegates.then(|| -> Arc<dyn Delegate> { Arc::new(self.delegation()) }),
             language: self.manner.language,
         }
     }

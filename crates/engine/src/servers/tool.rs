@@ -93,7 +93,7 @@ impl ServerTool {
             None => return Err(stopped()),
         };
         let on_progress = |far: String| {
-            cx.feed.delta(Delta::Progress {
+            cx.deltas.send(Delta::Progress {
                 id: cx.call_id.clone(),
                 name: self.about.name.clone().into_owned(),
                 text: far,

@@ -107,7 +107,7 @@ impl Bench {
             .bounded(&[]),
             scope,
             cancel: Default::default(),
-            feed: Default::default(),
+            deltas: Default::default(),
             artifacts: Artifacts::new(self.dir.path().join("artifacts")),
             seen: self.seen.clone(),
             jobs: Arc::new(Jobs::new(Artifacts::new(self.dir.path().join("artifacts")))),
@@ -119,7 +119,7 @@ impl Bench {
             answer: None,
             server_questions: None,
             side_request: None,
-            hand: None,
+            delegate: None,
             language: Default::default(),
         }
     }
