@@ -21,9 +21,8 @@ use crate::config::schema::{self, ProviderConfig};
 use crate::config::tree::Layer;
 use crate::config::trust::{Approval, Book};
 use crate::flags::{Global, PermissionMode};
-use crate::rule_store;
-use crate::rule_watch::Watch;
 use crate::speech::{self, filled, spoken};
+use crate::trust::{rules, watch::Watch};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::budget::{Budget, Limits};
 use ostler_engine::confine::SandboxMode;
@@ -137,7 +136,7 @@ impl Boot {
 
     /// Keeps rules that the person wants to hold for ever.
     pub fn rule_store(&self) -> Arc<dyn RuleStore> {
-        Arc::new(rule_store::Saved::new(self))
+        Arc::new(rules::Saved::new(self))
     }
 
     pub fn resolver(&self) -> Resolver<'_> {

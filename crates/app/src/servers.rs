@@ -12,7 +12,7 @@ use crate::config::plugins::{
 use crate::config::trust::State;
 use crate::config::variables::{self, Part};
 use crate::speech::{filled, spoken};
-use crate::trusted_tools::TrustedTools;
+use crate::trust::tools::TrustedTools;
 use ostler_mcp::{
     Address, Confinement, Endpoint, McpSettings, Program, Redaction, Registration, Sampling, Server,
 };

@@ -1,6 +1,6 @@
 //! A session: one task that owns the desk and the inbox, and runs one turn after the other.
 
-use crate::commands::{self, template};
+use crate::commands::{self, HubContext, template};
 use crate::compaction;
 use crate::conversation::Conversation;
 use crate::cost::check_affordable;
@@ -288,14 +288,29 @@ impl Session {
                 self.desk.commit(vec![Body::Notice(Notice { text })])?;
                 Ok(false)
             }
-            View::Text(_) | View::Table { .. } | View::List(_) | View::Diff(_) | View::Do(_) => {
-                Ok(true)
-            }
+            View::Text(_)
+            | View::Table(_)
+            | View::Report(_)
+            | View::Group(_)
+            | View::List(_)
+            | View::Diff(_)
+            | View::Do(_) => Ok(true),
         }
     }
 
     pub(crate) fn store(&self) -> Store {
         Store::new(&self.options.sessions, &self.options.root).speaking(self.options.language)
+    }
+
+    /// What commands get that are about no session.
+    pub(crate) fn hub_context(&self) -> HubContext {
+        HubContext {
+            home: self.options.home.clone(),
+            root: self.options.root.clone(),
+            store: self.store(),
+            memory: self.desk.manner.mind.memory.clone(),
+            language: self.options.language,
+        }
     }
 
     /// Goes on with another model: the log is folded anew for it, and the break in the prompt cache is recorded.

@@ -43,7 +43,11 @@ pub use tool::{
     ToolSpec, is_server_tool,
 };
 pub use tricky::{Marked, is_plain, marked, marked_piece, untricked};
-pub use view::{Act, Action, CommandInfo, Deed, Item, List, View};
+pub use view::{
+    Act, Action, Cell, Column, ColumnKind, CommandInfo, Deed, Frame, Item, List, Report, Row,
+    Table, View, cut_to_width, format_age, format_cost, format_share, format_size, one_line,
+    pad_to_width, short_id, visible,
+};
 pub use why::{Say, Why};
 pub use words::{Language, Word, thousands};
 

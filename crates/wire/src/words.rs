@@ -363,8 +363,6 @@ words! {
     PartCalls: "tool calls", "工具调用";
     PartResults: "tool results", "工具结果";
     PartImages: "pictures", "图片";
-    CacheRate: "{}% of all prompt tokens were cached.", "{}% 的提示令牌命中缓存。";
-    CacheWhole: "No prompt broke the one before it.", "没有提示中断缓存。";
     // Tasks
     HelpBg: "run a prompt in the background, in a session of its own", "在后台的独立会话中运行提示";
     HelpKill: "stop a task or a job", "停止任务或作业";
@@ -819,7 +817,6 @@ words! {
     NoSkill: "There is no skill {}.", "没有技能 {}。";
     PlanMade: "Plan:\n{}", "计划：\n{}";
     NoPlan: "The planner gave no plan, so the turn goes on without one. {}", "规划模型未给出计划，回合继续。{}";
-    SkillsListed: "There is no skill {}. `ostler skills list` shows them.", "没有技能 {}。`ostler skills list` 可列出全部。";
     ColSkill: "skill", "技能";
     ColRuns: "runs", "运行方式";
     ColRole: "role", "角色";
@@ -1103,8 +1100,8 @@ words! {
     MemoryEdit: "where its file is, to edit it", "显示文件位置以便编辑";
     MemoryArchive: "archive", "归档";
     MemoryRestore: "restore", "恢复";
-    MemoryDoArchive: "Archived: {}. /memory restore {} brings it back.", "已归档：{}。/memory restore {} 可恢复。";
-    MemoryDoRestore: "Restored: {}.", "已恢复：{}。";
+    MemoryDoArchive: "Archived: {} ({})", "已归档：{}（{}）";
+    MemoryDoRestore: "Restored: {} ({})", "已恢复：{}（{}）";
     MemoryPath: "{}\nEdit it as you like; what it says counts from the next prompt on.", "{}\n可随意编辑；从下一条提示起生效。";
     MemoryUsage: "/memory takes: list, show ID, search WORDS, edit ID, archive ID, archived, restore ID, recall, files", "/memory 可用：list、show ID、search 词语、edit ID、archive ID、archived、restore ID、recall、files";
     MemoryFilesNone: "Every file of memory can be read.", "所有记忆文件均可读取。";
@@ -1445,8 +1442,6 @@ words! {
     CfgMoveText: "move large texts into files of their own, like system_prompt_file", "请将长文本移到单独的文件，如 system_prompt_file";
     CfgCheckRights: "check the permissions of the file", "请检查文件的权限";
     CfgNotYet: "not used by this version yet: {}", "此版本尚未使用：{}";
-    CfgOldIgnored: "`{}` is ignored: `{}` says the same and is newer", "`{}` 已忽略：`{}` 含义相同且较新";
-    CfgOldName: "`{}` is an older name; write `{}`", "`{}` 是旧名称；请写 `{}`";
     CfgBadUrl: "this address is not valid: {}", "此地址无效：{}";
     CfgLoginHttps: "a login needs https://, except for a server on this machine", "登录需要 https://，本机的服务器除外";
     CfgUrlForm: "an address must start with https:// and name a host", "地址必须以 https:// 开头并写明主机";
@@ -1546,6 +1541,7 @@ words! {
     CfgSize: "a size like \"2GB\" or \"500MiB\", or a number of bytes", "大小如 \"2GB\" 或 \"500MiB\"，或字节数";
     CfgColor: "\"auto\", \"always\", \"never\", true or false", "\"auto\"、\"always\"、\"never\"、true 或 false";
     // Utilities: sessions
+    SesTitle: "Sessions", "会话";
     SesUnreadable: "(unreadable)", "（无法读取）";
     SesGone: "Deleted {}  {}\n", "已删除 {}  {}\n";
     SesDid: "Deleted", "已删除";
@@ -1696,7 +1692,6 @@ words! {
     McpTryIt: "Try it: ostler mcp test {}\n", "试一试：ostler mcp test {}\n";
     CannotBeLocked: "{} cannot be locked", "无法锁定 {}";
     McpNoListFile: "{} is no list of servers", "{} 不是服务器列表";
-    McpNoServers: "No servers. Add one: ostler mcp add <name> -- <command> <arguments>\n", "没有服务器。添加：ostler mcp add <名称> -- <命令> <参数>\n";
     McpProjectLeft: "This project is not trusted, so its own servers are not among them: ostler trust", "此项目未受信任，因此不含它自己的服务器：ostler trust";
     ThereAreNone: "there are none", "一个也没有";
     ThereAre: "there are {}", "可用：{}";
@@ -1813,9 +1808,6 @@ words! {
     // Utilities: memory
     ColUpdated: "updated", "更新";
     ColAbout: "description", "说明";
-    MemArchived: "Archived", "已归档";
-    MemRestored: "Restored", "已恢复";
-    MemNone: "No facts.", "没有记忆。";
     MemNoEditor: "$VISUAL and $EDITOR are not set. The file is {}; edit it with what you like", "未设置 $VISUAL 与 $EDITOR。文件是 {}；请用其他方式编辑";
     CannotStart: "{} cannot be started", "无法启动 {}";
     // Tables of the utilities

@@ -1,7 +1,6 @@
 //! `ostler mcp test`: meets one server or plugin, and says what it offers or why it does not work.
 
 use super::mcp::find;
-use super::table;
 use super::text;
 use crate::boot::Boot;
 use crate::config::plugins::{Configured, PluginProvides};
@@ -10,7 +9,7 @@ use crate::flags::Listing;
 use crate::servers;
 use crate::speech::{self, filled, language, many, spoken};
 use ostler_mcp::{ConnectError, Connection, Lists, tool_name};
-use ostler_wire::{Language, Word};
+use ostler_wire::{Language, Word, cut_to_width};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Instant;
@@ -126,7 +125,7 @@ fn works(name: &str, link: &Connection, lists: &Lists, took: u128) -> String {
         out.push_str(&format!(
             "  {}{reads}  {}\n",
             text::one_line(&tool.name),
-            table::cut(about, 80)
+            cut_to_width(about, 80)
         ));
     }
     for (count, what) in [

@@ -1,5 +1,5 @@
 //! `ostler permissions`: what the rules say to a call, which there are, which could be, and what a session touched.
-//! Nothing is run. How rules are kept in files is `rule_store`.
+//! Nothing is run. How rules are kept in files is `trust::rules`.
 
 use super::table::{self, Column};
 use super::text;
@@ -10,8 +10,8 @@ use crate::config::tree::Layer;
 use crate::exec::OK;
 use crate::flags::{Listing, Permissions, RuleLayer};
 use crate::lenient::Lenient;
-use crate::rule_store;
 use crate::speech::{filled, many, spoken};
+use crate::trust::rules;
 use anyhow::anyhow;
 use jiff::Timestamp;
 use ostler_engine::audit::{self, Audited, Fate, Kind};
@@ -315,7 +315,7 @@ fn name_of(list: RuleList) -> &'static str {
 
 fn remove(boot: &Boot, rule: &str, layer: Option<RuleLayer>) -> anyhow::Result<()> {
     let mut said = String::new();
-    for one in rule_store::remove(boot, rule, layer)? {
+    for one in rules::remove(boot, rule, layer)? {
         said.push_str(&filled(
             Word::PermRemoved,
             &[
@@ -330,13 +330,12 @@ fn remove(boot: &Boot, rule: &str, layer: Option<RuleLayer>) -> anyhow::Result<(
         return text::print_foreign(&said);
     }
     let elsewhere = boot.loaded.rules().into_iter().find(|other| {
-        matches!(other.layer, Layer::Environment | Layer::Flag)
-            && rule_store::is_same(&other.text, rule)
+        matches!(other.layer, Layer::Environment | Layer::Flag) && rules::is_same(&other.text, rule)
     });
     if let Some(other) = elsewhere {
         return Err(anyhow!(filled(Word::PermNoFile, &[&rule, &other.place])));
     }
-    let (known, names) = rule_store::written(boot, layer)?;
+    let (known, names) = rules::written(boot, layer)?;
     let near = diagnose::nearest(rule, known.iter().map(String::as_str));
     let hint = match near {
         Some(near) => filled(Word::PermDidYouMean, &[&near]),
@@ -487,7 +486,7 @@ fn save(boot: &Boot, found: &Suggestions, layer: RuleLayer) -> anyhow::Result<()
     if rules.is_empty() {
         return Ok(());
     }
-    let (added, file) = rule_store::allow(boot, &rules, layer)?;
+    let (added, file) = rules::allow(boot, &rules, layer)?;
     text::say(&filled(
         Word::PermSaved,
         &[&many(added, Word::ManyRules), &file],

@@ -1,16 +1,16 @@
 //! Where rules that hold for ever are kept: the person's own file for the project, or the repository's while its content
 //! is the person's own or looked at. A rule saved there does not make a trusted project untrusted. It decides nothing.
 
-use crate::boot::{self, Boot};
+use super::{ConfigFiles, layer_of};
+use crate::boot::Boot;
 use crate::config::diagnose::ConfigError;
-use crate::config::files::{self, Lock};
+use crate::config::files::Lock;
 use crate::config::layers::{Loaded, RuleList};
-use crate::config::paths::{Env, Places, is_inside};
+use crate::config::paths::{Places, is_inside};
 use crate::config::project::allow_item;
-use crate::config::rules::RuleFile;
 use crate::config::tree::{Layer, Place};
 use crate::config::trust::{Answer, Approval, Book, MAX_ITEMS, Record, State, TrustError};
-use crate::flags::{Global, RuleLayer};
+use crate::flags::RuleLayer;
 use crate::speech::{filled, spoken};
 use ostler_engine::{Keep, RuleStore};
 use ostler_guard::Rule;
@@ -51,7 +51,7 @@ pub fn remove(
     rule: &str,
     layer: Option<RuleLayer>,
 ) -> Result<Vec<Removed>, RuleStoreError> {
-    Saved::new(boot).remove(rule, &targets(layer))
+    Saved::new(boot).remove(rule, &layers(layer))
 }
 
 /// Adds allow rules to the file of this layer. How many were not there, and the file, ready to show.
@@ -61,12 +61,11 @@ pub fn allow(
     layer: RuleLayer,
 ) -> Result<(usize, String), RuleStoreError> {
     let saved = Saved::new(boot);
-    let target = target_of(layer);
     let mut added = 0;
     for rule in rules {
-        added += usize::from(!saved.put(&parse(rule)?, target)?.is_empty());
+        added += usize::from(!saved.put(&parse(rule)?, layer)?.is_empty());
     }
-    Ok((added, saved.shown(target)))
+    Ok((added, saved.shown(layer)))
 }
 
 /// The rules in these files, and their names.
@@ -76,113 +75,57 @@ pub fn written(
 ) -> Result<(Vec<String>, Vec<String>), RuleStoreError> {
     let saved = Saved::new(boot);
     let (mut rules, mut names) = (Vec::new(), Vec::new());
-    for target in targets(layer) {
+    for one in layers(layer) {
         // Nobody need know of a file that holds nothing yet.
-        if target == Target::Local && layer.is_none() && !saved.path(target).exists() {
+        if one == RuleLayer::Local && layer.is_none() && !saved.files.path(one).exists() {
             continue;
         }
-        rules.extend(saved.edit(target, |file| file.rules())?);
-        names.push(saved.shown(target));
+        rules.extend(saved.files.edit(one, |file| file.rules())?);
+        names.push(saved.shown(one));
     }
     Ok((rules, names))
 }
 
-fn targets(layer: Option<RuleLayer>) -> Vec<Target> {
+/// The files that are meant: the one that was named, or all.
+fn layers(layer: Option<RuleLayer>) -> Vec<RuleLayer> {
     match layer {
-        None => vec![Target::User, Target::Local, Target::Project],
-        Some(layer) => vec![target_of(layer)],
+        None => vec![RuleLayer::User, RuleLayer::Local, RuleLayer::Project],
+        Some(layer) => vec![layer],
     }
 }
 
-fn target_of(layer: RuleLayer) -> Target {
-    match layer {
-        RuleLayer::User => Target::User,
-        RuleLayer::Local => Target::Local,
-        RuleLayer::Project => Target::Project,
-    }
-}
-
-/// Where a rule goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Target {
-    Project,
-    Local,
-    User,
-}
-
-impl Target {
-    fn layer(self) -> Layer {
-        match self {
-            Target::Project => Layer::Project,
-            Target::Local => Layer::Local,
-            Target::User => Layer::User,
-        }
-    }
-}
-
+/// Keeps rules in the files of a session.
 pub struct Saved {
-    global: Global,
-    env: Env,
-    places: Places,
+    files: ConfigFiles,
     repository: Repository,
 }
 
 impl Saved {
     pub fn new(boot: &Boot) -> Self {
         Self {
-            global: boot.global.clone(),
-            env: boot.env.clone(),
-            places: boot.places.clone(),
+            files: ConfigFiles::new(boot),
             repository: Repository::judge(&boot.loaded, &boot.places),
         }
     }
 
-    fn user_file(&self) -> PathBuf {
-        match &self.global.config {
-            Some(path) => self.places.cwd.join(path),
-            None => self.places.user_config(),
-        }
+    fn places(&self) -> &Places {
+        &self.files.places
     }
 
-    fn path(&self, target: Target) -> PathBuf {
-        match target {
-            Target::Project => self.places.project_config(),
-            Target::Local => self.places.local_rules(),
-            Target::User => self.user_file(),
-        }
-    }
-
-    fn shown(&self, target: Target) -> String {
-        crate::print::printable(&self.places.shown(&self.path(target)))
+    fn shown(&self, layer: RuleLayer) -> String {
+        self.files.shown(&self.files.path(layer))
     }
 
     fn lock(&self) -> Result<Lock, RuleStoreError> {
-        files::lock(&self.places.home).map_err(|source| RuleStoreError::Lock {
-            home: self.places.home.clone(),
+        self.files.lock().map_err(|source| RuleStoreError::Lock {
+            home: self.places().home.clone(),
             source,
         })
     }
 
-    /// Runs an edit of the file of this layer.
-    fn edit<T>(
-        &self,
-        target: Target,
-        edit: impl FnOnce(RuleFile<'_>) -> Result<T, ConfigError>,
-    ) -> Result<T, RuleStoreError> {
-        let tools: Vec<&str> = ostler_engine::tools::all_names().collect();
-        let path = self.path(target);
-        let file = RuleFile {
-            path: &path,
-            layer: target.layer(),
-            places: &self.places,
-            tools: &tools,
-        };
-        Ok(edit(file)?)
-    }
-
-    fn add(&self, rule: &str, target: Target) -> Result<String, RuleStoreError> {
-        let added = self.put(&parse(rule)?, target)?;
-        let file = self.shown(target);
+    fn add(&self, rule: &str, layer: RuleLayer) -> Result<String, RuleStoreError> {
+        let added = self.put(&parse(rule)?, layer)?;
+        let file = self.shown(layer);
         Ok(match added.is_empty() {
             true => filled(Word::StoreThere, &[&file]),
             false => file,
@@ -190,33 +133,37 @@ impl Saved {
     }
 
     /// What was not there before.
-    fn put(&self, rule: &Rule, target: Target) -> Result<Vec<String>, RuleStoreError> {
+    fn put(&self, rule: &Rule, layer: RuleLayer) -> Result<Vec<String>, RuleStoreError> {
         let _lock = self.lock()?;
-        match target {
-            Target::Local => {
+        match layer {
+            RuleLayer::Local => {
                 let rules = [rule.canonical()];
-                self.edit(Target::Local, |file| file.add(&rules, is_same))
+                Ok(self
+                    .files
+                    .edit(RuleLayer::Local, |file| file.add(&rules, is_same))?)
             }
-            Target::Project => self.add_to_project(&rule.canonical()),
-            Target::User => {
+            RuleLayer::Project => self.add_to_project(&rule.canonical()),
+            RuleLayer::User => {
                 let rules = self.everywhere(rule)?;
-                self.edit(Target::User, |file| file.add(&rules, is_same))
+                Ok(self
+                    .files
+                    .edit(RuleLayer::User, |file| file.add(&rules, is_same))?)
             }
         }
     }
 
     /// The record is written first: whoever starts in between finds a rule less, not one too many.
     fn add_to_project(&self, rule: &str) -> Result<Vec<String>, RuleStoreError> {
-        let path = self.places.trust();
+        let path = self.places().trust();
         let mut book = Book::load(&path);
-        let before = book.record(&self.places.root).cloned();
+        let before = book.record(&self.places().root).cloned();
         let approval = Approval::Recorded(before.as_ref());
-        let loaded = boot::load(&self.global, (&self.env, &self.places), approval)?;
-        if Repository::judge(&loaded, &self.places) != Repository::Known {
+        let loaded = self.files.load(approval)?;
+        if Repository::judge(&loaded, self.places()) != Repository::Known {
             return Err(RuleStoreError::Changed);
         }
         let place = Place {
-            name: self.shown(Target::Project),
+            name: self.shown(RuleLayer::Project),
             position: None,
         };
         let mut items = loaded.workspace.items;
@@ -227,14 +174,16 @@ impl Saved {
         let now = jiff::Timestamp::now().to_string();
         let since = before.as_ref().map_or(now, |record| record.since.clone());
         let record = Record::new(Answer::Trusted, since, &items);
-        book.set(&path, &self.places.root, Some(record))?;
+        book.set(&path, &self.places().root, Some(record))?;
         let rules = [rule.to_owned()];
-        let added = self.edit(Target::Project, |file| file.add(&rules, is_same));
+        let added = self
+            .files
+            .edit(RuleLayer::Project, |file| file.add(&rules, is_same));
         if added.as_ref().map_or(true, Vec::is_empty) {
             // Nothing new stands in the file, so nothing new was said about it.
-            book.set(&path, &self.places.root, before)?;
+            book.set(&path, &self.places().root, before)?;
         }
-        added
+        Ok(added?)
     }
 
     /// The rule as it must stand in the person's own file to hold only here, where it can be said.
@@ -248,7 +197,7 @@ impl Saved {
         if spec == "~" || spec.starts_with("~/") || spec.starts_with('/') {
             return Ok(vec![canonical]);
         }
-        let root = self.places.root.to_str().ok_or(RuleStoreError::Root)?;
+        let root = self.places().root.to_str().ok_or(RuleStoreError::Root)?;
         if root.contains(['*', '?', '[']) {
             return Err(RuleStoreError::Root);
         }
@@ -262,18 +211,19 @@ impl Saved {
         })
     }
 
-    fn remove(&self, rule: &str, targets: &[Target]) -> Result<Vec<Removed>, RuleStoreError> {
+    fn remove(&self, rule: &str, layers: &[RuleLayer]) -> Result<Vec<Removed>, RuleStoreError> {
         let _lock = self.lock()?;
         let mut out = Vec::new();
-        for &target in targets {
-            if !self.path(target).exists() {
+        for &layer in layers {
+            if !self.files.path(layer).exists() {
                 continue;
             }
-            let taken = self.edit(target, |file| file.remove(|text| is_same(text, rule)))?;
-            let layer = target.layer();
+            let taken = self
+                .files
+                .edit(layer, |file| file.remove(|text| is_same(text, rule)))?;
             out.extend(taken.into_iter().map(|(list, text)| Removed {
-                file: self.shown(target),
-                layer,
+                file: self.shown(layer),
+                layer: layer_of(layer),
                 list,
                 text,
             }));
@@ -284,9 +234,9 @@ impl Saved {
 
     /// A rule that was taken out of a project's file is not trusted when somebody puts it back.
     fn forget(&self, removed: &[Removed]) -> Result<(), RuleStoreError> {
-        let path = self.places.trust();
+        let path = self.places().trust();
         let mut book = Book::load(&path);
-        let Some(mut record) = book.record(&self.places.root).cloned() else {
+        let Some(mut record) = book.record(&self.places().root).cloned() else {
             return Ok(());
         };
         let hashes: Vec<String> = removed
@@ -303,7 +253,7 @@ impl Saved {
         let before = record.items.len();
         record.items.retain(|known| !hashes.contains(&known.hash));
         if record.items.len() < before {
-            book.set(&path, &self.places.root, Some(record))?;
+            book.set(&path, &self.places().root, Some(record))?;
         }
         Ok(())
     }
@@ -312,18 +262,18 @@ impl Saved {
 impl RuleStore for Saved {
     fn place(&self, keep: Keep) -> Option<String> {
         match (keep, self.repository) {
-            (Keep::Person, _) => Some(self.shown(Target::Local)),
-            (Keep::Repository, Repository::Known) => Some(self.shown(Target::Project)),
+            (Keep::Person, _) => Some(self.shown(RuleLayer::Local)),
+            (Keep::Repository, Repository::Known) => Some(self.shown(RuleLayer::Project)),
             (Keep::Repository, Repository::Foreign) => None,
         }
     }
 
     fn save(&self, rule: &str, keep: Keep) -> Result<String, String> {
-        let target = match keep {
-            Keep::Person => Target::Local,
-            Keep::Repository => Target::Project,
+        let layer = match keep {
+            Keep::Person => RuleLayer::Local,
+            Keep::Repository => RuleLayer::Project,
         };
-        self.add(rule, target).map_err(|error| error.to_string())
+        self.add(rule, layer).map_err(|error| error.to_string())
     }
 }
 

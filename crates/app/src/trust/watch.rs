@@ -1,12 +1,11 @@
 //! Deny and ask rules that the person adds to a configuration file while a session runs hold from its next turn.
 //! Everything else of a changed file waits for the next session: a session does not get looser under the person's hands.
 
-use crate::boot::{self, Boot};
+use super::ConfigFiles;
+use crate::boot::Boot;
 use crate::config::files::{Stamp, stamp};
 use crate::config::layers::{Loaded, RuleList};
-use crate::config::paths::{Env, Places};
 use crate::config::trust::Approval;
-use crate::flags::Global;
 use crate::print::printable;
 use ostler_engine::{RuleNews, RuleWatch};
 use ostler_guard::Rule;
@@ -15,9 +14,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 pub struct Watch {
-    global: Global,
-    env: Env,
-    places: Places,
+    files: ConfigFiles,
     language: Language,
     seen: Mutex<Seen>,
 }
@@ -30,9 +27,7 @@ struct Seen {
 impl Watch {
     pub fn new(boot: &Boot) -> Self {
         Self {
-            global: boot.global.clone(),
-            env: boot.env.clone(),
-            places: boot.places.clone(),
+            files: ConfigFiles::new(boot),
             language: crate::speech::language(),
             seen: Mutex::new(Seen {
                 files: boot.loaded.files.clone(),
@@ -49,7 +44,7 @@ impl Watch {
     fn load(&self) -> Result<Loaded, String> {
         // Neither list needs trust.
         let approval = Approval::Recorded(None);
-        boot::load(&self.global, (&self.env, &self.places), approval).map_err(|error| {
+        self.files.load(approval).map_err(|error| {
             let text = error.to_string();
             text.lines()
                 .take(2)

@@ -1,7 +1,9 @@
 //! Where a saved rule ends up, and what that does to trust.
 
 use super::*;
-use crate::config::paths::Platform;
+use crate::boot;
+use crate::config::paths::{Env, Platform};
+use crate::flags::Global;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -62,9 +64,11 @@ impl Desk {
 
     fn store(&self) -> Saved {
         Saved {
-            global: self.global.clone(),
-            env: Env::new(),
-            places: self.places(),
+            files: ConfigFiles {
+                global: self.global.clone(),
+                env: Env::new(),
+                places: self.places(),
+            },
             repository: Repository::judge(&self.load(), &self.places()),
         }
     }
@@ -235,7 +239,7 @@ fn in_the_persons_own_file_paths_are_absolute() {
     ] {
         let desk = Desk::new().project("[permissions]\nmode = 'allow'\n");
         let store = desk.store();
-        store.put(&parse(rule).unwrap(), Target::User).unwrap();
+        store.put(&parse(rule).unwrap(), RuleLayer::User).unwrap();
         let got: Vec<String> = desk.allowed().iter().map(|r| desk.clean(r)).collect();
         assert_eq!(got, expect, "{rule}");
     }
@@ -286,7 +290,7 @@ fn removing_looks_in_both_files_and_forgets() {
     store.save("Bash(make)", Keep::Repository).unwrap();
     store.save("Bash(ls:*)", Keep::Person).unwrap();
     let local = desk.clean(&store.place(Keep::Person).unwrap());
-    let removed = store.remove("Bash(ls *)", &targets(None)).unwrap();
+    let removed = store.remove("Bash(ls *)", &layers(None)).unwrap();
     let places: Vec<_> = removed
         .iter()
         .map(|r| (desk.clean(&r.file), r.list, r.text.as_str()))
@@ -304,7 +308,7 @@ fn removing_looks_in_both_files_and_forgets() {
     assert_eq!(desk.state(), State::Trusted);
     assert!(
         store
-            .remove("Bash(ls *)", &targets(None))
+            .remove("Bash(ls *)", &layers(None))
             .unwrap()
             .is_empty()
     );
@@ -313,7 +317,7 @@ fn removing_looks_in_both_files_and_forgets() {
     fs::write(&path, read(&path).replace("Bash(make)", "Bash(ls:*)")).unwrap();
     assert_eq!(desk.state(), State::Changed);
     assert_eq!(
-        store.remove("Bash(rm:*)", &targets(None)).unwrap()[0].list,
+        store.remove("Bash(rm:*)", &layers(None)).unwrap()[0].list,
         RuleList::Deny
     );
 }

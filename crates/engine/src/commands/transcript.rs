@@ -1,10 +1,8 @@
 //! A session as plain text to read: prompts, answers, calls and the beginning of their results. Pure over the log.
 
-use super::text::one_line;
-use crate::speech::{filled, spoken};
-use ostler_engine::store::title;
-use ostler_engine::tools;
-use ostler_wire::{Body, Entry, Role, ToolResult, Word};
+use crate::store::title;
+use crate::tools;
+use ostler_wire::{Body, Entry, Language, Role, ToolResult, Word, one_line};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -12,7 +10,7 @@ use std::fmt::Write;
 const RESULT_LINES: usize = 12;
 const INPUT_CHARS: usize = 200;
 
-pub fn render(id: &str, entries: &[Entry]) -> String {
+pub fn render(id: &str, entries: &[Entry], language: Language) -> String {
     let mut out = format!("{}\n{}\n", one_line(&title(entries)), heading(id, entries));
     let results = results(entries);
     for entry in entries {
@@ -29,7 +27,10 @@ pub fn render(id: &str, entries: &[Entry]) -> String {
                 let result = results
                     .get(call.id.as_str())
                     .map_or_else(String::new, |result| {
-                        beginning(&tools::render(&call.name, &result.output, false).text)
+                        beginning(
+                            &tools::render(&call.name, &result.output, false).text,
+                            language,
+                        )
                     });
                 write!(out, "\n* {} {input}\n{result}", one_line(&call.name))
             }
@@ -37,9 +38,9 @@ pub fn render(id: &str, entries: &[Entry]) -> String {
             Body::Error(error) => write!(
                 out,
                 "{}",
-                filled(Word::TranscriptError, &[&error.kind, &error.message])
+                language.fill(Word::TranscriptError, &[&error.kind, &error.message])
             ),
-            Body::Interrupted(_) => write!(out, "{}", spoken(Word::TranscriptStopped)),
+            Body::Interrupted(_) => write!(out, "{}", language.say(Word::TranscriptStopped)),
             // A result stands below its call.
             Body::ToolResult(_)
             | Body::Meta(_)
@@ -54,7 +55,7 @@ pub fn render(id: &str, entries: &[Entry]) -> String {
             Body::Compaction(c) => write!(
                 out,
                 "{}",
-                filled(Word::OlderFolded, &[&indented(&c.digest, "  ")])
+                language.fill(Word::OlderFolded, &[&indented(&c.digest, "  ")])
             ),
         };
     }
@@ -107,7 +108,7 @@ fn heading(id: &str, entries: &[Entry]) -> String {
     one_line(&parts.join(" · "))
 }
 
-fn beginning(text: &str) -> String {
+fn beginning(text: &str, language: Language) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let mut out = indented(
         &lines
@@ -123,7 +124,7 @@ fn beginning(text: &str) -> String {
         .checked_sub(RESULT_LINES)
         .filter(|more| *more > 0)
     {
-        out.push_str(&filled(Word::TranscriptMore, &[&more]));
+        out.push_str(&language.fill(Word::TranscriptMore, &[&more.to_string()]));
     }
     out
 }

@@ -1,26 +1,21 @@
 //! Where it is kept which tools of a server the person trusts to read only: the file that has the server. A project that
 //! was trusted before stays so, because the change is the person's own. It decides nothing.
 
-use crate::boot::{self, Boot};
-use crate::config::files;
+use super::ConfigFiles;
+use crate::boot::Boot;
 use crate::config::layers::Loaded;
-use crate::config::paths::{Env, Places};
 use crate::config::plugins::{Configured, PluginConfig, Scope, gather};
 use crate::config::project::SERVERS;
-use crate::config::rules::RuleFile;
-use crate::config::tree::Layer;
+use crate::config::rules::{ToolChange, trust_tools_in_json};
 use crate::config::trust::{Answer, Approval, Book, Item, Record, State};
-use crate::config::trusted::{Change, trust_in_json};
-use crate::flags::Global;
+use crate::flags::RuleLayer;
 use crate::speech::{language, spoken};
 use ostler_mcp::{ToolTrust, Trust};
 use ostler_wire::{Say, Word};
 use std::path::PathBuf;
 
 pub struct TrustedTools {
-    global: Global,
-    env: Env,
-    places: Places,
+    files: ConfigFiles,
     /// Which file each server stands in.
     servers: Vec<(String, Scope)>,
 }
@@ -35,9 +30,7 @@ impl TrustedTools {
     pub fn new(boot: &Boot) -> Self {
         let one = |one: &Configured| (one.plugin.name.clone(), one.scope);
         Self {
-            global: boot.global.clone(),
-            env: boot.env.clone(),
-            places: boot.places.clone(),
+            files: ConfigFiles::new(boot),
             servers: boot.servers.iter().map(one).collect(),
         }
     }
@@ -50,49 +43,41 @@ impl TrustedTools {
 
     fn path(&self, scope: Scope) -> PathBuf {
         let [project, local] = SERVERS;
-        match (scope, &self.global.config) {
-            (Scope::User, Some(path)) => self.places.cwd.join(path),
-            (Scope::User, None) => self.places.user_config(),
-            (Scope::Project, _) => self.places.project_config(),
-            (Scope::UserJson, _) => self.places.home.join("mcp.json"),
-            (Scope::ProjectJson, _) => self.places.root.join(project),
-            (Scope::LocalJson, _) => self.places.root.join(local),
+        let places = &self.files.places;
+        match scope {
+            Scope::User => self.files.path(RuleLayer::User),
+            Scope::Project => self.files.path(RuleLayer::Project),
+            Scope::UserJson => places.home.join("mcp.json"),
+            Scope::ProjectJson => places.root.join(project),
+            Scope::LocalJson => places.root.join(local),
         }
     }
 
     fn shown(&self, scope: Scope) -> String {
-        crate::print::printable(&self.places.shown(&self.path(scope)))
+        self.files.shown(&self.path(scope))
     }
 
-    fn write(&self, scope: Scope, change: Change<'_>) -> Result<(), String> {
-        let path = self.path(scope);
+    fn write(&self, scope: Scope, change: ToolChange<'_>) -> Result<(), String> {
         let layer = match scope {
-            Scope::User => Layer::User,
-            Scope::Project => Layer::Project,
+            Scope::User => RuleLayer::User,
+            Scope::Project => RuleLayer::Project,
             Scope::UserJson | Scope::ProjectJson | Scope::LocalJson => {
-                return trust_in_json(&path, &self.shown(scope), change);
+                return trust_tools_in_json(&self.path(scope), &self.shown(scope), change);
             }
         };
-        let tools: Vec<&str> = ostler_engine::tools::all_names().collect();
-        let file = RuleFile {
-            path: &path,
-            layer,
-            places: &self.places,
-            tools: &tools,
-        };
-        file.trust(change).map_err(|error| error.to_string())
+        let edited = self.files.edit(layer, |file| file.trust_tools(change));
+        edited.map_err(|error| error.to_string())
     }
 
     fn load(&self, approval: Approval<'_>) -> Result<Loaded, String> {
-        let loaded = boot::load(&self.global, (&self.env, &self.places), approval);
-        loaded.map_err(|error| error.to_string())
+        self.files.load(approval).map_err(|error| error.to_string())
     }
 
     /// Writes into a project's file, and into the book that the person knows its new content.
-    fn write_in_project(&self, scope: Scope, change: Change<'_>) -> Result<(), String> {
-        let path = self.places.trust();
+    fn write_in_project(&self, scope: Scope, change: ToolChange<'_>) -> Result<(), String> {
+        let path = self.files.places.trust();
         let mut book = Book::load(&path);
-        let record = book.record(&self.places.root).cloned();
+        let record = book.record(&self.files.places.root).cloned();
         let before = self.load(Approval::Recorded(record.as_ref()))?;
         let record = record.filter(|_| before.workspace.state == State::Trusted);
         let record = record.ok_or_else(|| spoken(Word::TrustNotForGood))?;
@@ -105,13 +90,13 @@ impl TrustedTools {
             return Err(spoken(Word::TrustChangedMeanwhile).into());
         }
         let known = Record::new(Answer::Trusted, record.since, &after.workspace.items);
-        let set = book.set(&path, &self.places.root, Some(known));
+        let set = book.set(&path, &self.files.places.root, Some(known));
         set.map(drop).map_err(|error| error.to_string())
     }
 
     /// All there are, but for which of their tools are trusted.
     fn servers_of(&self, loaded: &Loaded) -> Vec<PluginConfig> {
-        let all = gather(loaded, &self.places, &mut Vec::new()).into_iter();
+        let all = gather(loaded, &self.files.places, &mut Vec::new()).into_iter();
         all.map(|one| PluginConfig {
             trusted_read_only_tools: Vec::new(),
             ..one.plugin
@@ -129,8 +114,8 @@ impl ToolTrust for TrustedTools {
         let scope = self
             .scope(server)
             .ok_or_else(|| spoken(Word::TrustNoFile))?;
-        let _lock = files::lock(&self.places.home).map_err(|e| e.say(language()))?;
-        let change = Change {
+        let _lock = self.files.lock().map_err(|e| e.say(language()))?;
+        let change = ToolChange {
             server,
             tools,
             trusted: trust == Trust::Yes,
