@@ -495,7 +495,8 @@ impl LocalHub {
                     .with_shell(&options.tools.shell)
                     .with_temp(temp, kept)
                     .held_by(options.policy.containment)
-                    .with_open(options.policy.folders.open()),
+                    .with_open(options.policy.folders.open())
+                    .with_trees(options.policy.folders.trees()),
             ),
             shop,
             manner: Manner {

@@ -52,7 +52,7 @@ pub fn client(
         .connect_timeout(CONNECT)
         .user_agent(format!("ostler/{}", context.version));
     for file in &context.settings.ca_files {
-        if let Ok(pem) = std::fs::read(file)
+        if let Ok(pem) = ostler_host::read_certificates(file)
             && let Ok(roots) = reqwest::Certificate::from_pem_bundle(&pem)
         {
             client = client.tls_certs_merge(roots);

@@ -94,7 +94,7 @@ fn plan_ask(plan: String, language: Language) -> Ask {
     }
 }
 
-/// An approved plan ends plan mode, and until the end of the turn its calls need no further word.
+/// An approved plan ends plan mode, and until the end of the turn its calls are judged as in posture `auto`.
 pub fn settle(desk: &mut Desk, tool: &str, answer: Option<&AskAnswer>, done: &mut Done) {
     let approved = answer.is_some_and(|a| a.choice == APPROVE || a.choice == EDIT);
     if tool == ExitPlanMode::NAME && approved {

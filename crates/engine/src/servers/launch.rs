@@ -169,7 +169,7 @@ fn changed(files: &[PathBuf]) -> Option<PathBuf> {
 }
 
 fn content(path: &Path) -> Content {
-    let file = std::fs::File::open(path).ok()?;
+    let file = ostler_host::open_without_waiting(path).ok()?;
     let meta = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     let mut hash = Sha256::new();
     let mut left = file.take(MAX_READ);
@@ -181,4 +181,21 @@ fn content(path: &Path) -> Content {
         }
     }
     Some((meta.len(), hash.finalize().to_vec()))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_script_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("server.js");
+        std::fs::write(&script, "1").unwrap();
+        assert!(content(&script).is_some());
+        std::fs::remove_file(&script).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&script).status();
+        assert!(made.unwrap().success());
+        assert_eq!(content(&script), None);
+    }
 }

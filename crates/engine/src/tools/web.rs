@@ -159,7 +159,7 @@ async fn one(url: &Url, cx: &Context) -> Result<reqwest::Response, ToolError> {
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(AGENT);
     if let Some(file) = &settings.ca_file
-        && let Ok(pem) = std::fs::read(file)
+        && let Ok(pem) = ostler_host::read_certificates(file)
         && let Ok(roots) = reqwest::Certificate::from_pem_bundle(&pem)
     {
         client = client.tls_certs_merge(roots);
