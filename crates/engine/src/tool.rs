@@ -8,8 +8,6 @@ use crate::history::History;
 use crate::jobs::Jobs;
 use crate::memory::Memory;
 use crate::seen::Seen;
-use crate::server_question::ServerQuestions;
-use crate::side_request::SideRequest;
 use futures_util::future::BoxFuture;
 use ostler_guard::Guard;
 pub use ostler_guard::{Scope, normalise};
@@ -21,6 +19,7 @@ use ostler_wire::{
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use std::any::Any;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -226,13 +225,25 @@ pub struct Context {
     pub todo: Arc<Vec<TodoItem>>,
     /// What the person said to `Typed::question`; `None` when nobody could be asked.
     pub answer: Option<AskAnswer>,
-    /// For those who carry out a call elsewhere and want to know something; our own tools do not ask.
-    pub(crate) server_questions: Option<ServerQuestions>,
-    /// The same for those who want a model's word.
-    pub(crate) side_request: Option<SideRequest>,
+    /// What tools need that are not built in.
+    pub extension: Extension,
     /// For calls that have others do the work; `None` for all other tools.
     pub delegate: Option<Arc<dyn Delegate>>,
     pub language: Language,
+}
+
+/// A service of the session for tools that are implemented elsewhere, found by its type. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Extension(Option<Arc<dyn Any + Send + Sync>>);
+
+impl Extension {
+    pub fn new<T: Send + Sync + 'static>(service: T) -> Self {
+        Self(Some(Arc::new(service)))
+    }
+
+    pub fn get<T: 'static>(&self) -> Option<&T> {
+        self.0.as_ref()?.downcast_ref()
+    }
 }
 
 impl Context {

@@ -117,8 +117,7 @@ impl Bench {
             terms: Arc::default(),
             todo: Arc::default(),
             answer: None,
-            server_questions: None,
-            side_request: None,
+            extension: Default::default(),
             delegate: None,
             language: Default::default(),
         }
