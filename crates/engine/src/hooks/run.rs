@@ -184,7 +184,7 @@ impl Streams {
     fn finish(self, cx: &Context) -> [String; 2] {
         [self.stdout, self.stderr].map(|bytes| {
             let text = String::from_utf8_lossy(&bytes).into_owned();
-            cx.feed.redactor().text(text)
+            cx.artifacts.redactor().text(text)
         })
     }
 }

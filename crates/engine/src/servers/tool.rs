@@ -1,5 +1,6 @@
 //! A tool of a server as a session has it: judged, run and shown like ours, carried out elsewhere.
 
+use super::ServerServices;
 use super::person::Person;
 use super::result::store_content;
 use crate::arguments::check_unlisted;
@@ -94,7 +95,7 @@ impl ServerTool {
             None => return Err(stopped()),
         };
         let on_progress = |far: String| {
-            cx.feed.delta(Delta::Progress {
+            cx.deltas.send(Delta::Progress {
                 id: cx.call_id.clone(),
                 name: self.about.name.clone().into_owned(),
                 text: far,
@@ -102,12 +103,13 @@ impl ServerTool {
         };
         let over = cx.cancel.child_token();
         let _over = over.clone().drop_guard();
+        let services = cx.extension.get::<ServerServices>();
         let person = Person {
             server: server.clone(),
-            questions: cx.server_questions.clone(),
+            questions: services.and_then(|services| services.questions.clone()),
             language: cx.language,
             sampling: self.handle.server.sampling,
-            side_request: cx.side_request.clone(),
+            side_request: services.map(|services| services.side_request.clone()),
             sampled: AtomicUsize::new(0),
             asked: AtomicUsize::new(0),
             over,
