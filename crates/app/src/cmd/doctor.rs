@@ -22,7 +22,7 @@ use crate::speech::{filled, language, many, spoken, told};
 use ostler_engine::Models as _;
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::hooks::Hook;
-use ostler_engine::policy::Rule;
+use ostler_guard::Rule;
 use ostler_host::sandbox::{self, Layer, Network};
 use ostler_llm::Target;
 use ostler_wire::{Column, ColumnKind, Frame, Say, Table, View, Word, pad_to_width};

@@ -5,9 +5,9 @@ use crate::children::{Ended, How};
 use crate::commands::tasks::doing;
 use crate::desk::Desk;
 use crate::inbox::Inbox;
-use crate::policy::time_shown;
 use crate::roles::{Role, Roles};
 use crate::sources::about;
+use ostler_guard::time_shown;
 use ostler_wire::{Cell, Column, ColumnKind, Language, Row, Table, View, Word};
 use std::time::Duration;
 

@@ -27,8 +27,11 @@ pub struct Args {
 impl Typed for BashInput {
     type Args = Args;
     const NAME: &'static str = "bash_input";
-    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run)
-        .marks(&[ToolMark::Deferred, ToolMark::NotForReaders]);
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run).marks(&[
+        ToolMark::Deferred,
+        ToolMark::NotForReaders,
+        ToolMark::RunsCommands,
+    ]);
     const PROSE: &'static str = include_str!("bash_input.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
