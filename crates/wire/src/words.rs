@@ -581,7 +581,7 @@ words! {
     ModeIsPlan: "Mode: plan. Nothing is changed until you approve a plan; /mode normal leaves it.", "模式：plan。批准计划前不做任何修改；/mode normal 退出。";
     NoMode: "There is no mode `{}`. Write {}.", "没有模式 `{}`。请写 {}。";
     PlanWindow: "{}; the approved plan runs without asking until the turn ends", "{}；已批准的计划在本回合内不再询问";
-    PermissionsUsage: "Write /permissions allow|ask|deny|remove RULE, such as /permissions allow Bash(cargo test:*).", "请写 /permissions allow|ask|deny|remove 规则，例如 /permissions allow Bash(cargo test:*)。";
+    PermissionsUsage: "Write /permissions allow|ask|deny|remove RULE, such as /permissions allow Bash(cargo test:*), or /permissions audit.", "请写 /permissions allow|ask|deny|remove 规则，例如 /permissions allow Bash(cargo test:*)，或 /permissions audit。";
     RuleUnread: "{}: the rule `{}` cannot be read: {}. Write `Tool`, `Tool(spec)` or `Bash(words:*)`.", "{}：无法读取规则 `{}`：{}。请写 `Tool`、`Tool(spec)` 或 `Bash(words:*)`。";
     RuleNoEnd: "`)` is missing", "缺少 `)`";
     RuleNoName: "the tool's name is missing", "缺少工具名称";
