@@ -25,13 +25,11 @@ mod models;
 mod ops;
 mod pictures;
 mod print;
-mod rule_store;
-mod rule_watch;
 mod sandbox;
 mod schema_check;
 mod servers;
 mod speech;
-mod trusted_tools;
+mod trust;
 mod typed;
 
 use crate::speech::{spoken, told};

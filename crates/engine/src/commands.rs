@@ -29,7 +29,7 @@ use crate::cut::clip;
 use crate::desk::Desk;
 use crate::extra::Extra;
 use crate::hooks::Hook;
-use crate::inbox::{Answer, Attended, CommandLine, Inbox, Stopped};
+use crate::inbox::{Attended, CommandLine, Inbox, Stopped};
 use crate::log;
 use crate::session::Session;
 pub use agents::agents;
@@ -37,9 +37,9 @@ pub use cache::{CacheRequest, cache};
 pub use checkpoint::{CheckpointRequest, checkpoint, restored};
 pub use context::HubContext;
 pub use memory::{MemoryRequest, memory};
-use ostler_wire::{Ask, CommandInfo, Entry, Language, Table, View, Word};
+use ostler_wire::{Ask, AskAnswer, CommandInfo, Entry, Language, Table, View, Word};
 pub use permissions::{
-    Suggestion, Suggestions, WrittenRule, audit_session, rules, suggest_rules, verdict_name,
+    Suggestion, Suggestions, WrittenRule, audit_session, rule_table, suggest_rules, verdict_name,
 };
 pub use sessions::{Collect, Prefixes, Projects, SessionsRequest, sessions};
 pub use skills::{skill, skills};
@@ -284,7 +284,7 @@ pub async fn attend<F: Future>(
 }
 
 /// Puts a question and heeds commands until it is answered.
-pub async fn ask(desk: &mut Desk, inbox: &mut Inbox, ask: Ask) -> Result<Answer, Stopped> {
+pub async fn ask(desk: &mut Desk, inbox: &mut Inbox, ask: Ask) -> Result<AskAnswer, Stopped> {
     let mut asked = inbox.put_ask(ask)?;
     let answer = attend(desk, inbox, asked.answered()).await;
     inbox.asked(&asked.id);

@@ -10,11 +10,10 @@ use ostler_host::{
     Border, Command, Content, Fut, Host, Listing, Local, Process, RenameOptions, Renamed, Span,
     Stat, WriteOptions, Written,
 };
-use ostler_llm::ToolSpec;
 use ostler_testkit::{Kind, Step};
 use ostler_wire::{
     Access, AskKind, Body, Delivery, Delta, Event, Json, Op, Open, Outcome, Segment, TodoItem,
-    TodoState, ToolDeclaration, ToolKind, ToolMaker, View,
+    TodoState, ToolDeclaration, ToolKind, ToolMaker, ToolSpec, View,
 };
 use serde_json::{Value, json};
 use std::path::Path;

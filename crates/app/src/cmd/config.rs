@@ -4,7 +4,7 @@ use super::panel::print_view;
 use super::text;
 use crate::boot::{Boot, UsageError};
 use crate::config::diagnose::{ConfigError, Paint};
-use crate::config::edit::{self, Change};
+use crate::config::edit::{self, EditableFile};
 use crate::config::json_schema;
 use crate::config::paths::{ConfigFile, config_files};
 use crate::config::show::{self, Origins, Setting};
@@ -114,13 +114,13 @@ fn set(boot: &Boot, layer: Layer, key: &str, value: &str) -> anyhow::Result<()> 
             user_file(boot)
         }
     };
-    let change = Change {
+    let file = EditableFile {
         path: &path,
         layer,
-        key,
-        value,
+        places: &boot.places,
+        tools: &tools(),
     };
-    let changed = edit::set(change, &boot.places, &tools()).map_err(|e| failed(boot, &e))?;
+    let changed = file.set(key, value).map_err(|e| failed(boot, &e))?;
     for notice in &changed.notices {
         text::say(&notice.to_string());
     }

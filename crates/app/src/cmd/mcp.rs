@@ -14,8 +14,8 @@ use crate::flags::{Mcp, McpAdd, McpScope};
 use crate::servers;
 use crate::speech::{filled, language, spoken};
 use anyhow::{Context as _, anyhow, bail};
-use ostler_engine::mcp::{Code, Endpoint, Link, TokenStore as _, Visit, log_in};
 use ostler_host::signals::Signals;
+use ostler_mcp::{Connection, Endpoint, FailureCode, LoginVisit, TokenStore as _, log_in};
 use ostler_wire::{Column, ColumnKind, Table, View, Word};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -377,14 +377,19 @@ async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result
     let Endpoint::Address(address) = &server.endpoint else {
         return Err(anyhow!(filled(Word::McpIsProgram, &[&name])));
     };
-    let around = boot.options(false)?.surroundings();
-    let challenge = match Link::open(&server, &around, CancellationToken::new()).await {
+    let context = boot.options(false)?.server_context();
+    let challenge = match Connection::open(&server, &context, CancellationToken::new()).await {
         Ok(_) => {
             text::print_foreign(&filled(Word::McpNoLoginNeeded, &[&name]))?;
             return Ok(OK);
         }
         // Some want a login without a word of where.
-        Err(failed) if matches!(failed.code, Code::Login | Code::Status(401 | 403)) => {
+        Err(failed)
+            if matches!(
+                failed.code,
+                FailureCode::Login | FailureCode::Status(401 | 403)
+            ) =>
+        {
             failed.challenge
         }
         Err(failed) => return Err(anyhow!("{name}: {}", failed.why.say(language()))),
@@ -395,7 +400,7 @@ async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result
     let port = oauth.and_then(|oauth| oauth.callback_port).unwrap_or(0);
     let loopback = Loopback::bind_to(port).await?;
     let redirect = format!("http://127.0.0.1:{}/callback", loopback.port);
-    let visit = Visit {
+    let visit = LoginVisit {
         challenge: challenge.as_deref(),
         redirect: &redirect,
     };
@@ -403,7 +408,7 @@ async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result
     let go = |page: String| came_back(boot, page, opens, (loopback, &redirect));
     let mut signals = Signals::new()?;
     tokio::select! {
-        done = log_in(address, &around, &registration, visit, go) => {
+        done = log_in(address, &context, &registration, visit, go) => {
             done.map_err(|why| anyhow!(filled(Word::McpNoLogin, &[&name, &why])))?;
         }
         _ = signals.next() => {

@@ -8,7 +8,7 @@ use crate::exec::{FAILED, OK};
 use crate::flags::Listing;
 use crate::servers;
 use crate::speech::{self, filled, language, many, spoken};
-use ostler_engine::mcp::{Failed, Link, Lists, tool_name};
+use ostler_mcp::{ConnectError, Connection, Lists, tool_name};
 use ostler_wire::{Language, Word, cut_to_width};
 use serde_json::json;
 use std::sync::Arc;
@@ -28,9 +28,9 @@ pub async fn run(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Resul
         return test_models(boot, configured, format).await;
     }
     let server = servers::one(boot, configured);
-    let around = boot.options(false)?.surroundings();
+    let context = boot.options(false)?.server_context();
     let start = Instant::now();
-    let met = Link::meet(&server, &around, CancellationToken::new()).await;
+    let met = Connection::open_and_list(&server, &context, CancellationToken::new()).await;
     let took = start.elapsed().as_millis();
     match (met, format) {
         (Ok((link, lists)), Listing::Json) => {
@@ -49,7 +49,7 @@ pub async fn run(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Resul
             text::print_foreign(&works(name, &link, &lists, took))?;
             Ok(OK)
         }
-        (Err(Failed { code, why, .. }), Listing::Json) => {
+        (Err(ConnectError { code, why, .. }), Listing::Json) => {
             text::print_json(&json!({
                 "ok": false, "code": code.name(), "status": code.status(), "error": why.to_string(),
                 "ms": took, "place": configured.place,
@@ -100,7 +100,7 @@ async fn test_models(boot: &Boot, one: &Configured, format: Listing) -> anyhow::
     }
 }
 
-fn works(name: &str, link: &Link, lists: &Lists, took: u128) -> String {
+fn works(name: &str, link: &Connection, lists: &Lists, took: u128) -> String {
     let about = link.about();
     let mut out = filled(
         Word::McpWorks,

@@ -1,5 +1,5 @@
 //! `ostler permissions`: the command `permissions` on the command line, with what needs the configuration: what would be
-//! said to a call, and rules in files (`rule_store`). Nothing is run.
+//! said to a call, and rules in files (`trust::rules`). Nothing is run.
 
 use super::panel::{hub_context, print_view};
 use super::text;
@@ -10,12 +10,12 @@ use crate::config::tree::Layer;
 use crate::exec::OK;
 use crate::flags::{Listing, Permissions, RuleLayer};
 use crate::lenient::Lenient;
-use crate::rule_store;
 use crate::speech::{filled, language, many, spoken};
+use crate::trust::rules;
 use anyhow::anyhow;
 use jiff::Timestamp;
 use ostler_engine::commands::{
-    Suggestions, WrittenRule, audit_session, rules, suggest_rules, verdict_name,
+    Suggestions, WrittenRule, audit_session, rule_table, suggest_rules, verdict_name,
 };
 use ostler_engine::tool::Scope;
 use ostler_engine::tools::Tools;
@@ -73,13 +73,13 @@ fn asking(boot: &Boot) -> anyhow::Result<Policy> {
 fn scope(boot: &Boot) -> Scope {
     let settings = crate::sandbox::settings(boot).ok();
     let temp = settings.and_then(|settings| settings.seen_as_tmp());
+    let folders = crate::folders::folders(boot).unwrap_or_default();
     Scope::new(&boot.places.root, boot.places.user_home.clone())
         .with_shell(&boot.shell())
         .held_by(boot.containment())
         .with_temp(temp, crate::sandbox::granted(boot))
-        .with_open(
-            crate::folders::folders(boot).map_or_else(|_| Vec::new(), |folders| folders.open()),
-        )
+        .with_open(folders.open())
+        .with_trees(folders.trees())
 }
 
 /// What a check answers.
@@ -222,7 +222,7 @@ fn list(boot: &Boot) -> View {
         from: rule.place.to_string(),
         text: rule.text,
     });
-    let table = rules(written.collect(), &scope(boot), language(), boot::no_tool);
+    let table = rule_table(written.collect(), &scope(boot), language(), boot::no_tool);
     View::Table(table)
 }
 
@@ -236,7 +236,7 @@ fn name_of(list: RuleList) -> &'static str {
 
 fn remove(boot: &Boot, rule: &str, layer: Option<RuleLayer>) -> anyhow::Result<()> {
     let mut said = String::new();
-    for one in rule_store::remove(boot, rule, layer)? {
+    for one in rules::remove(boot, rule, layer)? {
         said.push_str(&filled(
             Word::PermRemoved,
             &[
@@ -251,13 +251,12 @@ fn remove(boot: &Boot, rule: &str, layer: Option<RuleLayer>) -> anyhow::Result<(
         return text::print_foreign(&said);
     }
     let elsewhere = boot.loaded.rules().into_iter().find(|other| {
-        matches!(other.layer, Layer::Environment | Layer::Flag)
-            && rule_store::is_same(&other.text, rule)
+        matches!(other.layer, Layer::Environment | Layer::Flag) && rules::is_same(&other.text, rule)
     });
     if let Some(other) = elsewhere {
         return Err(anyhow!(filled(Word::PermNoFile, &[&rule, &other.place])));
     }
-    let (known, names) = rule_store::written(boot, layer)?;
+    let (known, names) = rules::written(boot, layer)?;
     let near = diagnose::nearest(rule, known.iter().map(String::as_str));
     let hint = match near {
         Some(near) => filled(Word::PermDidYouMean, &[&near]),
@@ -300,7 +299,7 @@ fn save(boot: &Boot, found: &Suggestions, layer: RuleLayer) -> anyhow::Result<()
     if rules.is_empty() {
         return Ok(());
     }
-    let (added, file) = rule_store::allow(boot, &rules, layer)?;
+    let (added, file) = rules::allow(boot, &rules, layer)?;
     text::say(&filled(
         Word::PermSaved,
         &[&many(added, Word::ManyRules), &file],

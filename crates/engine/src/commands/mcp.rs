@@ -3,7 +3,7 @@
 use super::context::column;
 use crate::desk::Desk;
 use crate::inbox::Inbox;
-use crate::mcp::{Fleet, Snapshot, State, Trust, tool_name};
+use ostler_mcp::{Servers, Snapshot, State, Trust, tool_name};
 use ostler_wire::{Act, Action, Cell, ColumnKind, Deed, Language, Row, Table, View, Word};
 use serde_json::{Value, json};
 
@@ -30,16 +30,16 @@ pub fn panel(desk: &mut Desk, _: &mut Inbox, words: &str) -> View {
 }
 
 /// The person's word on all tools of a server that only read.
-fn trust(desk: &mut Desk, servers: &Fleet, name: &str, trust: Trust) -> View {
+fn trust(desk: &mut Desk, servers: &Servers, name: &str, trust: Trust) -> View {
     let language = desk.manner.language;
-    let Some(kept) = servers.find(name) else {
+    let Some(handle) = servers.find(name) else {
         return View::Error(language.fill(Word::McpNoServer, &[name]));
     };
-    let tools = kept.readers();
+    let tools = handle.readers();
     if tools.is_empty() {
         return View::Text(language.fill(Word::McpNoReaders, &[name]));
     }
-    let place = servers.trust(&kept, &tools, trust);
+    let place = servers.trust(&handle, &tools, trust);
     let trusted = &mut desk.standing.trusted;
     let names: Vec<String> = tools.iter().map(|tool| tool_name(name, tool)).collect();
     trusted.retain(|tool| !names.contains(tool));
@@ -58,7 +58,7 @@ fn trust(desk: &mut Desk, servers: &Fleet, name: &str, trust: Trust) -> View {
     })
 }
 
-fn list(desk: &Desk, servers: &Fleet, language: Language) -> View {
+fn list(desk: &Desk, servers: &Servers, language: Language) -> View {
     let rows = servers.snapshots().into_iter().map(|(name, snapshot)| {
         let action = |word: Word, act: Act| Action {
             label: language.say(word).into(),
@@ -67,7 +67,7 @@ fn list(desk: &Desk, servers: &Fleet, language: Language) -> View {
         let command = |verb: &str| Act::Command(format!("mcp {verb} {name}"));
         let readers = servers
             .find(&name)
-            .map_or_else(Vec::new, |kept| kept.readers());
+            .map_or_else(Vec::new, |handle| handle.readers());
         let trusted = |tool: &String| desk.standing.trusted.contains(&tool_name(&name, tool));
         let is_trusted = !readers.is_empty() && readers.iter().all(trusted);
         let trust = match is_trusted {

@@ -48,7 +48,7 @@ struct NotedRule {
 }
 
 /// Every rule, strongest list first. `no_tool` says that there is no tool of a name.
-pub fn rules(
+pub fn rule_table(
     written: Vec<WrittenRule>,
     scope: &Scope,
     language: Language,
@@ -429,7 +429,7 @@ fn held(desk: &Desk) -> View {
         })
     });
     let no_tool = |name: &str| language.fill(Word::BootNoTool, &[name]);
-    let mut table = rules(written.collect(), &desk.scope, language, no_tool);
+    let mut table = rule_table(written.collect(), &desk.scope, language, no_tool);
     let mode = desk.standing.mode.name().to_owned();
     let above = [
         row(language.say(Word::RowMode), mode, ""),
