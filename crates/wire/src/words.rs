@@ -1585,6 +1585,7 @@ words! {
     PermNothingByHand: "Nothing was allowed by hand that a rule could allow.", "没有手动批准过可由规则允许的调用。";
     PermNoRuleFor: "No rule would allow just what {} allowed.", "没有规则恰好允许{}所允许的内容。";
     PermSaved: "Saved {} in {}. `ostler permissions remove RULE` takes one back.", "已在 {1} 保存 {0}。`ostler permissions remove RULE` 可撤回。";
+    PermOnlyLast: "Only the last {} calls are shown; `ostler permissions audit` shows all.", "只显示最近 {} 次调用；`ostler permissions audit` 显示全部。";
     PermOnlyFirst: "Only the first {} calls are shown.", "只显示前 {} 次调用。";
     PermNoCalls: "This session called no tool.", "此会话没有调用工具。";
     PermDidNotRun: ", did not run", "，未运行";

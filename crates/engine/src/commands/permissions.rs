@@ -23,6 +23,8 @@ use std::sync::Arc;
 
 /// Sessions that suggestions are looked for in, the newest first.
 const MAX_SESSIONS: usize = 500;
+/// Calls that the audit of a live session shows.
+const MAX_AUDITED: usize = 500;
 /// Things that one call of the audit shows to people.
 const MAX_SHOWN: usize = 12;
 
@@ -157,26 +159,36 @@ fn noted(
 pub fn audit_session(context: &HubContext, scope: &Scope, session: Option<&str>) -> View {
     let read = sessions::find(context, session).and_then(|path| sessions::read(context, &path));
     match read {
-        Ok((entries, remarks)) => audit_view(context.language, scope, &entries, remarks),
+        Ok((entries, mut remarks)) => {
+            let calls = audit::audit(&entries, &scope_of(scope, &entries));
+            if calls.len() == audit::MAX_CALLS {
+                let most = audit::MAX_CALLS.to_string();
+                remarks.push(context.fill(Word::PermOnlyFirst, &[&most]));
+            }
+            audit_view(&calls, remarks, context.language)
+        }
         Err(why) => View::Error(why),
     }
 }
 
-fn audit_view(
-    language: Language,
-    scope: &Scope,
-    entries: &[Entry],
-    mut remarks: Vec<String>,
-) -> View {
-    let calls = audit::audit(entries, &scope_of(scope, entries));
-    if calls.len() == audit::MAX_CALLS {
-        remarks.push(language.fill(Word::PermOnlyFirst, &[&audit::MAX_CALLS.to_string()]));
-    }
+/// The last calls of this session.
+fn audit_own(desk: &Desk) -> View {
+    let language = desk.manner.language;
+    let entries = super::branch_entries(desk);
+    let calls = audit::audit(&entries, &scope_of(&desk.scope, &entries));
+    let older = calls.len().saturating_sub(MAX_AUDITED);
+    let remark =
+        (older > 0).then(|| language.fill(Word::PermOnlyLast, &[&MAX_AUDITED.to_string()]));
+    let calls = calls.get(older..).unwrap_or_default();
+    audit_view(calls, remark.into_iter().collect(), language)
+}
+
+fn audit_view(calls: &[Audited], mut remarks: Vec<String>, language: Language) -> View {
     if calls.is_empty() {
         remarks.push(language.say(Word::PermNoCalls).into());
     }
     View::Report(Report {
-        text: audit_lines(&calls, language),
+        text: audit_lines(calls, language),
         value: json!(calls),
         remarks,
         failed: false,
@@ -340,10 +352,7 @@ pub(super) fn slash(desk: &mut Desk, _: &mut Inbox, words: &str) -> View {
     let rule = rule.trim();
     match (verb, rule.is_empty()) {
         ("", _) => held(desk),
-        ("audit", true) => {
-            let entries = super::branch_entries(desk);
-            audit_view(desk.manner.language, &desk.scope, &entries, Vec::new())
-        }
+        ("audit", true) => audit_own(desk),
         ("remove", false) => remove(desk, rule),
         ("allow" | "ask" | "deny", false) => add(desk, verb, rule),
         _ => View::Error(desk.manner.language.say(Word::PermissionsUsage).into()),
