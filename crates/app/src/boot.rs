@@ -514,9 +514,10 @@ pub fn surroundings(global: &Global) -> anyhow::Result<(Env, Places)> {
     let setting = speech::peeked(&places.user_config());
     speech::set(speech::chosen(setting.as_deref(), &env));
     places.root = canonical_root(&places.root)?;
-    // The nearer file wins; what is wrong with either is said in the language that it names.
+    // What a repository says of the language counts once it is trusted.
     let files = config_files(&places, global.config.as_deref());
-    let setting = files.iter().rev().find_map(|f| speech::peeked(&f.path));
+    let own = files.iter().rev().filter(|f| f.what != "project");
+    let setting = own.into_iter().find_map(|f| speech::peeked(&f.path));
     speech::set(speech::chosen(setting.as_deref(), &env));
     Ok((env, places))
 }

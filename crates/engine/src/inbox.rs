@@ -4,8 +4,10 @@ use crate::children::{Children, Ended, Report, What, post};
 use crate::commands;
 use crate::feed::Feed;
 use crate::hooks::Bell;
-use crate::petition::{self, Petition, Petitions};
-use ostler_wire::{Ask, ClientId, Delivery, Delta, Doing, Op, ReplyTo, SentOp, View, Word};
+use crate::server_question::{self, ServerQuestion, ServerQuestions};
+use ostler_wire::{
+    Ask, AskAnswer, ClientId, Delivery, Delta, Doing, Op, ReplyTo, SentOp, View, Word,
+};
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,7 +20,6 @@ mod prompt;
 #[cfg(test)]
 mod tests;
 
-pub use crate::answer::Answer;
 use prompt::WaitingPrompts;
 pub use prompt::{CommandLine, Prompt, Purpose};
 
@@ -38,12 +39,12 @@ pub enum Attended<T> {
 pub struct Asked {
     pub id: String,
     turn: CancellationToken,
-    receiver: oneshot::Receiver<Answer>,
+    receiver: oneshot::Receiver<AskAnswer>,
 }
 
 impl Asked {
     /// What the person says. A turn that is stopped waits for no answer.
-    pub async fn answered(&mut self) -> Result<Answer, Stopped> {
+    pub async fn answered(&mut self) -> Result<AskAnswer, Stopped> {
         tokio::select! {
             answer = &mut self.receiver => answer.map_err(|_| Stopped),
             () = self.turn.cancelled() => Err(Stopped),
@@ -61,7 +62,7 @@ pub struct Inbox {
     clients: watch::Receiver<usize>,
     prompts: WaitingPrompts,
     commands: VecDeque<Waiting>,
-    waiting: HashMap<String, oneshot::Sender<Answer>>,
+    waiting: HashMap<String, oneshot::Sender<AskAnswer>>,
     feed: Feed,
     pub children: Children,
     turn: CancellationToken,
@@ -93,8 +94,8 @@ struct Asking {
     /// The number of the next ask.
     next: u64,
     /// For those who carry out calls elsewhere.
-    sender: Petitions,
-    petitions: mpsc::Receiver<Petition>,
+    sender: ServerQuestions,
+    server_questions: mpsc::Receiver<ServerQuestion>,
     /// Rung when somebody asks.
     bell: Option<Bell>,
 }
@@ -110,7 +111,7 @@ pub enum Next {
 
 impl Inbox {
     pub fn new(ops: mpsc::Receiver<SentOp>, feed: Feed, children: Children) -> Self {
-        let (sender, petitions) = mpsc::channel(petition::MAX_WAITING);
+        let (sender, server_questions) = mpsc::channel(server_question::MAX_WAITING);
         Self {
             ops,
             clients: feed.register().count(),
@@ -123,8 +124,8 @@ impl Inbox {
             overdue: None,
             asking: Asking {
                 next: 1,
-                sender: Petitions(sender),
-                petitions,
+                sender: ServerQuestions(sender),
+                server_questions,
                 bell: None,
             },
             end: End::Open,
@@ -160,7 +161,7 @@ impl Inbox {
                 Some(op) = self.ops.recv() => self.take(op),
                 Ok(()) = self.clients.changed() => self.count_clients(),
                 report = self.children.next() => self.hear(report),
-                petition = self.asking.petitions.recv() => self.pass_on(petition),
+                question = self.asking.server_questions.recv() => self.pass_on(question),
             }
         }
     }
@@ -206,12 +207,12 @@ impl Inbox {
     }
 
     /// Where questions are handed in.
-    pub fn petitions(&self) -> Petitions {
+    pub fn server_questions(&self) -> ServerQuestions {
         self.asking.sender.clone()
     }
 
-    fn pass_on(&mut self, petition: Option<Petition>) {
-        let Some(Petition { mut ask, reply }) = petition.filter(|_| !self.is_closed()) else {
+    fn pass_on(&mut self, question: Option<ServerQuestion>) {
+        let Some(ServerQuestion { mut ask, reply }) = question.filter(|_| !self.is_closed()) else {
             return;
         };
         ask.ask = self.new_ask();
@@ -410,14 +411,14 @@ impl Inbox {
                 }
                 Ok(()) = self.clients.changed(), if self.end != End::Closed => self.count_clients(),
                 report = self.children.next() => self.hear(report),
-                petition = self.asking.petitions.recv() => self.pass_on(petition),
+                question = self.asking.server_questions.recv() => self.pass_on(question),
                 () = patience, if overdue.is_some() => return Err(Stopped),
             }
         }
     }
 
     /// Puts a question to whoever is attached and waits for the answer. Nobody left to answer is a stop.
-    pub async fn ask(&mut self, ask: Ask) -> Result<Answer, Stopped> {
+    pub async fn ask(&mut self, ask: Ask) -> Result<AskAnswer, Stopped> {
         let mut asked = self.put_ask(ask)?;
         let answer = self.attend(asked.answered()).await;
         self.asked(&asked.id);
@@ -497,7 +498,7 @@ impl Inbox {
                 ask,
                 choice,
                 reason,
-            } => self.take_answer(&reply_to, ask, Answer { choice, reason }),
+            } => self.take_answer(&reply_to, ask, AskAnswer { choice, reason }),
             Op::Interrupt => {
                 // Asked a second time, it is not waited for any longer.
                 let patience = match self.turn.is_cancelled() {
@@ -514,11 +515,11 @@ impl Inbox {
         }
     }
 
-    fn take_answer(&mut self, from: &ReplyTo, ask: String, answer: Answer) {
+    fn take_answer(&mut self, from: &ReplyTo, ask: String, answer: AskAnswer) {
         if let Some((child, theirs)) = self.children.relayed.remove(&ask) {
             close_ask(&self.feed, &ask, Some(from.client));
             if let Some(ops) = self.children.ops(&child) {
-                let Answer { choice, reason } = answer;
+                let AskAnswer { choice, reason } = answer;
                 let ask = theirs;
                 post(
                     &ops,

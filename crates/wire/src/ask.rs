@@ -85,3 +85,19 @@ impl Choice {
         }
     }
 }
+
+/// What the person answers to an ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskAnswer {
+    pub choice: String,
+    pub reason: Option<String>,
+}
+
+impl From<&str> for AskAnswer {
+    fn from(choice: &str) -> Self {
+        Self {
+            choice: choice.into(),
+            reason: None,
+        }
+    }
+}

@@ -60,13 +60,13 @@ pub async fn run(start: Lenient, args: Permissions) -> anyhow::Result<u8> {
 fn scope(boot: &Boot) -> Scope {
     let settings = crate::sandbox::settings(boot).ok();
     let temp = settings.and_then(|settings| settings.seen_as_tmp());
+    let folders = crate::folders::folders(boot).unwrap_or_default();
     Scope::new(&boot.places.root, boot.places.user_home.clone())
         .with_shell(&boot.shell())
         .held_by(boot.containment())
         .with_temp(temp, crate::sandbox::granted(boot))
-        .with_open(
-            crate::folders::folders(boot).map_or_else(|_| Vec::new(), |folders| folders.open()),
-        )
+        .with_open(folders.open())
+        .with_trees(folders.trees())
 }
 
 /// What a check answers.

@@ -10,7 +10,7 @@ use crate::config::rules::{ToolChange, trust_tools_in_json};
 use crate::config::trust::{Answer, Approval, Book, Item, Record, State};
 use crate::flags::RuleLayer;
 use crate::speech::{language, spoken};
-use ostler_engine::mcp::{ToolTrust, Trust};
+use ostler_mcp::{ToolTrust, Trust};
 use ostler_wire::{Say, Word};
 use std::path::PathBuf;
 

@@ -169,3 +169,30 @@ fn what_is_hidden_stays_so_when_a_folder_above_is_renamed() {
         assert!(scene.space.exists("s1/s2/k"), "{told:#?}");
     }
 }
+
+#[test]
+fn what_is_hidden_behind_a_link_stays_so_when_the_link_is_changed() {
+    for layer in layers() {
+        for hide in [
+            "forbid_read = ['link/.ssh/id']\n",
+            "[permissions]\ndeny = ['Read(link/.ssh/id)']\n",
+        ] {
+            let scene = scene(&format!("{}{hide}", config(layer)));
+            let victim = scene.space.user_home().join("victim");
+            let link = scene.space.root().join("link");
+            std::os::unix::fs::symlink(&victim, link).expect("a link");
+            let told = calls(
+                &scene,
+                &[],
+                &[],
+                &[
+                    bash("cat link/.ssh/id; rm link && ln -s . link && echo changed"),
+                    bash("cat $HOME/victim/.ssh/id"),
+                ],
+            );
+            assert!(told[0].contains("changed"), "{layer} {hide}: {told:#?}");
+            let all = told.join("\n");
+            assert!(!all.contains("private-4711"), "{layer} {hide}: {told:#?}");
+        }
+    }
+}

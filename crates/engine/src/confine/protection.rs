@@ -285,11 +285,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn keep_aside(artifacts: &Artifacts, name: &str, path: &Path) -> Option<PathBuf> {
-    let meta = std::fs::symlink_metadata(path).ok()?;
-    if !meta.is_file() || meta.len() > MAX_ASIDE {
-        return None;
-    }
-    keep_text(artifacts, name, &std::fs::read(path).ok()?)
+    // A command may have put a link or a pipe there by now.
+    let bytes = ostler_host::raw::read(path, MAX_ASIDE).ok()?;
+    keep_text(artifacts, name, &bytes)
 }
 
 pub(super) fn keep_text(artifacts: &Artifacts, name: &str, text: &[u8]) -> Option<PathBuf> {

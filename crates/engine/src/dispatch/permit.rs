@@ -7,7 +7,7 @@ use crate::commands::{self, SESSION};
 use crate::cut::clip;
 use crate::desk::Desk;
 use crate::hooks::Permission;
-use crate::inbox::{Answer, Inbox, Stopped};
+use crate::inbox::{Inbox, Stopped};
 use crate::interfaces::{Keep, RuleStore};
 use crate::log::LogError;
 use crate::tool::ToolError;
@@ -16,7 +16,9 @@ use ostler_guard::{
     BUILT_IN, Call, Decision, Gate, Mode, Policy, Posture, Refusal, Remedy, Rule, Verdict,
     needs_a_fresh_yes, propose, remedy,
 };
-use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, Word};
+use ostler_wire::{
+    Access, Approval, Ask, AskAnswer, AskKind, Body, Choice, Language, Notice, Word,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -95,14 +97,14 @@ pub async fn permit(
             match unattended(desk, inbox, prepared, &decision).await {
                 Ok(Ok(())) => Ok(Ok(Leave::default())),
                 Ok(Err(refusal)) => {
-                    record(desk, prepared, &decision, &Answer::from("deny"), None)?;
+                    record(desk, prepared, &decision, &AskAnswer::from("deny"), None)?;
                     refuse_unattended(desk, prepared, &refusal).map(Err)
                 }
                 Err(Stopped) => Ok(Err(never_ran())),
             }
         }
         (Verdict::Deny | Verdict::Ask, _) => {
-            record(desk, prepared, &decision, &Answer::from("deny"), None)?;
+            record(desk, prepared, &decision, &AskAnswer::from("deny"), None)?;
             Ok(Err(blocked(desk, prepared, &decision)))
         }
     }?;
@@ -495,7 +497,7 @@ fn record(
     desk: &mut Desk,
     prepared: &Prepared,
     decision: &Decision,
-    answer: &Answer,
+    answer: &AskAnswer,
     saved: Option<String>,
 ) -> Result<(), LogError> {
     commit_approval(desk, prepared, answer, (decision.rule.clone(), saved))
@@ -504,7 +506,7 @@ fn record(
 pub fn commit_approval(
     desk: &mut Desk,
     prepared: &Prepared,
-    answer: &Answer,
+    answer: &AskAnswer,
     (rule, saved): (Option<String>, Option<String>),
 ) -> Result<(), LogError> {
     desk.commit(vec![Body::Approval(Approval {

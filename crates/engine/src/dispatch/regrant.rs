@@ -6,14 +6,14 @@ use crate::commands;
 use crate::commands::SESSION;
 use crate::confine::Terms;
 use crate::desk::Desk;
-use crate::inbox::{Answer, Inbox, Stopped};
+use crate::inbox::{Inbox, Stopped};
 use crate::interfaces::Keep;
 use crate::log::LogError;
 use crate::standing::merge;
 use crate::tool::Typed as _;
 use crate::tools::bash::Bash;
 use ostler_guard::{Call, Mode, Rule, Verdict};
-use ostler_wire::{Access, Ask, AskKind, Choice, Language, Word};
+use ostler_wire::{Access, Ask, AskAnswer, AskKind, Choice, Language, Word};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub async fn offer(
             match keep {
                 Some(keep) => (true, save(desk, inbox, &mut rules, keep).await?),
                 None => {
-                    let no = Answer {
+                    let no = AskAnswer {
                         choice: "deny".into(),
                         reason: answer.reason,
                     };
@@ -55,7 +55,7 @@ pub async fn offer(
             }
         }
     };
-    let yes = Answer {
+    let yes = AskAnswer {
         choice: match Keep::from_id(&answer.choice) {
             Some(_) => Keep::Person.id().into(),
             None => answer.choice,

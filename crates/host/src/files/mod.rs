@@ -90,6 +90,18 @@ pub fn read_bounded(path: &Path, most: u64, border: &Border) -> Result<Content> 
     read(path, span, border)
 }
 
+/// Most bytes of a file of certificates.
+const MAX_CERTIFICATES: u64 = 16 << 20;
+
+/// A file of certificates that a setting names: a regular one of ordinary size.
+pub fn read_certificates(path: &Path) -> io::Result<Vec<u8>> {
+    let read = read_bounded(path, MAX_CERTIFICATES, &Border::none()).map_err(io::Error::other)?;
+    match read.truncated {
+        true => Err(io::ErrorKind::FileTooLarge.into()),
+        false => Ok(read.bytes.to_vec()),
+    }
+}
+
 /// The path without symlinks, parts that do not exist yet included. Only a hint: who opens it judges again.
 pub fn real_path(path: &Path) -> PathBuf {
     resolve::follow(path).unwrap_or_else(|_| path.to_owned())

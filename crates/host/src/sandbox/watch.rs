@@ -185,7 +185,7 @@ impl Watch {
                 let Some((path, target)) = self.detour(root, before) else {
                     break;
                 };
-                let undone = lead_back(&path, target);
+                let undone = lead_back(&place(&path), target);
                 let is_done = undone.is_ok();
                 changes.push(Change {
                     path,
@@ -223,6 +223,18 @@ impl Watch {
         real.map(|path| (path, None)).or_else(as_written)
     }
 
+    /// Where a path at or below a protected one really lay when that was remembered.
+    fn real(&self, path: &Path) -> PathBuf {
+        let found = self.roots.iter().find_map(|(root, at)| {
+            let below = path.strip_prefix(root).ok()?;
+            Some(match below.as_os_str().is_empty() {
+                true => at.clone(),
+                false => at.join(below),
+            })
+        });
+        found.unwrap_or_else(|| path.to_owned())
+    }
+
     /// Puts one path back, or takes over what may stay of its change.
     fn settle(&mut self, path: &Path, now: Option<&Kept>) -> Option<Change> {
         let before = self.before.get(path);
@@ -243,12 +255,15 @@ impl Watch {
                     Some(Kept::Folder | Kept::Link(_) | Kept::Other) | None => PLAIN,
                 };
                 let kept = Kept::File { bytes: text, mode };
-                let undone = put_back(path, &kept, now.is_some());
+                let undone = put_back(&self.real(path), &kept, now.is_some());
                 self.before.insert(path.to_owned(), kept);
                 (undone, refused)
             }
-            (Judged::Refused, Some(kept)) => (put_back(path, kept, now.is_some()), Vec::new()),
-            (Judged::Refused, None) => (remove(path), Vec::new()),
+            (Judged::Refused, Some(kept)) => {
+                let undone = put_back(&self.real(path), kept, now.is_some());
+                (undone, Vec::new())
+            }
+            (Judged::Refused, None) => (remove(&self.real(path)), Vec::new()),
         };
         Some(Change {
             path: path.to_owned(),
@@ -260,9 +275,10 @@ impl Watch {
 
 /// Makes a link to `target` again, or nothing. What is there instead is a link, which goes, or a folder, which stays beside.
 fn lead_back(path: &Path, target: Option<&Path>) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        regain(folder);
-    }
+    in_folder(path, |path| lead_back_in(path, target))
+}
+
+fn lead_back_in(path: &Path, target: Option<&Path>) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_symlink() => fs::remove_file(path)?,
         Ok(_) => {
@@ -398,7 +414,7 @@ fn keep(path: &Path, left: &mut u64) -> io::Result<Option<Kept>> {
         }
         *left -= size;
         Kept::File {
-            bytes: fs::read(path)?,
+            bytes: crate::raw::read(path, size)?,
             mode: meta.permissions().mode(),
         }
     } else {
@@ -407,15 +423,68 @@ fn keep(path: &Path, left: &mut u64) -> io::Result<Option<Kept>> {
 }
 
 fn remove(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        regain(folder);
-    }
-    match fs::symlink_metadata(path)?.is_dir() {
+    in_folder(path, |path| match fs::symlink_metadata(path)?.is_dir() {
         true => {
             regain_tree(path);
             fs::remove_dir_all(path)
         }
         false => fs::remove_file(path),
+    })
+}
+
+/// A folder that is held open: a name for it that no link can change.
+struct Held {
+    #[cfg(target_os = "linux")]
+    _folder: std::os::fd::OwnedFd,
+    path: PathBuf,
+}
+
+#[cfg(target_os = "linux")]
+fn hold(folder: &Path) -> io::Result<Held> {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+    use std::os::fd::AsRawFd as _;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let held = openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+    // With the dot it is the folder itself, not the link of the process to it.
+    let path = PathBuf::from(format!("/proc/self/fd/{}/.", held.as_raw_fd()));
+    Ok(Held {
+        _folder: held,
+        path,
+    })
+}
+
+/// Where there is no such name, the check before has to do.
+#[cfg(not(target_os = "linux"))]
+fn hold(folder: &Path) -> io::Result<Held> {
+    match fs::canonicalize(folder)? == folder {
+        true => Ok(Held {
+            path: folder.to_owned(),
+        }),
+        false => Err(io::Error::other("a folder on the way is a link")),
+    }
+}
+
+/// Does something to a path whose folder is held open, so that a link which a command puts in the folder's place in the
+/// meantime leads nowhere. No part of the way may be a link.
+fn in_folder<T>(path: &Path, act: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let held = hold(folder)?;
+    regain(&held.path);
+    act(&held.path.join(name))
+}
+
+/// Makes the folders above a path that are missing, each in one that is held open.
+fn make_folders(folder: &Path) -> io::Result<()> {
+    match hold(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        held => return held.map(drop),
+    }
+    folder.parent().map_or(Ok(()), make_folders)?;
+    match in_folder(folder, |path| fs::create_dir(path)) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => hold(folder).map(drop),
+        made => made,
     }
 }
 
@@ -447,15 +516,14 @@ fn regain_tree(top: &Path) {
 }
 
 fn put_back(path: &Path, kept: &Kept, is_there: bool) -> io::Result<()> {
-    if is_there && *kept != Kept::Folder {
+    if is_there {
         remove(path)?;
     }
-    match kept {
+    if let Some(folder) = path.parent() {
+        make_folders(folder)?;
+    }
+    in_folder(path, |path| match kept {
         Kept::File { bytes, mode } => {
-            if let Some(folder) = path.parent() {
-                fs::create_dir_all(folder)?;
-                regain(folder);
-            }
             // Never through a link that was put there meanwhile.
             let mut file = fs::OpenOptions::new()
                 .write(true)
@@ -464,15 +532,10 @@ fn put_back(path: &Path, kept: &Kept, is_there: bool) -> io::Result<()> {
             io::Write::write_all(&mut file, bytes)?;
             file.set_permissions(Permissions::from_mode(*mode))
         }
-        Kept::Folder => {
-            if is_there {
-                remove(path)?;
-            }
-            fs::create_dir_all(path)
-        }
+        Kept::Folder => fs::create_dir(path),
         Kept::Link(target) => std::os::unix::fs::symlink(target, path),
         Kept::Other => Err(io::ErrorKind::Unsupported.into()),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -714,5 +777,31 @@ mod tests {
         let file = folder.path().join("big");
         fs::write(&file, vec![0; MAX_FILE as usize + 1]).unwrap();
         assert!(!Watch::new(&[file]).complete());
+    }
+
+    /// A link that takes a folder's place between the check and the change leads nowhere.
+    #[test]
+    fn nothing_is_put_back_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("theirs/hooks")).unwrap();
+        fs::write(top.join("theirs/hooks/a"), "theirs").unwrap();
+        std::os::unix::fs::symlink("theirs", top.join("link")).unwrap();
+        let kept = || Kept::File {
+            bytes: b"ours".to_vec(),
+            mode: 0o644,
+        };
+        assert!(remove(&top.join("link/hooks")).is_err());
+        assert!(remove(&top.join("link/hooks/a")).is_err());
+        assert!(put_back(&top.join("link/hooks/a"), &kept(), true).is_err());
+        assert!(put_back(&top.join("link/hooks/b"), &kept(), false).is_err());
+        assert!(put_back(&top.join("link/new/b"), &kept(), false).is_err());
+        assert!(put_back(&top.join("link/c"), &Kept::Folder, false).is_err());
+        assert!(lead_back(&top.join("link/hooks"), Some(Path::new("/x"))).is_err());
+        let names = |at: &str| fs::read_dir(top.join(at)).unwrap().count();
+        assert_eq!((names("theirs"), names("theirs/hooks")), (1, 1));
+        assert_eq!(fs::read(top.join("theirs/hooks/a")).unwrap(), b"theirs");
+        put_back(&top.join("deep/er/b"), &kept(), false).unwrap();
+        assert_eq!(fs::read(top.join("deep/er/b")).unwrap(), b"ours");
     }
 }
