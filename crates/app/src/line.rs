@@ -15,8 +15,8 @@ use anyhow::Context as _;
 use ostler_host::keyboard::KeyByKey;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{
-    Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op,
-    OpLine, Open, Role, Task, View, Word, command_of,
+    Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Escape, Event, Hub as _, Language,
+    Op, OpLine, Open, Role, Task, View, Word, command_of,
 };
 use shared::Exchange;
 use std::collections::VecDeque;
@@ -346,6 +346,7 @@ impl Talk {
         };
         let op = OpLine {
             id: Some(id),
+            again: false,
             op: Op::Command { line },
         };
         let sent = self.client.ops.send_line(op).await;
@@ -489,8 +490,8 @@ impl Talk {
                 self.end_sign()?;
                 return Ok(Some(Over::Left));
             }
-            (Stop::Interrupt, Some(ask)) if ask.from.is_some() => {
-                let no = asking::unanswered(ask);
+            (Stop::Interrupt, Some(ask)) if ask.silence.escape == Escape::Answer => {
+                let no = ask.leave();
                 self.shown.close_question();
                 writeln!(io::stderr())?;
                 self.send(no).await?;

@@ -121,7 +121,7 @@ impl Talk {
     }
 
     async fn line(&mut self, line: &str) -> anyhow::Result<()> {
-        let OpLine { id, op } = match parse(line) {
+        let OpLine { id, again, op } = match parse(line) {
             Ok(Some(line)) => line,
             Ok(None) => return Ok(()),
             Err(why) => {
@@ -135,11 +135,11 @@ impl Talk {
             self.asks.retain(|known| known.ask != *ask);
         }
         self.closing |= matches!(op, Op::Close);
-        self.send_line(OpLine { id, op }).await
+        self.send_line(OpLine { id, again, op }).await
     }
 
     async fn send(&mut self, op: Op) -> anyhow::Result<()> {
-        self.send_line(OpLine { id: None, op }).await
+        self.send_line(op.into()).await
     }
 
     async fn send_line(&mut self, line: OpLine) -> anyhow::Result<()> {
@@ -180,7 +180,7 @@ impl Talk {
     /// Stdin is closed: whoever asks now would wait for ever.
     async fn nobody_answers(&mut self) -> anyhow::Result<()> {
         for ask in std::mem::take(&mut self.asks) {
-            self.send(crate::asking::unanswered(&ask)).await?;
+            self.send(ask.unanswered()).await?;
         }
         Ok(())
     }

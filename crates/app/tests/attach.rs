@@ -553,7 +553,7 @@ fn a_client_of_another_version_is_told_which_one_runs() {
     let path = sockets(&scene).join(format!("{}.sock", scene.session_id()));
     let mut stream = UnixStream::connect(path).unwrap();
     let hello =
-        json!({"attach": {"protocol": 2, "version": "9.8.7", "session": scene.session_id()}});
+        json!({"attach": {"protocol": 3, "version": "9.8.7", "session": scene.session_id()}});
     writeln!(stream, "{hello}").unwrap();
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).unwrap();
@@ -609,7 +609,7 @@ for path in glob.glob(home + "/live/*.sock") + [sys.argv[1]]:
         s = socket.socket(socket.AF_UNIX)
         s.settimeout(5)
         s.connect(path)
-        hello = {"attach": {"protocol": 2, "version": sys.argv[3], "session": sys.argv[2]}}
+        hello = {"attach": {"protocol": 3, "version": sys.argv[3], "session": sys.argv[2]}}
         s.sendall((json.dumps(hello) + "\n").encode())
         got = s.recv(1000)
         print("joined" if b"attached" in got else "refused", len(got))

@@ -5,8 +5,11 @@ use crate::commands;
 use crate::feed::Feed;
 use crate::hooks::Bell;
 use crate::petition::{self, Petition, Petitions};
-use ostler_wire::{Ask, ClientId, Delivery, Delta, Doing, Op, ReplyTo, SentOp, View, Word};
+use ostler_wire::{
+    Ask, Delivery, Delta, Doing, Escape, Op, ReplyTo, SentOp, TextUse, View, Word, clip,
+};
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +27,8 @@ pub use prompt::{CommandLine, Prompt, Purpose};
 
 /// Prompts that may wait for their turn.
 const MAX_WAITING: usize = 256;
+/// Characters of an answer that other clients are shown.
+const MAX_ANSWER_SHOWN: usize = 200;
 /// How long work that was told to stop may take before it is dropped.
 const GRACE: Duration = Duration::from_millis(150);
 
@@ -92,6 +97,8 @@ enum End {
 struct Asking {
     /// The number of the next ask.
     next: u64,
+    /// Ends the ids of this inbox.
+    process: String,
     /// For those who carry out calls elsewhere.
     sender: Petitions,
     petitions: mpsc::Receiver<Petition>,
@@ -123,6 +130,7 @@ impl Inbox {
             overdue: None,
             asking: Asking {
                 next: 1,
+                process: random_name(),
                 sender: Petitions(sender),
                 petitions,
                 bell: None,
@@ -179,7 +187,7 @@ impl Inbox {
     fn close(&mut self) {
         self.end = End::Closed;
         for (ask, _) in self.waiting.drain() {
-            close_ask(&self.feed, &ask, None);
+            withdraw_ask(&self.feed, &ask);
         }
     }
 
@@ -240,11 +248,13 @@ impl Inbox {
                 self.children
                     .relayed
                     .insert(id.clone(), (child, ask.ask.clone()));
-                self.show_ask(Arc::new(Ask {
+                let mut relayed = Ask {
                     ask: id,
                     from: Some(from),
                     ..Ask::clone(&ask)
-                }));
+                };
+                relayed.silence.escape = escape(&relayed);
+                self.show_ask(Arc::new(relayed));
             }
             What::Saved(checkpoint) => self.children.saved(checkpoint),
             What::Refused(text) => self.children.refuse(&child, &text),
@@ -253,7 +263,7 @@ impl Inbox {
                 self.children.relayed.retain(|id, (asker, _)| {
                     let stays = *asker != child;
                     if !stays {
-                        close_ask(feed, id, None);
+                        withdraw_ask(feed, id);
                     }
                     stays
                 });
@@ -275,8 +285,9 @@ impl Inbox {
         });
     }
 
+    /// An id that no ask of another process has: after a change of the owner an old answer must not meet a new question.
     fn new_ask(&mut self) -> String {
-        let id = format!("a{}", self.asking.next);
+        let id = format!("a{}-{}", self.asking.next, self.asking.process);
         self.asking.next += 1;
         id
     }
@@ -287,7 +298,7 @@ impl Inbox {
         let feed = &self.feed;
         self.waiting.retain(|id, reply| {
             if reply.is_closed() {
-                close_ask(feed, id, None);
+                withdraw_ask(feed, id);
             }
             !reply.is_closed()
         });
@@ -448,7 +459,7 @@ impl Inbox {
     /// A question waits no longer.
     pub fn asked(&mut self, id: &str) {
         if self.waiting.remove(id).is_some() {
-            close_ask(&self.feed, id, None);
+            withdraw_ask(&self.feed, id);
         }
     }
 
@@ -515,8 +526,26 @@ impl Inbox {
     }
 
     fn take_answer(&mut self, from: &ReplyTo, ask: String, answer: Answer) {
+        // It was taken before the connection of its client was lost.
+        if self.prompts.is_repeated(from) {
+            return;
+        }
+        let open = self.feed.register().open_asks();
+        let open = open.into_iter().find(|open| open.ask == ask);
+        let answer = match &open {
+            Some(open) => offered(open, answer),
+            None => answer,
+        };
+        let close = |feed: &Feed| {
+            let answer = open.as_ref().map(|open| open.describe(&answer.choice));
+            feed.delta(Delta::AskClosed {
+                ask: ask.clone(),
+                by: Some(from.client),
+                answer: answer.map(|text| clip(&text, MAX_ANSWER_SHOWN)),
+            });
+        };
         if let Some((child, theirs)) = self.children.relayed.remove(&ask) {
-            close_ask(&self.feed, &ask, Some(from.client));
+            close(&self.feed);
             if let Some(ops) = self.children.ops(&child) {
                 let Answer { choice, reason } = answer;
                 let ask = theirs;
@@ -530,7 +559,7 @@ impl Inbox {
                 );
             }
         } else if let Some(waiting) = self.waiting.remove(&ask) {
-            close_ask(&self.feed, &ask, Some(from.client));
+            close(&self.feed);
             // The asker may have been stopped a moment ago.
             let _ = waiting.send(answer);
         } else {
@@ -556,10 +585,46 @@ impl Inbox {
     }
 }
 
-/// Tells every client that an ask waits no longer.
-fn close_ask(feed: &Feed, ask: &str, by: Option<ClientId>) {
+/// Tells every client that an ask waits no longer, and that nobody answered it.
+fn withdraw_ask(feed: &Feed, ask: &str) {
     feed.delta(Delta::AskClosed {
         ask: ask.to_owned(),
-        by,
+        by: None,
+        answer: None,
     });
+}
+
+/// An answer that was offered. What was not offered is no yes: it counts as no answer.
+fn offered(ask: &Ask, answer: Answer) -> Answer {
+    let is_choice = |id: &str| ask.options.iter().any(|choice| choice.id == id);
+    let is_offered = match ask.text_use() {
+        TextUse::Answer => true,
+        TextUse::Reason | TextUse::Nothing if ask.multi => {
+            answer.choice.split(", ").all(is_choice) || is_choice(&answer.choice)
+        }
+        TextUse::Reason | TextUse::Nothing => is_choice(&answer.choice),
+    };
+    match is_offered {
+        true => answer,
+        false => Answer {
+            choice: ask.silence.choice.clone(),
+            ..answer
+        },
+    }
+}
+
+/// Escape at the ask of a prompt in the background, `t1`, says no to that and leaves the turn alone. A sub-agent of the
+/// turn asks with its role, `t1 builder`, and is stopped with it.
+fn escape(ask: &Ask) -> Escape {
+    let from = ask.from.as_deref().unwrap_or_default();
+    let first = from.split(" › ").next().unwrap_or_default();
+    match first.contains(' ') {
+        true => Escape::StopTurn,
+        false => Escape::Answer,
+    }
+}
+
+fn random_name() -> String {
+    let random = RandomState::new().hash_one(std::process::id());
+    format!("{random:016x}")
 }

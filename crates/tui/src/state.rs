@@ -459,7 +459,9 @@ impl State {
             }
             Event::Reply(reply) => self.view(&reply.view, canvas, now),
             Event::Delta(Delta::Announcement { view }) => self.view(view, canvas, now),
-            Event::Delta(Delta::AskClosed { ask, .. }) => self.close_ask(ask),
+            Event::Delta(Delta::AskClosed { ask, answer, .. }) => {
+                self.close_ask(ask, answer.as_deref(), now);
+            }
             Event::Delta(Delta::Idle) if !self.is_working() => {}
             Event::Delta(Delta::Unrecorded { .. } | Delta::Idle) => {
                 self.transcript.event(event, now);
@@ -484,8 +486,15 @@ impl State {
     }
 
     /// An ask was answered here or elsewhere, or withdrawn.
-    fn close_ask(&mut self, ask: &str) {
+    /// A question waits no longer. One that stands here and has an answer got it in another terminal.
+    fn close_ask(&mut self, ask: &str, answer: Option<&str>, now: Instant) {
+        let open = self.layers.len();
         self.layers.retain(|layer| layer.ask() != Some(ask));
+        if let Some(answer) = answer.filter(|_| self.layers.len() < open) {
+            let answer = crate::text::visible(answer.to_owned());
+            let language = self.settings.language;
+            self.remark(&language.fill(Word::AnsweredElsewhere, &[&answer]), now);
+        }
     }
 
     /// What an entry means beyond its cell.

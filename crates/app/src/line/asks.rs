@@ -64,7 +64,7 @@ impl Talk {
             Said::Line(line) | Said::Early(line) => line,
             Said::NoAnswer(line) if is_command(line.trim()) => line,
             Said::NoAnswer(line) => return self.refuse_line(ask, &line),
-            Said::Over => String::new(),
+            Said::Over => return self.send_answer(ask.leave()).await,
         };
         if is_command(line.trim())
             && let Some(line) = command_of(line.trim())
