@@ -29,10 +29,11 @@ use ostler_engine::budget::{Budget, Limits};
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::hooks::Hook;
 use ostler_engine::ledger::Ledger;
-use ostler_engine::policy::{Containment, Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_engine::redact::Redactor;
 use ostler_engine::tool::ToolSettings;
+use ostler_engine::tools::unknown_tool;
 use ostler_engine::{Options, RuleStore};
+use ostler_guard::{Containment, Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_host::Local;
 use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
 use ostler_wire::{Say, Word};
@@ -319,7 +320,7 @@ impl Boot {
         let mut faults = Vec::new();
         for rule in self.loaded.rules() {
             match Rule::parse(&rule.text, &rule.place.to_string()) {
-                Ok(parsed) => match (rule.list, parsed.unknown_tool()) {
+                Ok(parsed) => match (rule.list, unknown_tool(&parsed)) {
                     (RuleList::Allow, _) => rules.allow.push(parsed),
                     (RuleList::Ask, _) => rules.ask.push(parsed),
                     (RuleList::Deny, None) => rules.deny.push(parsed),
@@ -461,11 +462,11 @@ impl Boot {
     }
 }
 
-fn mode(mode: crate::flags::Mode) -> ostler_engine::policy::Mode {
+fn mode(mode: crate::flags::Mode) -> ostler_guard::Mode {
     match mode {
-        crate::flags::Mode::Normal => ostler_engine::policy::Mode::Normal,
-        crate::flags::Mode::Plan => ostler_engine::policy::Mode::Plan,
-        crate::flags::Mode::Goal => ostler_engine::policy::Mode::Goal,
+        crate::flags::Mode::Normal => ostler_guard::Mode::Normal,
+        crate::flags::Mode::Plan => ostler_guard::Mode::Plan,
+        crate::flags::Mode::Goal => ostler_guard::Mode::Goal,
     }
 }
 

@@ -4,9 +4,9 @@ use crate::boot::Boot;
 use crate::config::tree::Layer;
 use crate::config::{crew, keys};
 use crate::sandbox;
-use ostler_engine::policy::{Folders, Posture, Reading};
 use ostler_engine::sources::{Owner, Reader};
 use ostler_engine::tool::Scope;
+use ostler_guard::{Folders, Posture, Reading};
 use ostler_host::Border;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
 pub fn border(boot: &Boot) -> Border {
     let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
     let reading = Reading {
-        tool: "read_file",
+        tool: None,
         posture: Posture::Ask,
         attended: true,
         granted: &[],

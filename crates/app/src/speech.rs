@@ -134,7 +134,7 @@ fn of_system(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
         .or_else(|| of::<ostler_host::sandbox::Error>(cause))
         .or_else(|| of::<ostler_engine::checkpoint::Error>(cause))
         .or_else(|| of::<ostler_engine::memory::MemoryError>(cause))
-        .or_else(|| of::<ostler_engine::policy::RuleError>(cause))
+        .or_else(|| of::<ostler_guard::RuleError>(cause))
 }
 
 /// The same with its `{}` filled.

@@ -602,7 +602,7 @@ fn a_home_with_a_long_path_has_a_socket_too() {
 
 /// What a command of the session would try: join the session and answer the question about itself.
 const JOIN: &str = r#"
-import socket, sys, os, json, glob
+import socket, sys, os, json, glob, re
 home = os.environ["OSTLER_HOME"]
 for path in glob.glob(home + "/live/*.sock") + [sys.argv[1]]:
     try:
@@ -611,9 +611,10 @@ for path in glob.glob(home + "/live/*.sock") + [sys.argv[1]]:
         s.connect(path)
         hello = {"attach": {"protocol": 3, "version": sys.argv[3], "session": sys.argv[2]}}
         s.sendall((json.dumps(hello) + "\n").encode())
-        got = s.recv(1000)
+        got = s.recv(1 << 20)
         print("joined" if b"attached" in got else "refused", len(got))
-        s.sendall(b'{"op":"answer","ask":"a1","choice":"once"}\n')
+        asks = re.findall(rb'"ask":"(a[0-9]+-[0-9a-f]+)"', got) or [b"a1"]
+        s.sendall(b'{"op":"answer","ask":"' + asks[0] + b'","choice":"once"}\n')
     except OSError as e:
         print("stopped", e)
 "#;

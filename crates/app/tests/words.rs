@@ -25,7 +25,7 @@ const FRONT_ENDS: [&str; 38] = [
     "engine/src/mcp/provider.rs",
     "engine/src/mcp/stdio.rs",
     "engine/src/muster.rs",
-    "engine/src/policy/rules.rs",
+    "guard/src/rules.rs",
     "engine/src/sample.rs",
     "engine/src/sources.rs",
     "store/src/sessions.rs",

@@ -4,7 +4,7 @@
 use crate::cut::clip;
 use crate::tool::Scope;
 use crate::tools::Tools;
-use ostler_wire::{Access, Approval, Body, Entry, Mark, ToolResult, ToolUse};
+use ostler_wire::{Access, Approval, Body, Entry, Mark, ToolDeclaration, ToolResult, ToolUse};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
@@ -74,7 +74,7 @@ pub struct Audited {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approved {
     pub ts: String,
-    pub tool: String,
+    pub tool: &'static ToolDeclaration,
     pub subject: String,
     pub accesses: Vec<Access>,
 }
@@ -144,7 +144,7 @@ pub fn approved(entries: &[Entry], scope: &Scope) -> Vec<Approved> {
             let args = call.input.to_value();
             Some(Approved {
                 ts: entry.ts.clone(),
-                tool: crate::tools::canonical_name(&call.name)?.to_owned(),
+                tool: crate::tools::declaration(&call.name)?,
                 subject: subject(&args),
                 accesses: accesses(call, &args, scope)?,
             })
@@ -202,7 +202,7 @@ fn accesses(call: &ToolUse, args: &Value, scope: &Scope) -> Option<Vec<Access>> 
         .strip_prefix("mcp__")
         .and_then(|name| name.split_once("__"))
     {
-        return Some(crate::policy::mcp_accesses(server, tool, args, scope));
+        return Some(ostler_guard::mcp_accesses(server, tool, args, scope));
     }
     Tools::new(&[]).find(&call.name)?.access(args, scope).ok()
 }

@@ -1,6 +1,6 @@
 //! What the model is told of the mode: a block in the context of a person's message, never a change of the prefix. Pure.
 
-use crate::policy::Mode;
+use ostler_guard::Mode;
 
 const OPEN: &str = "<mode>";
 const CLOSE: &str = "</mode>";

@@ -6,8 +6,8 @@ mod watch;
 use crate::crew::{Duty, Offer};
 use crate::cut::clip;
 use crate::jobs::Jobs;
-use crate::policy::{Mode, Policy};
 use crate::standing::Standing;
+use ostler_guard::{Mode, Policy};
 use ostler_llm::{Effort, Prefix};
 use ostler_wire::{
     Ask, Checkpoint, Client, Delivery, Doing, Entry, HubError, Language, Op, OpSender, Task, Usage,

@@ -19,12 +19,12 @@ pub use spawn::{Services, SpawnError, Spawned, spawn};
 pub use verdict::{Verdict, lines};
 
 use crate::artifacts::Artifacts;
-use crate::policy::Rule;
 use crate::proxy::{self, Guest, Reach};
 use crate::tool::ToolError;
 use commons::Common;
 use folders::Folders;
 use git_settings::SettingsCopies;
+use ostler_guard::Rule;
 use ostler_host::sandbox::{self, Layer, Network, PROXY, Plan, Policy};
 use ostler_host::{Command, Exit, Process};
 use ostler_wire::Why;

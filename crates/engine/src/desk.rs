@@ -22,27 +22,31 @@ use crate::log::{Log, LogError};
 use crate::mcp::Fleet;
 use crate::memory::Mind;
 use crate::petition::Petitions;
-use crate::policy::{
-    Call, Decision, Gate, Guard, Mode, Planned, Policy, Posture, Rule, Verdict, gate,
-    needs_a_fresh_yes,
-};
-use crate::resolve;
 use crate::saves::Saves;
 use crate::seen::Seen;
 use crate::standing::Standing;
 use crate::tool::{Context, Scope, Tool, ToolSettings, Typed as _};
+use crate::tools::Tools;
 use crate::tools::exit_plan_mode::ExitPlanMode;
-use crate::tools::{self, Tools};
+use ostler_guard::resolve;
+use ostler_guard::{
+    Call, Decision, Gate, Guard, Mode, Planned, Policy, Posture, Rule, Verdict, gate,
+    needs_a_fresh_yes,
+};
 use ostler_host::{Host, real_path};
 use ostler_llm::{Answer, Effort, TokenUsage};
 use ostler_wire::{
-    Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, ToolKind, Usage, When, Word,
+    Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, ToolDeclaration, ToolKind, Usage,
+    When, Word,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+
+/// Stands for every tool of which no rule speaks by name.
+static NO_TOOL: ToolDeclaration = ToolDeclaration::new("", ToolKind::Other);
 
 pub struct Desk {
     pub log: Log,
@@ -345,11 +349,11 @@ impl Desk {
     }
 
     /// The rules as they bind a call of this tool.
-    pub fn guard(&self, tool: &str) -> Guard {
+    pub fn guard(&self, tool: &ToolDeclaration) -> Guard {
         Guard {
             policy: self.policy.clone(),
             scope: self.scope.clone(),
-            tool: tool.into(),
+            tool: Arc::new(tool.clone()),
             posture: match self.standing.mode {
                 // Nothing answers for the person while a plan is made.
                 Mode::Plan => Posture::Ask,
@@ -366,7 +370,7 @@ impl Desk {
     pub fn context(
         &self,
         call_id: &str,
-        tool: &str,
+        tool: &ToolDeclaration,
         leave: &Leave,
         cancel: CancellationToken,
     ) -> Context {
@@ -374,11 +378,10 @@ impl Desk {
             // What cannot be made is said by the command or tool that wants it.
             let _ = temp.scratch.make();
         }
-        let about = tools::declaration(tool);
-        let delegates = about.is_some_and(|about| about.kind == ToolKind::Delegate);
+        let delegates = tool.kind == ToolKind::Delegate;
         Context {
             call_id: call_id.to_owned(),
-            tool: tool.into(),
+            tool: tool.name.as_ref().into(),
             scope: self.scope.clone(),
             host: self.shop.host.clone(),
             settings: self.shop.settings.clone(),
@@ -427,7 +430,12 @@ impl Desk {
     }
 
     /// What the rules say, and what the person said before.
-    pub async fn decide(&self, tool: &str, accesses: &[Access], gate: Gate) -> Decision {
+    pub async fn decide(
+        &self,
+        tool: &ToolDeclaration,
+        accesses: &[Access],
+        gate: Gate,
+    ) -> Decision {
         let host = self.shop.host.as_ref();
         let resolved = resolve::resolved(host, accesses, &self.policy, &self.scope).await;
         let call = Call {
@@ -462,7 +470,7 @@ impl Desk {
         let only_reads = !accesses.iter().any(Access::needs_permission);
         let only_asked_for_reads = rule.is_none() && only_reads && !decision.outside.is_empty();
         let opened = only_asked_for_reads && {
-            let border = self.guard("").border;
+            let border = self.guard(&NO_TOOL).border;
             let mut outside = decision.outside.iter();
             outside.all(|path| border.judge(path).is_open())
         };

@@ -25,13 +25,13 @@ use crate::desk::Desk;
 use crate::hooks::{self, Permission, Said};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::policy::{Gate, Verdict};
 use crate::saves;
 use crate::skills::RunAs;
 use crate::tool::{Call, Context, Done, ToolError, Typed as _};
 use crate::tools::{self, Held, skill::Skill};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
+use ostler_guard::{Gate, Verdict};
 use ostler_wire::{
     Access, Body, Delta, Json, Message, ToolKind, ToolMark, ToolResult, ToolUse, Word,
 };
@@ -322,7 +322,7 @@ async fn delegate(
 /// Whether a reader may run beside others: nobody has to be asked. A stop while that is found out is a no.
 async fn allowed_quietly(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<Leave> {
     let gate = desk.gate(&*prepared.tool, &prepared.accesses);
-    let deciding = desk.decide(prepared.tool.name(), &prepared.accesses, gate);
+    let deciding = desk.decide(prepared.tool.about(), &prepared.accesses, gate);
     let decision = inbox.attend(deciding).await.ok()?;
     let asks = prepared.permission == Permission::Ask;
     let quiet = !asks && gate == Gate::Open && decision.verdict == Verdict::Allow;
@@ -339,8 +339,8 @@ async fn run_together(
     let mut calls = Vec::with_capacity(batch.len());
     let mut running = FuturesOrdered::new();
     for prepared in batch.drain(..) {
-        let (id, name) = (&prepared.call.id, prepared.tool.name());
-        let cx = desk.context(id, name, &prepared.leave, cancel.clone());
+        let (id, tool) = (&prepared.call.id, prepared.tool.about());
+        let cx = desk.context(id, tool, &prepared.leave, cancel.clone());
         started(desk, &prepared);
         running.push_back(timed(prepared.tool.clone(), prepared.typed.clone(), cx));
         calls.push(prepared);
@@ -383,7 +383,12 @@ async fn run_alone(
         Err(error) => return refuse(desk, &prepared.call, error, done),
     };
     let name = prepared.tool.name();
-    let mut cx = desk.context(&prepared.call.id, name, &leave, cancel.clone());
+    let mut cx = desk.context(
+        &prepared.call.id,
+        prepared.tool.about(),
+        &leave,
+        cancel.clone(),
+    );
     if let Some(question) = prepared.typed.question() {
         match question::put(desk, inbox, name, question).await {
             Ok(answer) => cx.answer = answer,

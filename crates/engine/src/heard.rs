@@ -10,6 +10,8 @@ use crate::log::LogError;
 use crate::muster;
 use crate::references::{Found, Library, PIPED, Voice};
 use crate::saves;
+use crate::tool::Typed as _;
+use crate::tools::read_file::ReadFile;
 use ostler_wire::{Body, Deed, Message, Notice, View, Word};
 use tokio_util::sync::CancellationToken;
 
@@ -126,7 +128,7 @@ async fn heard(desk: &mut Desk, prompt: Prompt) -> Heard {
 
 /// What the words of a prompt point at, and what those that a file of the project put into it do.
 async fn look_up(desk: &Desk, words: &str, project_words: &str) -> Found {
-    let guard = desk.guard("read_file");
+    let guard = desk.guard(&ReadFile::ABOUT);
     let library = |voice| Library {
         host: desk.shop.host.as_ref(),
         scope: &desk.scope,

@@ -27,7 +27,6 @@ use crate::log::{Log, branch};
 use crate::mcp::{Fleet, McpSettings};
 use crate::memory::{Memory, Mind};
 use crate::muster::Mustered;
-use crate::policy::{Mode, Policy};
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::standing::{Standing, mode_of};
@@ -37,6 +36,7 @@ use crate::tool::{Scope, Tool, ToolSettings};
 use crate::transcript::prefix_text;
 use crate::turn::Opening;
 use crate::{commands, instructions, points, prefixes};
+use ostler_guard::{Mode, Policy};
 use ostler_host::Host;
 use ostler_llm::{Model, Params, Prefix, Transport};
 use ostler_wire::{

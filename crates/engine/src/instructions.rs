@@ -463,8 +463,8 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn what_may_not_be_read_is_no_instruction() {
-        use crate::policy::{Folders, Policy, Rule};
         use crate::tool::Scope;
+        use ostler_guard::{Folders, Policy, Rule};
         use std::os::unix::fs::symlink;
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();

@@ -1,6 +1,6 @@
 //! What the binary implements for the engine: models by name, and where rules are kept and watched.
 
-use crate::policy::Rule;
+use ostler_guard::Rule;
 use ostler_llm::Target;
 use ostler_wire::PermissionChoice;
 

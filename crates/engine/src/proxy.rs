@@ -6,9 +6,9 @@ mod talk;
 #[cfg(test)]
 mod tests;
 
-use crate::policy::Rule;
 use crate::tools::web::is_public;
 use futures_util::future::BoxFuture;
+use ostler_guard::Rule;
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};

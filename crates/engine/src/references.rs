@@ -1,10 +1,10 @@
 //! `@path` in a prompt: files, parts of files, folders and pictures that the person points at, put before their words.
 //! What names nothing stays as it was written. Nobody is asked, but what may not be read is not read.
 
-use crate::policy::Guard;
 use crate::tool::Scope;
 use crate::tools::files::picture;
 use crate::tools::text;
+use ostler_guard::Guard;
 use ostler_host::{Border, Error, Host, Kind, Span};
 use ostler_wire::{Image, Language, Say, Word};
 use std::ops::RangeInclusive;
@@ -315,7 +315,9 @@ fn range_of(text: &str) -> Option<RangeInclusive<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Policy, Posture, Rule, Rules};
+    use crate::tool::Typed as _;
+    use crate::tools::read_file::ReadFile;
+    use ostler_guard::{Policy, Posture, Rule, Rules};
     use std::sync::Arc;
 
     #[test]
@@ -364,7 +366,7 @@ mod tests {
                 ..Policy::default()
             }),
             scope: scope.clone(),
-            tool: "read_file".into(),
+            tool: Arc::new(ReadFile::ABOUT),
             posture: Posture::Ask,
             attended: true,
             border: Arc::default(),
@@ -434,7 +436,7 @@ mod tests {
         let guard = Guard {
             policy: Arc::new(policy),
             scope: scope.clone(),
-            tool: "read_file".into(),
+            tool: Arc::new(ReadFile::ABOUT),
             posture: Posture::Ask,
             attended: true,
             border: Arc::default(),

@@ -4,9 +4,9 @@
 use crate::confine::Terms;
 use crate::dispatch::Leave;
 use crate::goal::Goal;
-use crate::policy::{Mode, Posture, Rules, Stance};
 use crate::templates::Template;
-use ostler_wire::{Access, Body, Entry};
+use ostler_guard::{Mode, Posture, Rules, Stance};
+use ostler_wire::{Access, Body, Entry, ToolDeclaration};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -95,7 +95,7 @@ impl Standing {
     }
 
     /// The posture that a call of this tool is judged in.
-    pub fn posture(&self, tool: &str, now: Instant) -> Posture {
+    pub fn posture(&self, tool: &ToolDeclaration, now: Instant) -> Posture {
         match self.window {
             true => Posture::Yolo,
             false => self.stance.posture(tool, now),
@@ -205,7 +205,9 @@ pub fn mode_of(past: &[Entry]) -> Mode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Rule;
+    use crate::tool::Typed as _;
+    use crate::tools::bash::Bash;
+    use ostler_guard::Rule;
     use ostler_wire::Segment;
 
     fn rules(list: &[&str]) -> Vec<Rule> {
@@ -303,9 +305,9 @@ mod tests {
         ] {
             let mut standing = standing();
             standing.window = true;
-            assert_eq!(standing.posture("bash", now), Posture::Yolo);
+            assert_eq!(standing.posture(&Bash::ABOUT, now), Posture::Yolo);
             change(&mut standing);
-            assert_eq!(standing.posture("bash", now), Posture::Ask);
+            assert_eq!(standing.posture(&Bash::ABOUT, now), Posture::Ask);
         }
     }
 }

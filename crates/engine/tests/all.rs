@@ -11,6 +11,7 @@ mod crew_faults;
 mod engine_turns;
 mod fold_properties;
 mod goals;
+mod guard;
 mod hooks;
 mod memory;
 mod prefix_cache;

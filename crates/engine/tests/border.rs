@@ -2,7 +2,7 @@
 
 use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
-use ostler_engine::policy::{Containment, Headless, Mode, Posture, Rule};
+use ostler_guard::{Containment, Headless, Mode, Posture, Rule};
 use ostler_testkit::{Kind, Step};
 use ostler_wire::{Body, Op, Open};
 use serde_json::{Value, json};

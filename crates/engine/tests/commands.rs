@@ -2,7 +2,7 @@
 
 use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
-use ostler_engine::policy::{Posture, Rule};
+use ostler_guard::{Posture, Rule};
 use ostler_testkit::{Kind, Place, Step};
 use ostler_wire::{Body, Delivery, Delta, Event, Op, Open, Outcome, View};
 use serde_json::{Value, json};
@@ -110,7 +110,7 @@ async fn what_is_typed_during_a_turn_joins_its_next_step() {
     let mut session = bench
         .open_with(Open::New, |options| {
             attended(options);
-            options.policy.posture = ostler_engine::policy::Posture::Yolo;
+            options.policy.posture = ostler_guard::Posture::Yolo;
         })
         .await;
     session.prompt("go", Delivery::Queue).await;

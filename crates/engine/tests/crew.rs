@@ -4,8 +4,8 @@ use crate::common::crew::{delegating, outcome, role, says, trusting};
 use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
 use ostler_engine::crew::CrewSettings;
-use ostler_engine::policy::{Mode, Posture, Rule};
 use ostler_engine::roles::RoleSettings;
+use ostler_guard::{Mode, Posture, Rule};
 use ostler_testkit::{Captured, Fate, Kind, Place, Server, Step, Usage};
 use ostler_wire::{Body, Delivery, Delta, Event, Op, Open, Outcome, View};
 use serde_json::{Value, json};
@@ -438,8 +438,8 @@ async fn children_without_a_person_do_as_the_headless() {
             options.interactive = true;
             options.policy.rules.allow = vec![Rule::parse("Delegate", "x").unwrap()];
             options.policy.headless = match headless {
-                true => ostler_engine::policy::Headless::Allow,
-                false => ostler_engine::policy::Headless::Deny,
+                true => ostler_guard::Headless::Allow,
+                false => ostler_guard::Headless::Deny,
             };
             let attended = false;
             options.crew = Arc::new(CrewSettings {
@@ -990,7 +990,7 @@ async fn starting_a_child() {
 /// The rules of a skill that the model calls hold as if the person had called it: in that turn, and against no rule.
 #[tokio::test]
 async fn what_a_skill_allows_ends_with_the_turn_whoever_calls_it() {
-    use ostler_engine::policy::{Rule, Rules};
+    use ostler_guard::{Rule, Rules};
     let text = "---\ndescription: Tag it\nallowed-tools: Bash(touch:*)\n---\nTouch things.";
     for (by_model, deny, ask, asked, codes) in [
         (true, "", "", 1, ["ok", "ok"]),
@@ -1020,7 +1020,7 @@ async fn what_a_skill_allows_ends_with_the_turn_whoever_calls_it() {
             .open_with(Open::New, |options| {
                 skilled(options);
                 options.interactive = true;
-                options.policy = ostler_engine::policy::Policy {
+                options.policy = ostler_guard::Policy {
                     rules: Rules {
                         deny: rule(deny),
                         ask: rule(ask),

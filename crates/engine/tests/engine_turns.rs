@@ -3,7 +3,7 @@
 
 use crate::common::{Bench, Session, settle};
 use ostler_engine::cache;
-use ostler_engine::policy::{Containment, Fallback, Headless, Policy, Posture, Rule, Rules};
+use ostler_guard::{Containment, Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_testkit::{Kind, Place, Server, Step, Stop, Trouble};
 use ostler_wire::{Body, Delivery, Delta, Event, Message, Op, Open, Outcome, Part, Role};
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Goals against a scripted model: when the next turn begins, what ends it, what the log says, and every change of mode.
 
 use crate::common::{Bench, Session, Shown};
-use ostler_engine::policy::Mode;
+use ostler_guard::Mode;
 use ostler_testkit::{Kind, Step, Usage};
 use ostler_wire::{Body, Delivery, Event, GoalState, Op, Open, Outcome, Role, View};
 use serde_json::json;
@@ -496,7 +496,7 @@ async fn what_a_child_did_is_no_standstill() {
     let bench = Bench::new(Kind::Chat, steps);
     let mut session = bench
         .open_with(Open::New, |o| {
-            o.policy.posture = ostler_engine::policy::Posture::Yolo;
+            o.policy.posture = ostler_guard::Posture::Yolo;
         })
         .await;
     start(&mut session, "goal reach it").await;

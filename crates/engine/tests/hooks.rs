@@ -3,7 +3,7 @@
 use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
 use ostler_engine::hooks::{Hook, Matcher, Moment};
-use ostler_engine::policy::{Policy, Posture, Rule, Rules};
+use ostler_guard::{Policy, Posture, Rule, Rules};
 use ostler_testkit::{Kind, Step};
 use ostler_wire::{Body, Delivery, Event, Op, Open, Outcome, View};
 use serde_json::{Value, json};
@@ -204,7 +204,7 @@ async fn no_hook_allows_what_plan_mode_refuses() {
     let mut session = bench
         .open_with(Open::New, |options| {
             options.hooks = hooks.clone().into();
-            options.mode = ostler_engine::policy::Mode::parse("plan");
+            options.mode = ostler_guard::Mode::parse("plan");
             options.policy.posture = Posture::Yolo;
         })
         .await;

@@ -3,8 +3,8 @@
 
 use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
-use ostler_engine::policy::{Mode, Posture};
 use ostler_engine::store::project_name;
+use ostler_guard::{Mode, Posture};
 use ostler_testkit::{Kind, Step};
 use ostler_wire::{AskKind, Body, Delivery, Open, View};
 use serde_json::json;

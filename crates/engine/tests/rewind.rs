@@ -3,7 +3,7 @@
 use crate::common::{Bench, Session};
 use ostler_engine::Options;
 use ostler_engine::checkpoint::Limits;
-use ostler_engine::policy::{Containment, Posture};
+use ostler_guard::{Containment, Posture};
 use ostler_testkit::{Kind, Step};
 use ostler_wire::{Act, Body, Deed, Delivery, Delta, Entry, Event, List, Op, Open, View, When};
 use serde_json::json;

@@ -3,9 +3,9 @@
 use crate::common::{Bench, Session, Shown, settle};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use ostler_engine::policy::{Containment, Headless, Mode, Policy, Posture, Rule, Rules};
 use ostler_engine::tool::{Call, Context, Done, Rendered, Scope, Subject, Tool, ToolError};
 use ostler_engine::{Keep, Options, RuleStore};
+use ostler_guard::{Containment, Headless, Mode, Policy, Posture, Rule, Rules};
 use ostler_host::{
     Border, Command, Content, Fut, Host, Listing, Local, Process, RenameOptions, Renamed, Span,
     Stat, WriteOptions, Written,

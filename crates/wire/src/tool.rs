@@ -53,6 +53,10 @@ pub enum ToolMark {
     NotForReaders,
     /// It is about the conversation with the person, so no sub-agent has it.
     NotForChildren,
+    /// It gives the shell something to run.
+    RunsCommands,
+    /// It replaces a whole file, so neither its call nor its result tells what was there before.
+    ReplacesWhole,
 }
 
 /// Where a tool comes from.
@@ -147,6 +151,13 @@ impl ToolDeclaration {
 
     pub fn has(&self, mark: ToolMark) -> bool {
         self.marks.contains(&mark)
+    }
+
+    /// Whether this is one of its names, in any case of letters.
+    pub fn is_called(&self, name: &str) -> bool {
+        std::iter::once(self.name.as_ref())
+            .chain(self.aliases.iter().copied())
+            .any(|own| own.eq_ignore_ascii_case(name))
     }
 
     /// Whether a session that may only read can do without it.

@@ -4,11 +4,12 @@ use super::UsageError;
 use crate::config::diagnose::{self, Notice};
 use crate::config::layers::{Loaded, RuleList};
 use crate::speech::filled;
-use ostler_engine::policy::Rule;
+use ostler_engine::tools::unknown_tool;
+use ostler_guard::Rule;
 use ostler_wire::Word;
 
 pub fn no_tool(name: &str) -> String {
-    let names = ostler_engine::tools::all_names().chain(ostler_engine::policy::FAMILIES);
+    let names = ostler_engine::tools::all_names().chain(ostler_guard::FAMILIES);
     match diagnose::nearest(name, names) {
         Some(near) => filled(Word::BootNoToolNear, &[&name, &near]),
         None => filled(Word::BootNoTool, &[&name]),
@@ -44,7 +45,7 @@ pub fn stray_tools(loaded: &Loaded) -> Vec<Notice> {
         let Ok(parsed) = Rule::parse(&rule.text, "") else {
             continue;
         };
-        if let (RuleList::Allow | RuleList::Ask, Some(name)) = (rule.list, parsed.unknown_tool()) {
+        if let (RuleList::Allow | RuleList::Ask, Some(name)) = (rule.list, unknown_tool(&parsed)) {
             let text = filled(Word::BootRuleNothing, &[&rule.text, &no_tool(name)]);
             notices.push(Notice::warning(rule.place, text));
         }

@@ -21,7 +21,7 @@ use crate::speech::{filled, language, many, spoken, told};
 use ostler_engine::Models as _;
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::hooks::Hook;
-use ostler_engine::policy::Rule;
+use ostler_guard::Rule;
 use ostler_host::sandbox::{self, Layer, Network};
 use ostler_llm::Target;
 use ostler_wire::{Say, Word};

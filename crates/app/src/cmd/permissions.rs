@@ -15,11 +15,12 @@ use crate::speech::{filled, many, spoken};
 use anyhow::anyhow;
 use jiff::Timestamp;
 use ostler_engine::audit::{self, Audited, Fate, Kind};
-use ostler_engine::policy::{self, Call, Containment, Decision, Policy, Posture, Rule, Verdict};
+use ostler_engine::log;
 use ostler_engine::tool::Scope;
-use ostler_engine::tools::Tools;
-use ostler_engine::{log, resolve};
-use ostler_wire::{Access, Entry, Language, Word};
+use ostler_engine::tools::{self, Tools};
+use ostler_guard::resolve;
+use ostler_guard::{Call, Containment, Decision, Policy, Posture, Rule, Verdict};
+use ostler_wire::{Access, Entry, Language, ToolDeclaration, Word};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -82,7 +83,7 @@ struct Checked {
 
 async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::Result<()> {
     let scope = scope(boot);
-    let (name, accesses) = accesses(tool, args, &scope)?;
+    let (tool, accesses) = accesses(tool, args, &scope)?;
     let policy = Policy {
         posture: Posture::Ask,
         ..boot.policy()?
@@ -90,7 +91,7 @@ async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::
     let host = ostler_host::Local::new();
     let resolved = resolve::resolved(&host, &accesses, &policy, &scope).await;
     let decision = policy.decide(Call {
-        tool: &name,
+        tool: &tool,
         accesses: &accesses,
         scope: &scope,
         resolved: &resolved,
@@ -134,7 +135,7 @@ async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::
     );
     // No allow rule is stronger than an ask rule.
     if decision.verdict == Verdict::Ask && checked.rule.is_none() {
-        let rules = policy::propose(&name, &accesses, &scope);
+        let rules = ostler_guard::propose(&tool, &accesses, &scope);
         lines.extend(
             rules
                 .iter()
@@ -165,13 +166,17 @@ fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The tool's name and what a call with these arguments declares.
-fn accesses(tool: &str, args: &str, scope: &Scope) -> anyhow::Result<(String, Vec<Access>)> {
+/// The tool and what a call with these arguments declares.
+fn accesses(
+    tool: &str,
+    args: &str,
+    scope: &Scope,
+) -> anyhow::Result<(ToolDeclaration, Vec<Access>)> {
     let usage = |message: String| anyhow!(UsageError(message));
     if let Some((server, name)) = tool.strip_prefix("mcp__").and_then(|n| n.split_once("__")) {
         let args = object(args).map_err(usage)?;
-        let accesses = policy::mcp_accesses(server, name, &args, scope);
-        return Ok((tool.to_owned(), accesses));
+        let accesses = ostler_guard::mcp_accesses(server, name, &args, scope);
+        return Ok((ToolDeclaration::of_other(tool.to_owned(), false), accesses));
     }
     let Some(found) = Tools::new(&[]).find(tool) else {
         return Err(usage(boot::no_tool(tool)));
@@ -190,7 +195,7 @@ fn accesses(tool: &str, args: &str, scope: &Scope) -> anyhow::Result<(String, Ve
     let accesses = found
         .access(&args, scope)
         .map_err(|e| usage(format!("{}: {}", found.name(), e.message)))?;
-    Ok((found.name().to_owned(), accesses))
+    Ok((found.about().clone(), accesses))
 }
 
 fn object(args: &str) -> Result<Value, String> {
@@ -241,6 +246,11 @@ fn list(boot: &Boot, format: Listing) -> anyhow::Result<()> {
     }
 }
 
+fn covers(wide: &Rule, narrow: &Rule, scope: &Scope) -> bool {
+    let tool = narrow.tool().and_then(tools::declaration);
+    wide.covers(narrow, tool, scope)
+}
+
 /// Strongest list first, with what is odd about each rule.
 fn rows(written: &[layers::Rule], scope: &Scope) -> Vec<Row> {
     let rank = |list: RuleList| match list {
@@ -260,7 +270,7 @@ fn rows(written: &[layers::Rule], scope: &Scope) -> Vec<Row> {
         match own {
             Err(error) => notes.push(filled(Word::PermUnread, &[&spoken(error.why)])),
             Ok(own) => {
-                if let Some(name) = own.unknown_tool() {
+                if let Some(name) = tools::unknown_tool(own) {
                     notes.push(filled(Word::PermIdle, &[&boot::no_tool(name)]));
                 }
                 let others = rules.iter().zip(&parsed).enumerate();
@@ -269,8 +279,8 @@ fn rows(written: &[layers::Rule], scope: &Scope) -> Vec<Row> {
                     let stronger = rank(other.list) < rank(rule.list);
                     // Of two that say the same the later one is the spare one.
                     let spare = rank(other.list) == rank(rule.list)
-                        && (j < i || !own.covers(theirs, scope));
-                    if i == j || !(stronger || spare) || !theirs.covers(own, scope) {
+                        && (j < i || !covers(own, theirs, scope));
+                    if i == j || !(stronger || spare) || !covers(theirs, own, scope) {
                         continue;
                     }
                     let name = &theirs.text;
@@ -397,7 +407,7 @@ fn suggestions(boot: &Boot, after: Timestamp) -> anyhow::Result<Suggestions> {
         let scope = scope_of(boot, &entries);
         for approved in audit::approved(&entries, &scope) {
             let call = Call {
-                tool: &approved.tool,
+                tool: approved.tool,
                 accesses: &approved.accesses,
                 scope: &scope,
                 resolved: &[],
@@ -406,7 +416,7 @@ fn suggestions(boot: &Boot, after: Timestamp) -> anyhow::Result<Suggestions> {
             if !recent(&approved.ts) || policy.decide(call).verdict != Verdict::Ask {
                 continue;
             }
-            let rules = policy::propose(&approved.tool, &approved.accesses, &scope);
+            let rules = ostler_guard::propose(approved.tool, &approved.accesses, &scope);
             if rules.is_empty() {
                 without += 1;
                 continue;

@@ -1,8 +1,8 @@
 //! Deny rules about files, as paths that the sandbox can cover: looked for once at the start, near the top of the project.
 //! What is made later or lies deeper is bound by the rules alone.
 
-use ostler_engine::policy::Rule;
 use ostler_engine::tool::Scope;
+use ostler_guard::Rule;
 use std::fs;
 use std::path::{Path, PathBuf};
 

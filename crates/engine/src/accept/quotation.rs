@@ -2,8 +2,8 @@
 //! read is a quotation or an injection. Reads entries of the log; decides nothing else.
 
 use super::{Surroundings, read_call, refusal};
-use crate::policy::shell::is_hiding;
 use crate::tools::canonical_name;
+use ostler_guard::shell::is_hiding;
 use ostler_llm::ToolSpec;
 use ostler_llm::repair::{Ended, mentioned_calls};
 use ostler_wire::{Body, Entry, Origin, Role};

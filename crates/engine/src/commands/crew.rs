@@ -4,9 +4,9 @@ use crate::children::{Ended, How};
 use crate::commands::tasks::doing;
 use crate::desk::Desk;
 use crate::inbox::Inbox;
-use crate::policy::time_shown;
 use crate::skills::{RunAs, Skill};
 use crate::sources::about;
+use ostler_guard::time_shown;
 use ostler_wire::{Act, Action, Deed, Item, Language, List, View, Word};
 use std::time::Duration;
 

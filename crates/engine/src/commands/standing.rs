@@ -3,8 +3,9 @@
 use crate::desk::Desk;
 use crate::goal::{Goal, MAX_CONTINUATIONS, Strategy};
 use crate::inbox::{Inbox, Prompt, Purpose};
-use crate::policy::{Approve, Mode, Rule, Rules};
 use crate::standing::Grant;
+use crate::tools::unknown_tool;
+use ostler_guard::{Approve, Mode, Rule, Rules};
 use ostler_wire::{Access, Delta, GoalState, Language, Say, View, Word};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -180,7 +181,7 @@ fn add(desk: &mut Desk, verb: &str, text: &str) -> View {
         Ok(rule) => rule,
         Err(error) => return View::Error(error.say(desk.manner.language)),
     };
-    if let Some(name) = rule.unknown_tool().filter(|_| verb == "deny") {
+    if let Some(name) = unknown_tool(&rule).filter(|_| verb == "deny") {
         return View::Error(desk.manner.language.fill(Word::RuleIdle, &[text, name]));
     }
     let shown = rule.canonical();

@@ -5,7 +5,7 @@ use crate::desk::Desk;
 use crate::inbox::Inbox;
 use crate::jobs::JobState;
 use crate::log;
-use crate::policy::time_shown;
+use ostler_guard::time_shown;
 use ostler_wire::parse_duration;
 use ostler_wire::{Body, Doing, Entry, Language, Notice, Role, View, Word};
 use std::sync::Arc;

@@ -4,12 +4,12 @@ use crate::desk::Desk;
 use crate::dispatch::own;
 use crate::inbox::{Inbox, Prompt};
 use crate::log::LogError;
-use crate::policy::{Mode, Rule};
 use crate::skills::{RunAs, Skill, asked_for, beside};
 use crate::templates::{Piece, Template};
 use crate::tool::Typed as _;
 use crate::tools::read_only_skill::ReadOnlySkill;
 use crate::tools::skill::Skill as SkillTool;
+use ostler_guard::{Mode, Rule};
 use ostler_wire::{Body, Notice, Say, Word};
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@ use super::{
     Commons, Confined, Outcome, SandboxMode, SandboxSettings, Terms, environment, prepare,
 };
 use crate::artifacts::Artifacts;
-use crate::policy::Policy;
 use crate::tool::{Context, ToolError};
+use ostler_guard::Policy;
 use ostler_host::{Command, Host, Process, sandbox};
 use ostler_wire::Why;
 use std::path::PathBuf;

@@ -4,10 +4,10 @@
 use super::{Bill, Duty, Hand};
 use crate::children::{Caller, Ended, Errand, Heir, How, post_prompt, shortened};
 use crate::cut::{Capture, clip};
-use crate::policy::{Mode, Rule, time_shown};
 use crate::roles::{PLANNER, Role};
 use crate::tool::{Context, ToolError};
 use crate::worktree::{self, Worktree};
+use ostler_guard::{Mode, Rule, time_shown};
 use ostler_wire::{Delta, Op, Word};
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -9,10 +9,10 @@ use crate::desk::Desk;
 use crate::hooks::Permission;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::policy::{Gate, Verdict};
 use crate::saves;
 use crate::tool::{Tool, Typed as _};
 use crate::tools::{self, Held, bash::Bash};
+use ostler_guard::{Gate, Verdict};
 use ostler_wire::{
     Ask, AskKind, Body, Caller, Choice, Json, PermissionChoice, Silence, ToolUse, Word,
 };
@@ -55,7 +55,7 @@ pub async fn own(
         leave: Leave::default(),
         remark: None,
     };
-    let deciding = desk.decide(Bash::NAME, &prepared.accesses, Gate::Open);
+    let deciding = desk.decide(prepared.tool.about(), &prepared.accesses, Gate::Open);
     let decision = match inbox.attend(deciding).await {
         Ok(decision) => decision,
         Err(Stopped) => return refuse(desk, &prepared.call, never_ran(), &mut done),
@@ -65,7 +65,7 @@ pub async fn own(
         return refuse(desk, &prepared.call, error, &mut done);
     }
     let leave = leave(&prepared);
-    let cx = desk.context(&prepared.call.id, Bash::NAME, &leave, cancel.clone());
+    let cx = desk.context(&prepared.call.id, &Bash::ABOUT, &leave, cancel.clone());
     let own = (prepared.call.id.as_str(), Bash::NAME);
     if let Err(Stopped) = saves::before(desk, inbox, own, &prepared.accesses).await? {
         return refuse(desk, &prepared.call, never_ran(), &mut done);

@@ -10,12 +10,12 @@ use crate::hooks::Permission;
 use crate::inbox::{Inbox, Stopped};
 use crate::interfaces::{Keep, RuleStore};
 use crate::log::LogError;
-use crate::policy::{
+use crate::tool::ToolError;
+use ostler_guard::resolve;
+use ostler_guard::{
     BUILT_IN, Call, Decision, Gate, Mode, Policy, Posture, Refusal, Remedy, Rule, Verdict,
     needs_a_fresh_yes, propose, remedy,
 };
-use crate::resolve;
-use crate::tool::ToolError;
 use ostler_wire::{
     Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice,
     PreviewFormat, Silence, Word,
@@ -73,8 +73,7 @@ pub async fn permit(
             Mode::Normal | Mode::Goal => reading(prepared, why),
         }));
     }
-    let name = prepared.tool.name();
-    let deciding = desk.decide(name, &prepared.accesses, gate);
+    let deciding = desk.decide(prepared.tool.about(), &prepared.accesses, gate);
     let Ok(mut decision) = inbox.attend(deciding).await else {
         return Ok(Err(never_ran()));
     };
@@ -124,7 +123,7 @@ async fn unattended(
     let resolving = resolve::resolved(host, &prepared.accesses, &desk.policy, &desk.scope);
     let resolved = inbox.attend(resolving).await?;
     let call = Call {
-        tool: prepared.tool.name(),
+        tool: prepared.tool.about(),
         accesses: &prepared.accesses,
         scope: &desk.scope,
         resolved: &resolved,
@@ -367,7 +366,7 @@ pub fn leave(prepared: &Prepared) -> Leave {
 }
 
 fn scopes(desk: &Desk, prepared: &Prepared) -> Scopes {
-    let proposed = propose(prepared.tool.name(), &prepared.accesses, &desk.scope);
+    let proposed = propose(prepared.tool.about(), &prepared.accesses, &desk.scope);
     let rules: Result<Vec<Rule>, _> = proposed.iter().map(|r| Rule::parse(r, SESSION)).collect();
     let rules = rules.unwrap_or_default();
     let rules = match would_allow(desk, prepared, &rules) {
@@ -401,7 +400,7 @@ fn would_allow(desk: &Desk, prepared: &Prepared, rules: &[Rule]) -> bool {
     let mut trial = Policy::clone(&desk.policy);
     trial.rules.allow.extend(rules.iter().cloned());
     let call = Call {
-        tool: prepared.tool.name(),
+        tool: prepared.tool.about(),
         accesses: &prepared.accesses,
         scope: &desk.scope,
         resolved: &[],
@@ -452,7 +451,7 @@ async fn objection(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Optio
     let cancel = inbox.turn();
     let cx = desk.context(
         &prepared.call.id,
-        prepared.tool.name(),
+        prepared.tool.about(),
         &Leave::default(),
         cancel,
     );
@@ -464,7 +463,7 @@ async fn preview(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<
     let cancel = inbox.turn();
     let cx = desk.context(
         &prepared.call.id,
-        prepared.tool.name(),
+        prepared.tool.about(),
         &Leave::default(),
         cancel,
     );

@@ -4,10 +4,10 @@ use super::never_ran;
 use crate::commands;
 use crate::desk::Desk;
 use crate::inbox::{Answer, Inbox};
-use crate::policy::Mode;
 use crate::tool::Typed as _;
 use crate::tool::{Done, Question, ToolError};
 use crate::tools::exit_plan_mode::ExitPlanMode;
+use ostler_guard::Mode;
 use ostler_wire::{Ask, AskKind, Choice, Language, PlanChoice, PreviewFormat, Silence, Word};
 use std::time::Instant;
 

@@ -9,8 +9,10 @@ use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
 use crate::interfaces::Keep;
 use crate::log::LogError;
-use crate::policy::{Call, Mode, Rule, Verdict};
 use crate::standing::merge;
+use crate::tool::Typed as _;
+use crate::tools::bash::Bash;
+use ostler_guard::{Call, Mode, Rule, Verdict};
 use ostler_wire::{Access, Ask, Choice, Language, PermissionChoice, Word};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -62,8 +64,12 @@ pub async fn offer(
     } else if lasting {
         merge(&mut desk.standing.terms, &wanted);
     }
-    let name = prepared.tool.name();
-    let mut cx = desk.context(&prepared.call.id, name, leave, cancel.clone());
+    let mut cx = desk.context(
+        &prepared.call.id,
+        prepared.tool.about(),
+        leave,
+        cancel.clone(),
+    );
     let mut terms = Terms::clone(&cx.terms);
     merge(&mut terms, &wanted);
     cx.terms = Arc::new(terms);
@@ -118,7 +124,7 @@ fn is_denied(desk: &Desk, wanted: &Terms) -> bool {
     let readable = wanted.readable.iter().cloned().map(Access::Read);
     let accesses: Vec<Access> = hosts.chain(writable).chain(readable).collect();
     let decision = desk.policy.decide(Call {
-        tool: "bash",
+        tool: &Bash::ABOUT,
         accesses: &accesses,
         scope: &desk.scope,
         resolved: &[],

@@ -7,10 +7,10 @@ use super::{Finished, Prepared, regrant, run_in_turn, turn_to_write};
 use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::policy::Mode;
 use crate::saves;
 use crate::tool::{Done, ToolError};
 use crate::tools::bash::JUDGED_AGAIN;
+use ostler_guard::Mode;
 use ostler_wire::{Access, Segment, Word};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -69,7 +69,7 @@ pub async fn judge_again(
     if let Err(Stopped) = saves::before(desk, inbox, call, &again.accesses).await? {
         return Ok(stays(first, "the person stopped the work"));
     }
-    let cx = desk.context(call.0, call.1, &leave, cancel.clone());
+    let cx = desk.context(call.0, again.tool.about(), &leave, cancel.clone());
     let second = run_in_turn(desk, inbox, &again, cx, turn).await;
     let (mut result, took) = regrant::offer(desk, inbox, &again, &leave, second, cancel).await?;
     mark(&mut result, json!("writer"));

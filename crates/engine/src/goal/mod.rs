@@ -11,7 +11,7 @@ use crate::desk::Desk;
 use crate::dispatch::own::confirmed;
 use crate::inbox::{Inbox, Prompt, Purpose, Stopped};
 use crate::log::LogError;
-use crate::policy::Mode;
+use ostler_guard::Mode;
 use ostler_wire::{
     Body, Entry, GoalState, Interrupted, Notice, Outcome, TodoItem, TodoState, TurnEnd, Word,
 };

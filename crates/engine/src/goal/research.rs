@@ -2,9 +2,9 @@
 
 use super::Goal;
 use crate::desk::Desk;
-use crate::policy::Rule;
 use jiff::Zoned;
 use jiff::civil::DateTime;
+use ostler_guard::Rule;
 use ostler_host::{Kind, Roots, WriteOptions};
 use ostler_wire::{Say, Word};
 use std::path::PathBuf;

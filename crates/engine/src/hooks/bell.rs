@@ -45,7 +45,7 @@ impl Bell {
         Some(Self {
             hooks,
             facts: serde_json::from_str(&facts).unwrap_or_default(),
-            cx: desk.context("hook", Bash::NAME, &Leave::default(), Default::default()),
+            cx: desk.context("hook", &Bash::ABOUT, &Leave::default(), Default::default()),
             language: desk.manner.language,
             room: Arc::new(Semaphore::new(MAX_RINGING)),
         })

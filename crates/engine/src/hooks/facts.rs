@@ -3,10 +3,10 @@
 use super::Moment;
 use crate::desk::Desk;
 use crate::dispatch::Prepared;
-use crate::policy::{Mode, Posture, needs_a_fresh_yes};
 use crate::tool::{Scope, Typed as _};
 use crate::tools::bash::Bash;
 use crate::tools::declaration;
+use ostler_guard::{Mode, Posture, needs_a_fresh_yes};
 use ostler_wire::ToolFact;
 use serde_json::{Map, Value, json};
 use std::time::Instant;
@@ -76,7 +76,7 @@ impl Facts {
     /// Without secrets.
     pub fn to_json(&self, desk: &Desk) -> String {
         let standing = &desk.standing;
-        let posture = standing.posture(Bash::NAME, Instant::now());
+        let posture = standing.posture(&Bash::ABOUT, Instant::now());
         let mode = match (standing.mode, posture) {
             (Mode::Plan, _) => "plan",
             (Mode::Normal | Mode::Goal, Posture::Yolo) => "bypassPermissions",

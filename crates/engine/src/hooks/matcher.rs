@@ -1,11 +1,9 @@
 //! Which calls (or which occasions) a hook is for: names with `*` and `?`, permission rules, several of them with `|`, and
 //! the regular expressions that hooks written for others have.
 
-use super::facts::common_tool;
-use crate::policy::{Call, Fallback, Policy, Posture, Rule, Rules, Verdict};
-use crate::tools::canonical_name;
 use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use ostler_guard::{Call, Fallback, Policy, Posture, Rule, Rules, Verdict};
 use ostler_wire::{Why, Word};
 
 /// Memory that one expression may take.
@@ -101,16 +99,17 @@ impl Matcher {
     }
 
     pub fn takes_call(&self, call: Call<'_>) -> bool {
-        let common = common_tool(call.tool);
+        let name = call.tool.name.as_ref();
+        let common = call.tool.common_name.unwrap_or(name);
         let by_name = |part: &Part| match part {
             Part::All => true,
-            Part::Name(name) => {
-                name == call.tool
-                    || name == common
-                    || canonical_name(name).is_some_and(|name| name == call.tool) && name != EDIT
-                    || name == EDIT && EDITORS.contains(&common)
+            Part::Name(want) => {
+                want == name
+                    || want == common
+                    || want != EDIT && call.tool.is_called(want)
+                    || want == EDIT && EDITORS.contains(&common)
             }
-            Part::Regex(_) => part.names(call.tool) || part.names(common),
+            Part::Regex(_) => part.names(name) || part.names(common),
         };
         let by_rule =
             |policy: &Policy| policy.decide_in(Posture::Ask, call).verdict == Verdict::Deny;
@@ -170,9 +169,10 @@ fn expression(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hooks::facts::common_tool;
     use crate::tool::Scope;
-    use crate::tools::{Tools, bash::Bash};
-    use ostler_wire::Access;
+    use crate::tools::{Tools, bash::Bash, declaration};
+    use ostler_wire::{Access, ToolDeclaration};
     use serde_json::json;
 
     fn takes(text: &str, tool: &str, command_or_path: &str) -> bool {
@@ -185,8 +185,12 @@ mod tests {
             "read_file" => vec![Access::Read(scope.path(command_or_path))],
             _ => vec![Access::Write(scope.path(command_or_path))],
         };
+        let tool = match declaration(tool) {
+            Some(builtin) => builtin.clone(),
+            None => ToolDeclaration::of_other(tool.to_owned(), false),
+        };
         let call = Call {
-            tool,
+            tool: &tool,
             accesses: &accesses,
             scope: &scope,
             resolved: &[],

@@ -17,11 +17,11 @@ use crate::desk::Desk;
 use crate::dispatch::{Leave, Prepared};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::policy::Call;
-use crate::resolve;
 use crate::tool::Typed as _;
 use crate::tools::bash::Bash;
 use facts::Facts;
+use ostler_guard::Call;
+use ostler_guard::resolve;
 use ostler_wire::{Body, Message, Notice, Word};
 use run::Ended;
 use serde_json::Value;
@@ -206,7 +206,7 @@ async fn fire(
         if cancel.is_cancelled() {
             break;
         }
-        let cx = desk.context("hook", Bash::NAME, &Leave::default(), cancel.clone());
+        let cx = desk.context("hook", &Bash::ABOUT, &Leave::default(), cancel.clone());
         let language = desk.manner.language;
         let running = async {
             let mut running = std::pin::pin!(run::run(&hook, &facts, &cx));
@@ -349,7 +349,7 @@ async fn takes_call(desk: &Desk, matcher: &Matcher, prepared: &Prepared) -> bool
         None => Vec::new(),
     };
     matcher.takes_call(Call {
-        tool: prepared.tool.name(),
+        tool: prepared.tool.about(),
         accesses: &prepared.accesses,
         scope: &desk.scope,
         resolved: &resolved,

@@ -10,15 +10,15 @@ use super::wait::Wait;
 use crate::confine::{self, Confined, Services, Spawned};
 use crate::cut::{Capture, Captured};
 use crate::jobs::{Plain, Started, end_tree, exit_code};
-use crate::policy::plain_look::{Cwd, is_plain_look};
-use crate::policy::shell::{self, Place};
 use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use bytes::Bytes;
 use live::Live;
+use ostler_guard::plain_look::{Cwd, is_plain_look};
+use ostler_guard::shell::{self, Place};
 use ostler_host::{Command, Exit, Kind, Output, Process, Signal, Stdio};
 use ostler_wire::{Access, Body, Notice, Segment, Word};
-use ostler_wire::{ToolDeclaration, ToolKind};
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 pub use report::{JUDGED_AGAIN, render};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -71,7 +71,8 @@ impl Typed for Bash {
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run)
         .question(Word::WantsToRun)
         .aliases(&["run_shell", "shell"])
-        .common_name("Bash");
+        .common_name("Bash")
+        .marks(&[ToolMark::RunsCommands]);
     const PROSE: &'static str = include_str!("bash.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -29,7 +29,11 @@ impl Typed for BashInput {
     const NAME: &'static str = "bash_input";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run)
         .question(Word::WantsToRun)
-        .marks(&[ToolMark::Deferred, ToolMark::NotForReaders]);
+        .marks(&[
+            ToolMark::Deferred,
+            ToolMark::NotForReaders,
+            ToolMark::RunsCommands,
+        ]);
     const PROSE: &'static str = include_str!("bash_input.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -1,11 +1,11 @@
 //! `glob`: files by name pattern, newest first.
 
 use super::walk;
-use crate::policy::Guard;
 use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use globset::GlobSet;
 use ignore::DirEntry;
+use ostler_guard::Guard;
 use ostler_host::TreeReader;
 use ostler_wire::Access;
 use ostler_wire::{ToolDeclaration, ToolKind};

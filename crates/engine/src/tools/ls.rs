@@ -1,10 +1,10 @@
 //! `ls`: the entries of a folder, as deep as asked, without what is ignored.
 
 use super::walk;
-use crate::policy::Guard;
 use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ignore::DirEntry;
+use ostler_guard::Guard;
 use ostler_host::{Kind, TreeReader};
 use ostler_wire::Access;
 use ostler_wire::{ToolDeclaration, ToolKind};

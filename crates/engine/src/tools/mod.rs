@@ -47,4 +47,5 @@ pub(crate) mod web;
 pub use files::picture::media_type as picture_type;
 pub use registry::{
     Held, Tools, all_names, builtin_specs, canonical_name, declaration, declarations, render,
+    unknown_tool,
 };

@@ -5,8 +5,8 @@ use super::grep::Grep;
 use super::ls::Ls;
 use super::read_file::ReadFile;
 use super::testing::Bench;
-use crate::policy::{Policy, Rule};
 use crate::tool::Tool;
+use ostler_guard::{Policy, Rule};
 use serde_json::{Value, json};
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -35,7 +35,7 @@ async fn shown(
     (link, public, secret): (&str, &str, &Path),
 ) -> Vec<String> {
     let policy = Policy {
-        rules: crate::policy::Rules {
+        rules: ostler_guard::Rules {
             deny: vec![Rule::parse("Read(.env)", "x:1").unwrap()],
             ..Default::default()
         },

@@ -3,6 +3,7 @@
 use super::tool_search::{self, ToolSearch};
 use super::*;
 use crate::tool::{Rendered, Tool};
+use ostler_guard::Rule;
 use ostler_llm::ToolSpec;
 use ostler_wire::{Json, ToolDeclaration, ToolMark};
 use serde_json::Value;
@@ -258,6 +259,12 @@ pub fn all_names() -> impl Iterator<Item = &'static str> {
     declarations().map(|about| about.name.as_ref())
 }
 
+/// The tool that a rule is about, when there is none of that name. Tools of servers are known later.
+pub fn unknown_tool(rule: &Rule) -> Option<&str> {
+    let name = rule.tool()?;
+    (!name.starts_with("mcp__") && declaration(name).is_none()).then_some(name)
+}
+
 /// The name a tool goes by, for one of the names it may be called by.
 pub fn canonical_name(name: &str) -> Option<&'static str> {
     declaration(name).map(|about| about.name.as_ref())
@@ -428,6 +435,24 @@ mod tests {
             let call = tools(&[]).find(tool).unwrap().read(&args).unwrap();
             let got = call.subject();
             assert_eq!((got.text.as_str(), got.body), (subject, body), "{tool}");
+        }
+    }
+
+    #[test]
+    fn rules_on_tools_that_do_not_exist() {
+        for (rule, expect) in [
+            ("Bsh(rm:*)", Some("bsh")),
+            ("Frobnicate", Some("frobnicate")),
+            ("read_file(.env)", None),
+            ("web_fetch", None),
+            ("mcp__server__tool", None),
+            ("Delegate", None),
+        ] {
+            let parsed = Rule::parse(rule, "x:1").unwrap();
+            assert_eq!(unknown_tool(&parsed), expect, "{rule}");
+        }
+        for name in ostler_guard::FAMILIES {
+            assert_eq!(unknown_tool(&Rule::parse(name, "x:1").unwrap()), None);
         }
     }
 

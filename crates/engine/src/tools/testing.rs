@@ -4,12 +4,12 @@ use crate::artifacts::Artifacts;
 use crate::history::History;
 use crate::jobs::Jobs;
 use crate::memory::Memory;
-use crate::policy::{Guard, Policy, Posture};
 use crate::redact::Redactor;
 use crate::seen::Seen;
 use crate::tool::{Context, Done, Question, Scope, Tool, ToolError, ToolSettings};
+use ostler_guard::{Guard, Policy, Posture};
 use ostler_host::Local;
-use ostler_wire::Access;
+use ostler_wire::{Access, ToolDeclaration};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl Bench {
             guard: Guard {
                 policy: Arc::new(policy),
                 scope: scope.clone(),
-                tool: tool.into(),
+                tool: Arc::new(declared(tool)),
                 posture: Posture::Ask,
                 attended: false,
                 border: Arc::default(),
@@ -161,4 +161,10 @@ pub fn question(tool: &dyn Tool, args: &Value) -> Option<Question> {
 
 pub async fn run(tool: &dyn Tool, args: Value, cx: Context) -> Result<Done, ToolError> {
     tool.read(&args)?.run(cx).await
+}
+
+/// What the built-in tool of this name declares, or one of a test.
+fn declared(name: &str) -> ToolDeclaration {
+    let builtin = super::declaration(name).cloned();
+    builtin.unwrap_or_else(|| ToolDeclaration::of_other(name.to_owned(), false))
 }

@@ -1,11 +1,11 @@
 //! The walk that `ls`, `glob` and `grep` share: hidden files yes, `.git` and ignored ones no, symlinks not followed.
 
 use super::ignored::Ignored;
-use crate::policy::Guard;
-use crate::policy::shell::is_listed;
 use crate::tool::{Scope, ToolError};
 use globset::{GlobBuilder, GlobSet};
 use ignore::{DirEntry, WalkBuilder};
+use ostler_guard::Guard;
+use ostler_guard::shell::is_listed;
 use ostler_host::{Error, Kind};
 use ostler_wire::Access;
 use std::borrow::Cow;

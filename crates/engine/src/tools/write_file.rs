@@ -8,7 +8,7 @@ use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_host::Span;
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, Word};
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -29,7 +29,8 @@ impl Typed for WriteFile {
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
         .question(Word::WantsToWrite)
         .aliases(&["write"])
-        .common_name("Write");
+        .common_name("Write")
+        .marks(&[ToolMark::ReplacesWhole]);
     const PROSE: &'static str = include_str!("write_file.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -2,7 +2,7 @@
 
 use super::{Bench, Shown};
 use ostler_engine::Options;
-use ostler_engine::policy::Posture;
+use ostler_guard::Posture;
 use ostler_testkit::{Captured, Server, Step};
 use ostler_wire::Open;
 use serde_json::Value;

@@ -6,10 +6,10 @@ pub mod crew;
 
 use ostler_engine::budget::{Budget, Limits};
 use ostler_engine::ledger::Ledger;
-use ostler_engine::policy::{Headless, Policy};
 use ostler_engine::store::Store;
 use ostler_engine::tool::ToolSettings;
 use ostler_engine::{LocalHub, Models, Options, Shelf};
+use ostler_guard::{Headless, Policy};
 use ostler_host::Local;
 use ostler_llm::{Params, Proxies, Secret, Target, Transport, TransportOptions};
 use ostler_testkit::{Captured, KEY, Kind, Server, Step, TempWorkspace};

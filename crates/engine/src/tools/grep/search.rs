@@ -1,7 +1,6 @@
 //! The search itself: walk, sort, then search in parallel so that the answer is the same every time and stops early.
 
 use super::{Mode, NameFilter};
-use crate::policy::Guard;
 use crate::tool::{Done, ToolError};
 use crate::tools::walk;
 use grep_matcher::Matcher;
@@ -9,6 +8,7 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use ignore::WalkState;
 use ignore::types::Types;
+use ostler_guard::Guard;
 use ostler_host::{Error, TreeReader};
 use serde_json::json;
 use std::collections::BTreeMap;

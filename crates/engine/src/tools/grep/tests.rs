@@ -1,11 +1,11 @@
 //! `grep`: matches, filters, limits, and the same answer every time.
 
 use super::*;
-use crate::policy::{Policy, Rule, Rules};
 use crate::tool::Tool;
 use crate::tools::glob::Glob;
 use crate::tools::ls::Ls;
 use crate::tools::testing::Bench;
+use ostler_guard::{Policy, Rule, Rules};
 use serde_json::json;
 
 async fn found(bench: &Bench, args: Value) -> Value {

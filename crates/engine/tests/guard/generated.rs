@@ -1,7 +1,7 @@
 //! Commands by chance, always the same for the same seed: rows of the table of readers with odd options, quotes,
 //! expansions, redirections, wrappers and constructs of several shells, and known attacks. `tried` runs them.
 
-use super::spec;
+use ostler_guard::shell::spec;
 
 /// Numbers that are the same in every run.
 pub struct Dice(u64);

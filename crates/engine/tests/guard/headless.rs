@@ -1,10 +1,11 @@
 //! What runs where nobody can be asked, and what the refusals name.
 
-use super::*;
-use crate::policy::Scope;
-use crate::policy::remedy::{self, Remedy};
-use crate::policy::{Decision, Folders, Rule, Rules, Verdict};
-use crate::tools::Tools;
+use ostler_engine::tools::{self, Tools};
+use ostler_guard::remedy::{self, Remedy};
+use ostler_guard::{
+    Call, Containment, Decision, Folders, Headless, Policy, Posture, Rule, Rules, Scope, Verdict,
+};
+use ostler_wire::{Access, ToolDeclaration};
 use serde_json::{Value, json};
 
 fn scope() -> Scope {
@@ -30,9 +31,14 @@ fn policy(containment: Containment, allow: &[&str]) -> Policy {
     }
 }
 
+fn declared(name: &str) -> ToolDeclaration {
+    let builtin = tools::declaration(name).cloned();
+    builtin.unwrap_or_else(|| ToolDeclaration::of_other(name.to_owned(), false))
+}
+
 fn accesses(tool: &str, args: &Value) -> Vec<Access> {
     match tool.strip_prefix("mcp__").and_then(|n| n.split_once("__")) {
-        Some((server, name)) => crate::policy::mcp_accesses(server, name, args, &scope()),
+        Some((server, name)) => ostler_guard::mcp_accesses(server, name, args, &scope()),
         None => Tools::new(&[])
             .find(tool)
             .unwrap()
@@ -47,7 +53,7 @@ fn decided(policy: &Policy, posture: Posture, tool: &str, args: &Value) -> Decis
     policy.decide_in(
         posture,
         Call {
-            tool,
+            tool: &declared(tool),
             accesses: &accesses,
             scope: &scope,
             resolved: &[],
@@ -64,7 +70,7 @@ fn said(policy: &Policy, tool: &str, args: &Value) -> Option<String> {
         Verdict::Ask => {
             let (accesses, scope) = (accesses(tool, args), scope());
             let call = Call {
-                tool,
+                tool: &declared(tool),
                 accesses: &accesses,
                 scope: &scope,
                 resolved: &[],

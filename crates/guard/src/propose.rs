@@ -4,7 +4,7 @@
 use super::Scope;
 use super::shell::PREFIXES;
 use super::{Call, Policy, Rule, Rules, Verdict};
-use ostler_wire::{Access, Mark, Segment};
+use ostler_wire::{Access, Mark, Segment, ToolDeclaration};
 use std::path::Path;
 
 /// Rules for one call; who needs more is doing something that should be looked at each time.
@@ -30,7 +30,7 @@ const FOREIGN_ENV: &[&str] = &[
 ];
 
 /// Rules in their canonical form that together allow this call; empty when that cannot be said safely.
-pub fn propose(tool: &str, accesses: &[Access], scope: &Scope) -> Vec<String> {
+pub fn propose(tool: &ToolDeclaration, accesses: &[Access], scope: &Scope) -> Vec<String> {
     let mut rules: Vec<String> = Vec::new();
     let mut add = |rule: String| {
         if !rules.contains(&rule) {
@@ -64,7 +64,7 @@ pub fn propose(tool: &str, accesses: &[Access], scope: &Scope) -> Vec<String> {
             Access::Write(path) => edit(path, scope),
             Access::Net(host) => net(host),
             Access::Delegate { role, .. } => is_literal(role).then(|| format!("Delegate({role})")),
-            Access::History => Some(tool.to_owned()),
+            Access::History => Some(tool.name.clone().into_owned()),
             Access::Read(_) | Access::Job(_) | Access::Memory => None,
         };
         match rule {
@@ -79,7 +79,7 @@ pub fn propose(tool: &str, accesses: &[Access], scope: &Scope) -> Vec<String> {
 }
 
 /// What is proposed must read back as itself and do what it promises.
-fn suffice(rules: &[String], tool: &str, accesses: &[Access], scope: &Scope) -> bool {
+fn suffice(rules: &[String], tool: &ToolDeclaration, accesses: &[Access], scope: &Scope) -> bool {
     let parsed = rules.iter().map(|text| {
         let rule = Rule::parse(text, "proposal").ok()?;
         (rule.canonical() == *text).then_some(rule)
@@ -259,7 +259,8 @@ fn is_name(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::shell::{Place, accesses, analyse};
+    use crate::shell::{Place, accesses, analyse};
+    use crate::testing::tool;
 
     fn scope() -> Scope {
         Scope::new("/repo", Some("/home/me".into()))
@@ -273,7 +274,7 @@ mod tests {
             home: scope.user_home.as_deref(),
             open: &[],
         };
-        propose("bash", &accesses(analyse(command, &place)), &scope)
+        propose(tool("bash"), &accesses(analyse(command, &place)), &scope)
     }
 
     #[test]
@@ -330,7 +331,7 @@ mod tests {
     #[test]
     fn other_calls() {
         let write = |path: &str| Access::Write(path.into());
-        for (tool, access, expect) in [
+        for (name, access, expect) in [
             (
                 "edit_file",
                 write("/repo/src/a.rs"),
@@ -365,7 +366,7 @@ mod tests {
                 &["mcp__files__write"],
             ),
         ] {
-            assert_eq!(propose(tool, &[access], &scope()), expect, "{tool}");
+            assert_eq!(propose(tool(name), &[access], &scope()), expect, "{name}");
         }
     }
 }

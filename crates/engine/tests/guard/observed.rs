@@ -1,11 +1,11 @@
 //! Predictions against what really happens: generated commands run under strace in an empty folder, and every file
 //! they change must have been predicted, or the analysis must have said that it is not sure.
 
-use super::*;
-use crate::policy::Rule;
-use crate::policy::Scope;
+use ostler_guard::shell::{Place, analyse};
+use ostler_guard::{Rule, Scope};
+use ostler_wire::{Access, Segment};
 use proptest::prelude::*;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const CASES: u32 = 150;

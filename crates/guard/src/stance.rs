@@ -1,7 +1,7 @@
 //! What is done about prompts: the posture a session was started in, or what `/approve` made of it. Pure; the time comes in.
 
 use super::Posture;
-use ostler_wire::{Language, Word};
+use ostler_wire::{Language, ToolDeclaration, ToolMark, Word};
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +50,10 @@ impl Approve {
 
 impl Stance {
     /// The posture that a call of this tool is judged in.
-    pub fn posture(self, tool: &str, now: Instant) -> Posture {
+    pub fn posture(self, tool: &ToolDeclaration, now: Instant) -> Posture {
         match self {
             Stance::Posture(posture) => posture,
-            Stance::Shell if matches!(tool, "bash" | "bash_input") => Posture::Yolo,
+            Stance::Shell if tool.has(ToolMark::RunsCommands) => Posture::Yolo,
             Stance::Until(end) if now < end => Posture::Auto,
             Stance::Shell | Stance::Until(_) | Stance::Never => Posture::Ask,
         }
@@ -102,6 +102,7 @@ pub fn time_shown(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::tool;
     use Posture::{Ask, Auto, Yolo};
 
     #[test]
@@ -120,8 +121,8 @@ mod tests {
         ] {
             let stance = Approve::parse(text).unwrap().stance(start);
             let got = (
-                stance.posture("bash", at),
-                stance.posture("edit_file", at),
+                stance.posture(tool("bash"), at),
+                stance.posture(tool("edit_file"), at),
                 stance.refuses_prompts(),
                 stance.name(at),
             );

@@ -4,7 +4,7 @@
 use super::Scope;
 use super::{Call, Policy, Posture, Reading, Verdict, headless};
 use ostler_host::{Border, Protected};
-use ostler_wire::Access;
+use ostler_wire::{Access, ToolDeclaration};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct Guard {
     pub policy: Arc<Policy>,
     pub scope: Arc<Scope>,
-    pub tool: Arc<str>,
+    pub tool: Arc<ToolDeclaration>,
     pub posture: Posture,
     /// Somebody could be asked, by a call of its own.
     pub attended: bool,
@@ -31,7 +31,7 @@ impl Guard {
         let border = self.policy.border(
             &self.scope,
             Reading {
-                tool: &self.tool,
+                tool: Some(&self.tool),
                 posture: self.posture,
                 attended: self.attended,
                 granted: &granted,
@@ -107,7 +107,8 @@ impl Guard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Rule, Rules};
+    use crate::testing::tool;
+    use crate::{Rule, Rules};
 
     #[test]
     fn what_would_need_a_word_is_left_alone() {
@@ -126,7 +127,7 @@ mod tests {
                 ..Policy::default()
             }),
             scope: Arc::new(Scope::new("/repo", None)),
-            tool: "grep".into(),
+            tool: Arc::new(tool("grep").clone()),
             posture: Posture::Ask,
             attended,
             border: Arc::default(),

@@ -5,12 +5,14 @@
 
 use super::generated::{self, Dice};
 use super::observed::written;
-use super::*;
-use crate::confine::{self, Reader, SandboxMode, SandboxSettings, Services, Terms};
+use ostler_engine::confine::{self, Reader, SandboxMode, SandboxSettings, Services, Terms};
+use ostler_guard::shell::{Place, accesses, analyse};
 use ostler_host::sandbox::{Policy, probe};
 use ostler_host::{Output, Signal};
+use ostler_wire::Access;
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -3,8 +3,9 @@
 //! the rules below, command.
 
 use super::*;
-use crate::policy::Scope;
-use crate::policy::{Call, Policy, Rule, Rules, Verdict};
+use crate::Scope;
+use crate::testing::tool;
+use crate::{Call, Policy, Rule, Rules, Verdict};
 use std::time::Instant;
 
 const COMMANDS: &str = include_str!("../corpus/commands.txt");
@@ -93,7 +94,7 @@ fn verdict(policy: &Policy, scope: &Scope, command: &str) -> Verdict {
         resolved.extend(below.map(|p| (path.clone(), PathBuf::from(p))));
     }
     let call = Call {
-        tool: "bash",
+        tool: tool("bash"),
         accesses: &accesses,
         scope,
         resolved: &resolved,
@@ -280,7 +281,7 @@ fn an_ordinary_day_is_hardly_asked_about() {
         "/home/me/.cargo/registry".into(),
     ]);
     let none = Policy {
-        folders: crate::policy::Folders {
+        folders: crate::Folders {
             public: scope.open.clone(),
             ..Default::default()
         },
@@ -312,7 +313,7 @@ fn an_ordinary_day_is_hardly_asked_about() {
 
 fn judged(policy: &Policy, scope: &Scope, accesses: &[Access]) -> Verdict {
     let call = Call {
-        tool: "bash",
+        tool: tool("bash"),
         accesses,
         scope,
         resolved: &[],
@@ -338,7 +339,7 @@ fn proposals_grant_enough_and_not_too_much() {
     no_harm.rules.deny = rules(&["Bash(rm:*)", "Edit(.git/**)"]);
     for (line, _, ruled, command) in rows {
         let accesses = accesses(analyse(&command, &place));
-        let proposed = crate::policy::propose("bash", &accesses, &scope);
+        let proposed = crate::propose(tool("bash"), &accesses, &scope);
         let texts: Vec<&str> = proposed.iter().map(String::as_str).collect();
         let mut policy = Policy::default();
         policy.rules.allow = rules(&texts);

@@ -10,9 +10,6 @@ use ostler_host::{Beyond, Place};
 use ostler_wire::{Access, Mark, Segment, Word};
 use std::path::{Path, PathBuf};
 
-#[cfg(test)]
-mod tests;
-
 /// What an ask becomes when nobody can be asked (`[permissions] headless`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Headless {
@@ -183,7 +180,7 @@ fn wants_of_all(policy: &Policy, call: Call<'_>) -> Vec<Want> {
         Access::Net(host) if !judge.shell => Some(judge.host_want(host)),
         Access::Mcp { server, tool, .. } => Some(Want::Tool(format!("mcp__{server}__{tool}"))),
         Access::Delegate { role, .. } => Some(Want::Role(role.clone())),
-        Access::History | Access::Job(_) => Some(Want::Tool(call.tool.to_owned())),
+        Access::History | Access::Job(_) => Some(Want::Tool(call.tool.name.clone().into_owned())),
         Access::Memory => Some(Want::Nothing(Word::WhyRemembered)),
         Access::Read(_) | Access::Write(_) | Access::Net(_) => None,
     });
@@ -269,7 +266,7 @@ impl<'a> Judge<'a> {
             )),
             Access::History => Some(Held::new(
                 Word::WhyOtherProjects,
-                Want::Tool(self.call.tool.to_owned()),
+                Want::Tool(self.call.tool.name.clone().into_owned()),
             )),
             Access::Memory => Some(Held::new(
                 Word::WhyRemembered,
@@ -384,7 +381,7 @@ impl<'a> Judge<'a> {
     fn host_want(&self, host: &str) -> Want {
         match host.contains([' ', '*', '(', ')']) {
             // Searching is a matter of the tool; its host is configuration.
-            true => Want::Tool(self.call.tool.to_owned()),
+            true => Want::Tool(self.call.tool.name.clone().into_owned()),
             false => Want::Host(host.to_owned()),
         }
     }

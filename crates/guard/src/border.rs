@@ -5,6 +5,7 @@ use super::Scope;
 use super::shell::{DEEP, DEEP_VISIBLE, is_listed};
 use super::{Policy, Posture, Rule, headless};
 use ostler_host::{Ban, Beyond, Border, Depth, Pattern, Place, Protected, is_below};
+use ostler_wire::ToolDeclaration;
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
@@ -18,7 +19,6 @@ pub const GIT: &str = ".git";
 const UNPROTECTED: [&str; 1] = [".ostler/autoresearch"];
 /// What a ban by `[sandbox] forbid_read` is called.
 const FORBID_READ: &str = "[sandbox] forbid_read";
-const READ_FILE: &str = "read_file";
 const KEYS: &str = "Ostler keeps keys in it";
 
 /// Folders beside the root and what holds for them. Real paths, without symlinks.
@@ -41,7 +41,8 @@ pub struct Folders {
 /// Whose reading a border is for.
 #[derive(Clone, Copy)]
 pub struct Reading<'a> {
-    pub tool: &'a str,
+    /// The tool that reads, if one does.
+    pub tool: Option<&'a ToolDeclaration>,
     pub posture: Posture,
     /// Somebody could be asked.
     pub attended: bool,
@@ -128,7 +129,7 @@ impl Policy {
         let patterns = |rules: &[Rule]| -> Vec<Pattern> {
             let found = rules
                 .iter()
-                .filter_map(|rule| pattern(rule, reading.tool, scope));
+                .filter_map(|rule| pattern(rule, rule.read_spec(reading.tool)?, scope));
             found.collect()
         };
         let beyond = headless::reading_beyond(self, reading);
@@ -167,19 +168,21 @@ impl Policy {
         }
     }
 
-    /// What the project's instructions may bring into the prompt. A rule for the whole tool `read_file` turns the tool
-    /// off and says nothing of files.
+    /// What the project's instructions may bring into the prompt. What a deny rule withholds from one tool is withheld
+    /// from them; a rule for a whole tool turns the tool off and says nothing of files.
     pub fn instructions_border(&self, scope: &Scope) -> Border {
         let mut border = self.border(
             scope,
             Reading {
-                tool: READ_FILE,
+                tool: None,
                 posture: Posture::Ask,
                 attended: true,
                 granted: &[],
             },
         );
-        border.deny.retain(|pattern| pattern.rule != READ_FILE);
+        let of_tools = self.rules.deny.iter();
+        let withheld = of_tools.filter_map(|rule| pattern(rule, rule.tool_spec()?, scope));
+        border.deny.extend(withheld);
         border
     }
 
@@ -199,9 +202,8 @@ impl Policy {
     }
 }
 
-/// The paths that a rule speaks of when this tool reads them.
-fn pattern(rule: &Rule, tool: &str, scope: &Scope) -> Option<Pattern> {
-    let spec = rule.read_spec(tool)?;
+/// The paths that a part of a rule speaks of.
+fn pattern(rule: &Rule, spec: &str, scope: &Scope) -> Option<Pattern> {
     let made = |base: &Path, glob: &str, depth: Depth| Pattern {
         base: base.to_owned(),
         glob: glob.to_owned(),
@@ -263,6 +265,7 @@ fn folder_of(path: &Path) -> Cow<'_, Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::tool;
     use ostler_host::Judgement;
 
     fn scope() -> Scope {
@@ -271,7 +274,7 @@ mod tests {
 
     fn reading(granted: &[PathBuf]) -> Reading<'_> {
         Reading {
-            tool: "read_file",
+            tool: Some(tool("read_file")),
             posture: Posture::Ask,
             attended: true,
             granted,
@@ -323,19 +326,21 @@ mod tests {
         let scope = scope();
         for spec in specs {
             let rule = Rule::parse(&format!("Read({spec})"), "x:1").unwrap();
-            let pattern = pattern(&rule, "read_file", &scope).unwrap();
+            let spec = rule.read_spec(Some(tool("read_file"))).unwrap();
+            let pattern = pattern(&rule, spec, &scope).unwrap();
             for path in paths.map(Path::new) {
                 let by_rule = rule.touches_read(path, &scope);
                 assert_eq!(pattern.fits(path), by_rule, "{spec} {path:?}");
             }
         }
         let bare = Rule::parse("Read", "x:1").unwrap();
-        let tool = Rule::parse("grep(x)", "x:1").unwrap();
+        let of_grep = Rule::parse("grep(x)", "x:1").unwrap();
         let edit = Rule::parse("Edit(x)", "x:1").unwrap();
-        assert!(pattern(&bare, "grep", &scope).is_some_and(|p| p.fits(Path::new("/a/b"))));
-        assert!(pattern(&tool, "grep", &scope).is_some());
-        assert!(pattern(&tool, "ls", &scope).is_none());
-        assert!(pattern(&edit, "grep", &scope).is_none());
+        let spec = bare.read_spec(Some(tool("grep"))).unwrap();
+        assert!(pattern(&bare, spec, &scope).is_some_and(|p| p.fits(Path::new("/a/b"))));
+        assert!(of_grep.read_spec(Some(tool("grep"))).is_some());
+        assert!(of_grep.read_spec(Some(tool("ls"))).is_none());
+        assert!(edit.read_spec(Some(tool("grep"))).is_none());
     }
 
     #[test]

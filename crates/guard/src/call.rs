@@ -4,7 +4,7 @@ use super::border::tree_of;
 use super::rules::Rule;
 use super::shell::is_listed;
 use super::{Scope, glob};
-use ostler_wire::{Access, Mark, Segment};
+use ostler_wire::{Access, Mark, Segment, ToolDeclaration, ToolMark};
 use std::path::{Component, Path, PathBuf};
 
 /// Paths and what they are without symlinks, found by the caller: only those that differ. A whole tree (`folder/**`)
@@ -14,7 +14,7 @@ pub type Resolved = [(PathBuf, PathBuf)];
 /// One call in question.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
-    pub tool: &'a str,
+    pub tool: &'a ToolDeclaration,
     pub accesses: &'a [Access],
     pub scope: &'a Scope,
     pub resolved: &'a Resolved,
@@ -77,7 +77,7 @@ impl<'a> Call<'a> {
     /// Whether the call names this very file, or takes a folder away that holds it. Trees are looked into as they are
     /// walked, or by the sandbox.
     pub(super) fn opens(&self, file: &Path) -> bool {
-        let takes_folders = self.tool != "bash" && shows_what_was(self.tool);
+        let takes_folders = !self.runs() && shows_what_was(self.tool);
         self.accesses.iter().any(|access| match access {
             Access::Read(path) => self.forms(path).any(|p| p == file),
             Access::Write(path) => self
@@ -99,7 +99,7 @@ impl<'a> Call<'a> {
     /// Whether the call changes this or something in it, or takes a folder away that holds it. Which folders a command
     /// takes along is for the sandbox to hold.
     pub(super) fn changes(&self, reserved: &Path) -> bool {
-        let takes_folders = self.tool != "bash" && shows_what_was(self.tool);
+        let takes_folders = !self.runs() && shows_what_was(self.tool);
         self.accesses
             .iter()
             .filter_map(Access::write_path)
@@ -199,6 +199,6 @@ fn is_same_pattern(pattern: &Path, real: &Path) -> bool {
 }
 
 /// Changing a part of a file tells what was there, and moving one puts it where it may be read; replacing it does neither.
-pub(super) fn shows_what_was(tool: &str) -> bool {
-    tool != "write_file"
+pub(super) fn shows_what_was(tool: &ToolDeclaration) -> bool {
+    !tool.has(ToolMark::ReplacesWhole)
 }

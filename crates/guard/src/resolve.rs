@@ -1,11 +1,11 @@
 //! What the paths of a call are without symlinks, and which restricted files lie in the trees it touches, for rules that
 //! must hold whatever a path is called. It asks the host and decides nothing.
 
-use crate::policy::border::GIT;
-use crate::policy::glob::is_pattern;
-use crate::policy::shell::{DEEP, DEEP_VISIBLE, is_listed, tracked};
-use crate::policy::{Policy, Rules};
-use crate::tool::Scope;
+use crate::Scope;
+use crate::border::GIT;
+use crate::glob::is_pattern;
+use crate::shell::{DEEP, DEEP_VISIBLE, is_listed, tracked};
+use crate::{Policy, Rules};
 use ostler_host::{Border, Host, Kind, Span, glob_matches};
 use ostler_wire::Access;
 use std::collections::HashSet;
@@ -353,8 +353,9 @@ impl Tree {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::policy::shell::{Place, accesses, analyse};
-    use crate::policy::{Call, Containment, Policy, Posture, Rule, Verdict};
+    use crate::shell::{Place, accesses, analyse};
+    use crate::testing::tool;
+    use crate::{Call, Containment, Policy, Posture, Rule, Verdict};
 
     #[tokio::test]
     async fn a_deny_rule_holds_behind_links_and_in_trees() {
@@ -438,7 +439,7 @@ mod tests {
             let accesses = [from, "new"].map(|name| Access::Write(root.join(name)));
             let resolved = resolved(&host, &accesses, &policy, &scope).await;
             let call = Call {
-                tool: "move_file",
+                tool: tool("move_file"),
                 accesses: &accesses,
                 scope: &scope,
                 resolved: &resolved,
@@ -519,7 +520,7 @@ mod tests {
         let accesses = accesses(analyse(command, &place));
         let resolved = resolved(host, &accesses, policy, scope).await;
         let call = Call {
-            tool: "bash",
+            tool: tool("bash"),
             accesses: &accesses,
             scope,
             resolved: &resolved,

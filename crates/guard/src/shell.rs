@@ -9,25 +9,19 @@ mod dialect;
 mod effects;
 mod feed;
 mod find;
-#[cfg(test)]
-mod generated;
 mod handing;
 mod hidden;
-#[cfg(test)]
-mod observed;
 mod programs;
 mod public;
 #[cfg(test)]
 mod recorded;
 mod redirect;
 mod simple;
-mod spec;
+pub mod spec;
 mod substitute;
 #[cfg(test)]
 mod tests;
 pub mod tracked;
-#[cfg(test)]
-mod tried;
 mod walk;
 mod word;
 mod wrappers;

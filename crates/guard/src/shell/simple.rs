@@ -8,7 +8,7 @@ use super::spec::Reader;
 use super::walk::{Walker, is_local_name};
 use super::word::Word;
 use super::wrappers::{Assigned, Inside, Peeled, is_variable, joined, peel};
-use crate::policy::normalise;
+use crate::normalise;
 use ostler_wire::{Access, Mark, Segment};
 use std::path::{Component, Path, PathBuf};
 

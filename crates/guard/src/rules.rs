@@ -3,8 +3,7 @@
 use super::Scope;
 use super::glob::{is_pattern, matches, part_matches, path_matches};
 use super::shell::{DEEP, DEEP_VISIBLE};
-use crate::tools::canonical_name;
-use ostler_wire::{Segment, Why, Word};
+use ostler_wire::{Segment, ToolDeclaration, ToolKind, ToolMark, Why, Word};
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -25,7 +24,7 @@ enum Family {
     Read,
     Net,
     Delegate,
-    /// One tool by its canonical name.
+    /// One tool, by any of its names in small letters.
     Tool(String),
 }
 
@@ -148,18 +147,11 @@ impl Rule {
         })
     }
 
-    /// The tool that the rule is about, when there is none of that name. Tools of servers are known later.
-    pub fn unknown_tool(&self) -> Option<&str> {
+    /// The one tool that the rule is about.
+    pub fn tool(&self) -> Option<&str> {
         match &self.family {
-            Family::Tool(name) if !name.starts_with("mcp__") && canonical_name(name).is_none() => {
-                Some(name)
-            }
-            Family::Tool(_)
-            | Family::Bash
-            | Family::Edit
-            | Family::Read
-            | Family::Net
-            | Family::Delegate => None,
+            Family::Tool(name) => Some(name),
+            Family::Bash | Family::Edit | Family::Read | Family::Net | Family::Delegate => None,
         }
     }
 
@@ -180,11 +172,13 @@ impl Rule {
         }
     }
 
-    /// Whether this rule speaks of everything that the other does. False where that cannot be told by the texts.
-    pub fn covers(&self, other: &Rule, scope: &Scope) -> bool {
-        let theirs = match &other.family {
-            Family::Tool(name) if self.spec.is_none() => return self.covers_tool(name),
-            family => *family == self.family,
+    /// Whether this rule speaks of everything that the other does, which is about `tool` if it is about one. False where
+    /// that cannot be told by the texts.
+    pub fn covers(&self, other: &Rule, tool: Option<&ToolDeclaration>, scope: &Scope) -> bool {
+        let theirs = match (&other.family, tool) {
+            (Family::Tool(_), Some(tool)) if self.spec.is_none() => return self.covers_tool(tool),
+            (Family::Tool(name), None) if self.spec.is_none() => return self.covers_name(name),
+            (family, _) => *family == self.family,
         };
         let (Some(own), Some(spec)) = (&self.spec, &other.spec) else {
             return theirs && self.spec.is_none();
@@ -218,16 +212,22 @@ impl Rule {
     }
 
     /// Whether the rule speaks of every call of this tool.
-    pub fn covers_tool(&self, tool: &str) -> bool {
+    pub fn covers_tool(&self, tool: &ToolDeclaration) -> bool {
         self.spec.is_none()
             && match &self.family {
-                Family::Bash => matches!(tool, "bash" | "bash_input"),
-                Family::Edit => EDITORS.contains(&tool),
-                Family::Read => READERS.contains(&tool),
-                Family::Net => matches!(tool, "fetch_url" | "web_search"),
-                Family::Delegate => DELEGATES.contains(&tool),
-                Family::Tool(name) => name == tool || is_server_of(name, tool),
+                Family::Bash => tool.has(ToolMark::RunsCommands),
+                Family::Edit => tool.kind == ToolKind::Edit,
+                Family::Read => tool.kind == ToolKind::Read,
+                Family::Net => tool.kind == ToolKind::Net,
+                Family::Delegate => tool.kind == ToolKind::Delegate,
+                Family::Tool(name) => tool.is_called(name) || is_server_of(name, &tool.name),
             }
+    }
+
+    /// The same of a tool of which only the name is known.
+    fn covers_name(&self, tool: &str) -> bool {
+        let own = self.tool().filter(|_| self.spec.is_none());
+        own.is_some_and(|name| name == tool || is_server_of(name, tool))
     }
 
     /// Whether an allow rule speaks of this command. It must be a plain command whose words are known.
@@ -310,12 +310,12 @@ impl Rule {
     }
 
     /// A rule on one tool's own subject, e.g. `fetch_url(https://…)`.
-    pub fn touches_tool(&self, tool: &str, subject: &str) -> bool {
+    pub fn touches_tool(&self, tool: &ToolDeclaration, subject: &str) -> bool {
         self.is_of_tool(tool) && self.spec_matches(subject)
     }
 
     /// The same for a tool whose subject is a path.
-    pub fn touches_tool_path(&self, tool: &str, path: &Path, scope: &Scope) -> bool {
+    pub fn touches_tool_path(&self, tool: &ToolDeclaration, path: &Path, scope: &Scope) -> bool {
         self.is_of_tool(tool) && self.spec.is_some() && self.touches_path(path, scope)
     }
 
@@ -334,12 +334,20 @@ impl Rule {
     }
 
     /// The paths that the rule speaks of when this tool reads, as a border has them; a bare rule speaks of all.
-    pub fn read_spec(&self, tool: &str) -> Option<&str> {
-        let reads = self.family == Family::Read || self.is_of_tool(tool);
+    pub fn read_spec(&self, tool: Option<&ToolDeclaration>) -> Option<&str> {
+        let reads = self.family == Family::Read || tool.is_some_and(|tool| self.is_of_tool(tool));
         reads.then_some(match &self.spec {
             None => "/**",
             Some(Spec::Glob(spec) | Spec::Words(spec)) => spec,
         })
+    }
+
+    /// What a rule on one tool says of the tool's subject.
+    pub fn tool_spec(&self) -> Option<&str> {
+        self.tool()?;
+        match self.spec.as_ref()? {
+            Spec::Glob(spec) | Spec::Words(spec) => Some(spec),
+        }
     }
 
     /// Whether the rule allows to change this one path by its full name, and not by a pattern or a folder above it.
@@ -360,8 +368,8 @@ impl Rule {
         }
     }
 
-    fn is_of_tool(&self, tool: &str) -> bool {
-        matches!(&self.family, Family::Tool(name) if name == tool)
+    fn is_of_tool(&self, tool: &ToolDeclaration) -> bool {
+        self.tool().is_some_and(|name| tool.is_called(name))
     }
 
     fn spec_matches(&self, subject: &str) -> bool {
@@ -463,29 +471,7 @@ impl Rule {
 }
 
 /// Names in rules that stand for several tools.
-/// Tools that have others do the work.
-const DELEGATES: [&str; 7] = [
-    "batch",
-    "delegate",
-    "read_only_skill",
-    "read_only_task",
-    "roundtable",
-    "skill",
-    "task",
-];
-
 pub const FAMILIES: [&str; 5] = ["Bash", "Edit", "Read", "Net", "Delegate"];
-
-const EDITORS: &[&str] = &[
-    "write_file",
-    "edit_file",
-    "multi_edit",
-    "move_file",
-    "delete_range",
-    "delete_symbol",
-    "notebook_edit",
-];
-const READERS: &[&str] = &["read_file", "ls", "glob", "grep"];
 
 fn family(name: &str) -> Family {
     match name.to_ascii_lowercase().as_str() {
@@ -494,7 +480,7 @@ fn family(name: &str) -> Family {
         "read" => Family::Read,
         "net" => Family::Net,
         "delegate" => Family::Delegate,
-        lower => Family::Tool(canonical_name(lower).unwrap_or(lower).to_owned()),
+        lower => Family::Tool(lower.to_owned()),
     }
 }
 
@@ -550,6 +536,7 @@ fn host_and_port(text: &str) -> (&str, Option<&str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::tool;
 
     fn scope() -> Scope {
         Scope::new("/repo", Some("/home/me".into()))
@@ -614,24 +601,6 @@ mod tests {
     }
 
     #[test]
-    fn rules_on_tools_that_do_not_exist() {
-        for (rule, expect) in [
-            ("Bsh(rm:*)", Some("bsh")),
-            ("Frobnicate", Some("frobnicate")),
-            ("read_file(.env)", None),
-            ("web_fetch", None),
-            ("mcp__server__tool", None),
-            ("Delegate", None),
-        ] {
-            let parsed = Rule::parse(rule, "x:1").unwrap();
-            assert_eq!(parsed.unknown_tool(), expect, "{rule}");
-        }
-        for name in FAMILIES {
-            assert_eq!(Rule::parse(name, "x:1").unwrap().unknown_tool(), None);
-        }
-    }
-
-    #[test]
     fn rules_cover_others() {
         for (wide, narrow, expect) in [
             ("Bash", "Bash(rm:*)", true),
@@ -655,7 +624,11 @@ mod tests {
             ("mcp__x__y", "mcp__x", false),
         ] {
             let rule = |text| Rule::parse(text, "x:1").unwrap();
-            let got = rule(wide).covers(&rule(narrow), &scope());
+            let got = {
+                let narrow = rule(narrow);
+                let tool = narrow.tool().map(tool);
+                rule(wide).covers(&narrow, tool, &scope())
+            };
             assert_eq!(got, expect, "{wide} {narrow}");
         }
     }
@@ -744,7 +717,7 @@ mod tests {
             assert_eq!(rule.allows_host(host), allows, "{rule:?} {host}");
         }
         let server = Rule::parse("mcp__x", "x:1").unwrap();
-        assert!(server.covers_tool("mcp__x__y"));
-        assert!(!server.covers_tool("mcp__xy__y"));
+        assert!(server.covers_tool(tool("mcp__x__y")));
+        assert!(!server.covers_tool(tool("mcp__xy__y")));
     }
 }

@@ -143,7 +143,8 @@ fn file(text: &str, scope: &Scope) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Call, Policy, Rule, Verdict};
+    use crate::testing::tool;
+    use crate::{Call, Policy, Rule, Verdict};
     use serde_json::json;
 
     #[test]
@@ -170,7 +171,7 @@ mod tests {
         ] {
             let accesses = mcp_accesses("files", "get", &args, &scope);
             let call = Call {
-                tool: "mcp__files__get",
+                tool: tool("mcp__files__get"),
                 accesses: &mcp_looks(accesses.clone()),
                 scope: &scope,
                 resolved: &[],
@@ -215,7 +216,7 @@ mod tests {
         ] {
             let accesses = mcp_accesses("files", "get", &args, &scope);
             let call = Call {
-                tool: "mcp__files__get",
+                tool: tool("mcp__files__get"),
                 accesses: &accesses,
                 scope: &scope,
                 resolved: &[],

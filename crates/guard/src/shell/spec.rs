@@ -30,7 +30,6 @@ impl Reader {
     }
 
     /// Its options with whether they take a value, for those who make commands of them.
-    #[cfg(test)]
     pub fn option_names(&self) -> Vec<(&'static str, bool)> {
         let takes = |takes: &Takes| matches!(takes.value, Value::Yes | Value::Two);
         let mut names: Vec<_> = self.options.iter().map(|(n, t)| (*n, takes(t))).collect();
@@ -141,7 +140,6 @@ pub fn of(name: &str) -> &'static [Reader] {
     TABLE.get(name).map(Vec::as_slice).unwrap_or_default()
 }
 
-#[cfg(test)]
 pub fn all() -> impl Iterator<Item = &'static Reader> {
     TABLE.values().flatten()
 }

@@ -11,10 +11,13 @@ pub mod plain_look;
 pub mod plan;
 mod propose;
 pub mod remedy;
+pub mod resolve;
 pub mod rules;
 mod scope;
 pub mod shell;
 pub mod stance;
+#[cfg(test)]
+mod testing;
 
 pub use border::{Folders, Reading};
 pub use call::{Call, Resolved};

@@ -312,7 +312,7 @@ fn word(text: &str) -> Option<(String, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::shell::{Place, analyse};
+    use crate::shell::{Place, analyse};
     use std::path::Path;
 
     fn check(command: &str, cwd: Cwd) -> bool {
