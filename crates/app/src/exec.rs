@@ -1,6 +1,7 @@
 //! Runs prompts without a conversation: `exec`, `-p`, `demo`, and ops from stdin.
 
 pub mod hub;
+pub mod joined;
 
 use crate::boot::{Boot, UsageError};
 use crate::color::{self, Ink, Paint};
@@ -10,9 +11,12 @@ use crate::live::SessionHub;
 use crate::print::{End, Format, Printer, Show};
 use crate::speech::{filled, spoken};
 use anyhow::Context as _;
+use joined::Began;
 use ostler_engine::{LiveSessions, PIPED};
 use ostler_host::signals::{Signals, Stop};
-use ostler_wire::{Ask, Client, Delivery, Event, HubError, Language, Op, Open, Outcome, Word};
+use ostler_wire::{
+    Ask, Client, Delivery, Delta, Event, Hub as _, Language, Op, Open, Outcome, Word,
+};
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -163,7 +167,13 @@ pub async fn open(boot: &Arc<Boot>, which: Open, interactive: bool) -> anyhow::R
     warn_of_prompt(boot, &which);
     let options = boot.options(interactive)?;
     let hub = SessionHub::new(options, boot.transport(), LiveSessions::default());
-    Ok(hub.open_own(which).await.map_err(HubError::from)?)
+    let mut client = hub.open(which).await?;
+    let idle = joined::idle_flags(boot);
+    if client.snapshot.clients.is_remote() && !idle.is_empty() {
+        let note = filled(Word::JoinedFlags, &[&idle.join(", ")]);
+        client.notes.push(note);
+    }
+    Ok(client)
 }
 
 /// Waits until the session has put everything away.
@@ -293,15 +303,26 @@ pub async fn turn(
         delivery: Delivery::Queue,
         images: Vec::new(),
     };
-    client
-        .ops
-        .send(op)
-        .await
-        .context(spoken(Word::SessionEnded))?;
+    let mut first = None;
+    if client.snapshot.clients.is_remote() {
+        match joined::begin(client, printer, signals, op).await? {
+            Began::Turn(event) => first = Some(event),
+            Began::Stopped(stop) => {
+                printer.note(Ink::Grey, spoken(Word::PromptWaits))?;
+                return Ok(match stop {
+                    Stop::Interrupt => Ended::Turn(End::Turn(Outcome::Interrupted)),
+                    Stop::Terminate => Ended::Terminated,
+                });
+            }
+        }
+    } else {
+        let sent = client.ops.send(op).await;
+        sent.context(spoken(Word::SessionEnded))?;
+    }
     let mut stops = 0;
     loop {
         let event = tokio::select! {
-            event = client.events.next() => event,
+            event = next(client, &mut first) => event,
             stop = signals.next() => match stopped(client, printer, stop, &mut stops).await? {
                 Some(ended) => return Ok(ended),
                 None => continue,
@@ -312,6 +333,7 @@ pub async fn turn(
         };
         match show(client, printer, event) {
             Ok(Shown::End(end)) => return Ok(Ended::Turn(end)),
+            Ok(Shown::Gone) => anyhow::bail!(spoken(Word::EndedBadly)),
             Ok(Shown::Ask(ask)) => {
                 let stop = tokio::select! {
                     answer = answers.get(&ask) => {
@@ -342,6 +364,13 @@ pub async fn turn(
     }
 }
 
+async fn next(client: &mut Client, first: &mut Option<Event>) -> Option<Event> {
+    match first.take() {
+        Some(event) => Some(event),
+        None => client.events.next().await,
+    }
+}
+
 /// The first Ctrl-C ends the turn as it should; a second does not wait for more to show, and who is told to go shows what
 /// there is and goes.
 async fn stopped(
@@ -368,7 +397,7 @@ async fn stopped(
 
 async fn show_to_end(client: &mut Client, printer: &mut Printer<Out, Err>) -> io::Result<()> {
     while let Some(event) = client.events.next().await {
-        if matches!(show(client, printer, event)?, Shown::End(_)) {
+        if matches!(show(client, printer, event)?, Shown::End(_) | Shown::Gone) {
             break;
         }
     }
@@ -379,6 +408,8 @@ enum Shown {
     Events,
     Ask(Arc<Ask>),
     End(End),
+    /// The process that ran the turn is gone.
+    Gone,
 }
 
 /// Shows an event and all others that have come meanwhile, in one write.
@@ -394,6 +425,10 @@ fn show(client: &mut Client, printer: &mut Printer<Out, Err>, first: Event) -> i
         if let Event::Ask(ask) = event {
             printer.flush()?;
             return Ok(Shown::Ask(ask));
+        }
+        if event == Event::Delta(Delta::Idle) {
+            printer.flush()?;
+            return Ok(Shown::Gone);
         }
         next = client.events.try_next();
     }

@@ -642,6 +642,8 @@ words! {
     Joined: "This session runs in another terminal; this one shows it and can answer. Leaving does not end it.", "此会话在另一终端中运行；此终端可查看并回答。退出不会结束会话。";
     AnsweredElsewhere: "answered in another terminal: {}", "已在另一终端回答：{}";
     NoSocket: "Other terminals cannot join this session: no socket could be made at {}: {}", "其他终端无法加入此会话：无法在 {} 创建套接字：{}";
+    JoinedFlags: "The settings of the terminal that runs it hold here. No effect: {}", "以运行该会话的终端的设置为准。未生效：{}";
+    PromptWaits: "The prompt stays in the queue of the session.", "该提示仍在会话的队列中。";
     CommandLost: "{} may not have been carried out: the terminal that ran it is gone. Check before you send it again.", "{} 可能未执行：运行它的终端已退出。请先确认再重新发送。";
     AnswerLost: "Your answer was not taken: the question ended together with the terminal that asked it.", "你的回答未被采用：提问的终端已退出，问题随之结束。";
     OwnerStopped: "The other terminal, which runs this session, does not answer. What you send waits for it; ctrl-c twice leaves.", "运行此会话的另一终端没有应答。你发送的内容会等待它；按两次 ctrl-c 退出。";
