@@ -7,12 +7,12 @@ use crate::boot::{Boot, UsageError};
 use crate::color::{self, Ink, Paint};
 use crate::flags::{Exec, Format as FlagFormat, InputFormat, Output, OutputFormat};
 use crate::line::typed::Typed;
-use crate::live::SessionHub;
 use crate::print::{End, Format, Printer, Show};
 use crate::speech::{filled, spoken};
 use anyhow::Context as _;
+use hub::{Attendance, ConversationHub};
 use joined::Began;
-use ostler_engine::{LiveSessions, PIPED};
+use ostler_engine::PIPED;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{
     Ask, Client, Delivery, Delta, Event, Hub as _, Language, Op, Open, Outcome, Word,
@@ -97,15 +97,18 @@ pub async fn exec(boot: Arc<Boot>, args: Exec) -> anyhow::Result<u8> {
 /// Runs one prompt to its end and says how it went by the exit code.
 pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     let start = Instant::now();
-    let interactive = wants_prompts(&boot);
+    let attendance = match wants_prompts(&boot) {
+        true => Attendance::Answers,
+        false => Attendance::Nobody,
+    };
     let format = match (&job.schema, job.format) {
         // An answer that has to be asked for again is not what the reader of stdout waits for.
         (Some(_), Format::Text) => Format::Final,
         (Some(_) | None, format) => format,
     };
     let mut printer = printer(&boot, format);
-    warn(&boot, &mut printer)?;
-    let mut client = open(&boot, job.open, interactive).await?;
+    let hub = ConversationHub::start(boot.clone(), attendance, |boot| warn(boot, &mut printer))?;
+    let mut client = hub.open(job.open).await?;
     announce(&boot, &client, &mut printer)?;
     let instruction = job
         .schema
@@ -116,10 +119,11 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
         None => job.prompt,
     };
     let mut signals = Signals::new()?;
-    let answers = if interactive {
-        Answers::Terminal(crate::speech::language(), None)
-    } else {
-        Answers::Nobody
+    let answers = match attendance {
+        Attendance::Conversation | Attendance::Answers => {
+            Answers::Terminal(crate::speech::language(), None)
+        }
+        Attendance::Nobody => Answers::Nobody,
     };
     let mut end = turn(&mut client, &mut printer, &mut signals, prompt, answers).await?;
     if let (Some(schema), Ended::Turn(End::Turn(Outcome::Done))) = (&job.schema, &end) {
@@ -154,26 +158,6 @@ pub fn code(end: &End) -> u8 {
         )
         | End::Unrecorded => FAILED,
     }
-}
-
-/// Says that a session that exists keeps its prompt.
-pub fn warn_of_prompt(boot: &Boot, which: &Open) {
-    if boot.global.system_prompt.is_some() && !matches!(which, Open::New) {
-        crate::cmd::say(spoken(Word::ExecSystemKept));
-    }
-}
-
-pub async fn open(boot: &Arc<Boot>, which: Open, interactive: bool) -> anyhow::Result<Client> {
-    warn_of_prompt(boot, &which);
-    let options = boot.options(interactive)?;
-    let hub = SessionHub::new(options, boot.transport(), LiveSessions::default());
-    let mut client = hub.open(which).await?;
-    let idle = joined::idle_flags(boot);
-    if client.snapshot.clients.is_remote() && !idle.is_empty() {
-        let note = filled(Word::JoinedFlags, &[&idle.join(", ")]);
-        client.notes.push(note);
-    }
-    Ok(client)
 }
 
 /// Waits until the session has put everything away.

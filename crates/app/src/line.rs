@@ -7,7 +7,7 @@ pub mod typed;
 use crate::asking;
 use crate::boot::Boot;
 use crate::color::{Ink, Paint};
-use crate::exec::hub::ConversationHub;
+use crate::exec::hub::{Attendance, ConversationHub};
 use crate::exec::{self, OK, TERMINATED};
 use crate::print::{Format, Printer};
 use crate::speech::spoken;
@@ -31,10 +31,10 @@ const REPLY_PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
-    let boot = crate::cmd::trust::at_start(boot)?;
+    let warn = |boot: &Boot| exec::warn(boot, &mut exec::printer(boot, Format::Text));
+    let hub = ConversationHub::start(boot, Attendance::Conversation, warn)?;
+    let boot = hub.boot();
     let mut printer = exec::printer(&boot, Format::Text);
-    exec::warn(&boot, &mut printer)?;
-    let hub = ConversationHub::new(boot.clone())?;
     let language = crate::speech::language();
     let client = hub.open(which).await?;
     exec::announce(&boot, &client, &mut printer)?;
@@ -302,7 +302,7 @@ impl Talk {
         if self.busy != Busy::Idle {
             // A command takes effect at once, words wait for the turn's end.
             match command_of(line) {
-                Some(line) => self.send(Op::Command { line }).await?,
+                Some(_) => self.send(Op::say(line, Delivery::Queue)).await?,
                 None => self.lines.keep(line),
             }
             return Ok(None);
@@ -311,31 +311,32 @@ impl Talk {
             writeln!(io::stderr(), "{line}")?;
         }
         match command_of(line) {
-            Some(command) => self.command(command).await?,
+            Some(command) => self.command(&command, line).await?,
             None if line.is_empty() => {}
-            None => self.prompt(line).await?,
+            None => self.prompt(Op::say(line, Delivery::Queue), line).await?,
         }
         Ok(None)
     }
 
-    async fn prompt(&mut self, text: &str) -> anyhow::Result<()> {
+    async fn prompt(&mut self, op: Op, text: &str) -> anyhow::Result<()> {
         self.printer.next_turn();
         self.busy = Busy::Turn;
         self.exchange.sent_prompt(text);
-        self.send(Op::Prompt {
-            text: text.into(),
-            delivery: Delivery::Queue,
-            images: Vec::new(),
-        })
-        .await
+        self.send(op).await
     }
 
-    async fn command(&mut self, line: String) -> anyhow::Result<()> {
+    /// A line that is a command, and how it was typed.
+    async fn command(&mut self, line: &str, typed: &str) -> anyhow::Result<()> {
         // The mode first, so that the prompt is watched like any other.
         if let Some(text) = line.strip_prefix("plan ") {
             let line = "plan".into();
             self.send(Op::Command { line }).await?;
-            return self.prompt(text.trim()).await;
+            let prompt = Op::Prompt {
+                text: text.trim().into(),
+                delivery: Delivery::Queue,
+                images: Vec::new(),
+            };
+            return self.prompt(prompt, text.trim()).await;
         }
         self.printer.next_turn();
         self.exchange.commands += 1;
@@ -347,7 +348,7 @@ impl Talk {
         let op = OpLine {
             id: Some(id),
             again: false,
-            op: Op::Command { line },
+            op: Op::say(typed, Delivery::Queue),
         };
         let sent = self.client.ops.send_line(op).await;
         sent.context(spoken(Word::SessionEnded))

@@ -2,12 +2,13 @@
 
 use crate::boot::Boot;
 use crate::color::Ink;
+use crate::exec::hub::{Attendance, ConversationHub};
 use crate::exec::joined::Outstanding;
 use crate::exec::{self, FAILED, INTERRUPTED, OK, TERMINATED};
 use crate::print::{End, Format, Printer};
 use anyhow::Context as _;
 use ostler_host::signals::{Signals, Stop};
-use ostler_wire::{Ask, Body, Client, Delta, Event, Op, OpLine, Role};
+use ostler_wire::{Ask, Body, Client, Delta, Event, Hub as _, Op, OpLine, Role};
 use std::io::{self, BufRead};
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,8 +29,9 @@ pub async fn run(boot: Arc<Boot>, format: Format) -> anyhow::Result<u8> {
         format
     };
     let mut printer = exec::printer(&boot, format);
-    exec::warn(&boot, &mut printer)?;
-    let client = exec::open(&boot, exec::which(&boot), true).await?;
+    let warn = |boot: &Boot| exec::warn(boot, &mut printer);
+    let hub = ConversationHub::start(boot.clone(), Attendance::Answers, warn)?;
+    let client = hub.open(exec::which(&boot)).await?;
     exec::announce(&boot, &client, &mut printer)?;
     let joined = client.snapshot.clients.is_remote();
     let mut talk = Talk {

@@ -94,6 +94,15 @@ pub enum Op {
 }
 
 impl Op {
+    /// A line that a person typed, without pictures.
+    pub fn say(text: impl Into<String>, delivery: Delivery) -> Self {
+        Self::Say {
+            text: text.into(),
+            delivery,
+            images: Vec::new(),
+        }
+    }
+
     /// A typed text as the prompt or command that it is; any other op as it is.
     pub fn parsed(self) -> Self {
         match self {
