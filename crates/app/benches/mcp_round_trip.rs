@@ -3,7 +3,8 @@
 
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 
-use ostler_engine::mcp::{Caller, Endpoint, Link, McpSettings, Program, Server, Surroundings};
+use ostler_engine::SandboxLauncher;
+use ostler_mcp::{Caller, Connection, Endpoint, McpSettings, Program, Server, ServerContext};
 use rmcp::ServiceExt as _;
 use rmcp::model::CallToolRequestParams;
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -74,22 +75,24 @@ async fn measure() -> anyhow::Result<()> {
         confinement: Default::default(),
     };
     let server = Server::new("bench", Endpoint::Program(program));
-    let around = Surroundings {
+    let context = ServerContext {
         version: "0".into(),
-        host: Arc::new(ostler_host::Local::new()),
-        env: Vec::new(),
+        launcher: Arc::new(SandboxLauncher {
+            host: Arc::new(ostler_host::Local::new()),
+            env: Vec::new(),
+            sandbox: Default::default(),
+        }),
         shell: Vec::new(),
-        sandbox: Default::default(),
         root: folder.path().to_owned(),
         cache: None,
         interactive: false,
         settings: Arc::new(McpSettings::default()),
     };
-    let ours = Link::open(&server, &around, CancellationToken::new()).await;
+    let ours = Connection::open(&server, &context, CancellationToken::new()).await;
     let ours = ours.map_err(|failed| anyhow::anyhow!(failed.why))?;
     let caller = Caller {
         cancel: &CancellationToken::new(),
-        hear: &|_| {},
+        on_progress: &|_| {},
         asker: None,
     };
     println!("{CALLS} calls a round; medians");

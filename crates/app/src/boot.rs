@@ -21,9 +21,8 @@ use crate::config::schema::{self, ProviderConfig};
 use crate::config::tree::Layer;
 use crate::config::trust::{Approval, Book};
 use crate::flags::{Global, PermissionMode};
-use crate::rule_store;
-use crate::rule_watch::Watch;
 use crate::speech::{self, filled, spoken};
+use crate::trust::{rules, watch::Watch};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::budget::{Budget, Limits};
 use ostler_engine::confine::SandboxMode;
@@ -137,7 +136,7 @@ impl Boot {
 
     /// Keeps rules that the person wants to hold for ever.
     pub fn rule_store(&self) -> Arc<dyn RuleStore> {
-        Arc::new(rule_store::Saved::new(self))
+        Arc::new(rules::Saved::new(self))
     }
 
     pub fn resolver(&self) -> Resolver<'_> {
@@ -515,9 +514,10 @@ pub fn surroundings(global: &Global) -> anyhow::Result<(Env, Places)> {
     let setting = speech::peeked(&places.user_config());
     speech::set(speech::chosen(setting.as_deref(), &env));
     places.root = canonical_root(&places.root)?;
-    // The nearer file wins; what is wrong with either is said in the language that it names.
+    // What a repository says of the language counts once it is trusted.
     let files = config_files(&places, global.config.as_deref());
-    let setting = files.iter().rev().find_map(|f| speech::peeked(&f.path));
+    let own = files.iter().rev().filter(|f| f.what != "project");
+    let setting = own.into_iter().find_map(|f| speech::peeked(&f.path));
     speech::set(speech::chosen(setting.as_deref(), &env));
     Ok((env, places))
 }

@@ -11,7 +11,7 @@ pub fn builder(ca_files: &[PathBuf]) -> anyhow::Result<reqwest::ClientBuilder> {
     let mut certificates = Vec::new();
     for path in ca_files {
         let what = || filled(Word::CertUnusable, &[&path.display()]);
-        let pem = std::fs::read(path).with_context(what)?;
+        let pem = ostler_host::read_certificates(path).with_context(what)?;
         certificates.extend(reqwest::Certificate::from_pem_bundle(&pem).with_context(what)?);
     }
     let mut builder = reqwest::Client::builder()

@@ -6,10 +6,11 @@ use crate::auth::{Logins, ServerTokens};
 use crate::config::oauth::TokenStore as TokenStoreKind;
 use anyhow::{Context as _, anyhow};
 use futures_util::future::BoxFuture;
-use ostler_engine::mcp::{
-    Address, Asker, CallError, Caller, Confinement, End, Endpoint, Form, Link, Lists, McpSettings,
-    Registration, Reply, Said, Server, Surroundings, TokenStore as _, ToolInfo, Visit, Wanted,
-    log_in,
+use ostler_engine::SandboxLauncher;
+use ostler_mcp::{
+    Address, Asker, CallError, Caller, Confinement, Connection, Endpoint, Form, FormReply, Lists,
+    LoginVisit, McpSettings, Registration, SamplingAnswer, SamplingEnd, SamplingRequest, Server,
+    ServerContext, TokenStore as _, ToolInfo, log_in,
 };
 use serde_json::{Map, Value, json};
 use std::io::Write as _;
@@ -52,16 +53,16 @@ pub fn run_if_asked() -> Option<ExitCode> {
 struct Willing;
 
 impl Asker for Willing {
-    fn ask(&self, form: Form) -> BoxFuture<'_, Reply> {
-        Box::pin(async move { Reply::Accept(form.defaults()) })
+    fn ask(&self, form: Form) -> BoxFuture<'_, FormReply> {
+        Box::pin(async move { FormReply::Accept(form.defaults()) })
     }
 
-    fn sample(&self, _: Wanted) -> BoxFuture<'_, Result<Said, String>> {
+    fn sample(&self, _: SamplingRequest) -> BoxFuture<'_, Result<SamplingAnswer, String>> {
         Box::pin(async {
-            Ok(Said {
+            Ok(SamplingAnswer {
                 text: "A word.".into(),
                 model: "none".into(),
-                end: End::Turn,
+                end: SamplingEnd::Turn,
             })
         })
     }
@@ -70,7 +71,7 @@ impl Asker for Willing {
 struct Driver {
     server: Server,
     address: Address,
-    around: Surroundings,
+    context: ServerContext,
     registration: Registration,
     logins: usize,
     tokens: Arc<ServerTokens>,
@@ -95,12 +96,14 @@ async fn run(url: String) -> anyhow::Result<()> {
     let mut driver = Driver {
         server: Server::new("suite", Endpoint::Address(address.clone())),
         address,
-        around: Surroundings {
+        context: ServerContext {
             version: VERSION.into(),
-            host: Arc::new(ostler_host::Local::new()),
-            env: Vec::new(),
+            launcher: Arc::new(SandboxLauncher {
+                host: Arc::new(ostler_host::Local::new()),
+                env: Vec::new(),
+                sandbox: Default::default(),
+            }),
             shell: Vec::new(),
-            sandbox: Default::default(),
             root: home.path().to_owned(),
             cache: None,
             interactive: true,
@@ -118,20 +121,20 @@ async fn run(url: String) -> anyhow::Result<()> {
         logins: 0,
         tokens,
     };
-    let (mut link, lists) = driver.connect().await?;
+    let (mut connection, lists) = driver.connect().await?;
     for (tool, args) in calls(&lists, &context) {
         loop {
             let caller = Caller {
                 cancel: &CancellationToken::new(),
-                hear: &|_| {},
+                on_progress: &|_| {},
                 asker: Some(Arc::new(Willing)),
             };
-            match link.call(&tool, args.clone(), CALL, &caller).await {
+            match connection.call(&tool, args.clone(), CALL, &caller).await {
                 Ok(_) => break,
                 Err(CallError::Login(challenge)) => {
                     driver.log_in(&challenge).await?;
-                    link.close().await;
-                    (link, _) = driver.connect().await?;
+                    connection.close().await;
+                    (connection, _) = driver.connect().await?;
                 }
                 // What the suite thinks of it is up to the suite.
                 Err(error) => {
@@ -141,17 +144,18 @@ async fn run(url: String) -> anyhow::Result<()> {
             }
         }
     }
-    link.close().await;
+    connection.close().await;
     Ok(())
 }
 
 impl Driver {
-    async fn connect(&mut self) -> anyhow::Result<(Link, Lists)> {
+    async fn connect(&mut self) -> anyhow::Result<(Connection, Lists)> {
         loop {
-            let opened = Link::open(&self.server, &self.around, CancellationToken::new()).await;
+            let opened =
+                Connection::open(&self.server, &self.context, CancellationToken::new()).await;
             let failed = match opened {
-                Ok(link) => match link.lists(&self.server).await {
-                    Ok(lists) => return Ok((link, lists)),
+                Ok(connection) => match connection.lists(&self.server).await {
+                    Ok(lists) => return Ok((connection, lists)),
                     Err(failed) => failed,
                 },
                 Err(failed) => failed,
@@ -166,12 +170,12 @@ impl Driver {
         if self.logins > MAX_LOGINS {
             return Err(anyhow!("more than {MAX_LOGINS} logins were wanted"));
         }
-        let visit = Visit {
+        let visit = LoginVisit {
             challenge: Some(challenge),
             redirect: REDIRECT,
         };
         let go = |url: String| async move { visited(&url).await.map_err(|e| format!("{e:#}")) };
-        let done = log_in(&self.address, &self.around, &self.registration, visit, go).await;
+        let done = log_in(&self.address, &self.context, &self.registration, visit, go).await;
         if done.is_err() {
             // Tokens of another issuer are worth nothing here.
             let _ = self.tokens.save(&self.address.url, None).await;

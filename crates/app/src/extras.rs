@@ -2,8 +2,7 @@
 //! things as `ostler config`, `doctor`, `login` and `logout`, as views.
 
 use crate::boot::Boot;
-use crate::cmd::{doctor, login};
-use crate::config::show;
+use crate::cmd::{config, doctor, login};
 use crate::flags;
 use crate::speech::told;
 use ostler_engine::{Extra, Tell};
@@ -13,8 +12,6 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-/// Settings in one view.
-const MAX_ROWS: usize = 500;
 /// Lines that are pasted for a login and not looked at yet.
 const PASTED: usize = 4;
 
@@ -42,20 +39,7 @@ impl Extra for Settings {
     }
 
     fn run(&self, words: &str, language: Language, _: &Tell) -> View {
-        let settings = show::settings(&self.0.loaded).into_iter();
-        let rows: Vec<Vec<String>> = settings
-            .filter(|setting| setting.key.starts_with(words))
-            .map(|setting| vec![setting.key.clone(), setting.bare(), setting.origin])
-            .take(MAX_ROWS)
-            .collect();
-        if rows.is_empty() {
-            return View::Error(language.fill(Word::NoSetting, &[words]));
-        }
-        let columns = [Word::ColWhat, Word::ColValue, Word::ColFrom];
-        View::Table {
-            columns: columns.map(|word| language.say(word).to_owned()).to_vec(),
-            rows,
-        }
+        config::settings_view(&self.0, words, language)
     }
 }
 
@@ -70,25 +54,8 @@ impl Extra for Doctor {
         }
     }
 
-    fn run(&self, _: &str, language: Language, _: &Tell) -> View {
-        let findings = doctor::findings(&self.0, None);
-        let row = |finding: doctor::Finding| {
-            let topic = finding.topic().to_owned();
-            let text = match finding.fix {
-                Some(fix) => format!("{} → {fix}", finding.text.trim_end()),
-                None => finding.text,
-            };
-            let word = match finding.status {
-                doctor::Status::Ok => Word::StatusOk,
-                doctor::Status::Note => Word::StatusNote,
-                doctor::Status::Problem => Word::StatusProblem,
-            };
-            vec![language.say(word).to_owned(), topic, text]
-        };
-        View::Table {
-            columns: Vec::new(),
-            rows: findings.into_iter().map(row).collect(),
-        }
+    fn run(&self, _: &str, _: Language, _: &Tell) -> View {
+        doctor::view(&doctor::findings(&self.0, None))
     }
 }
 

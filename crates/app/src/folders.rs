@@ -28,12 +28,15 @@ pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
         forbidden: real(forbidden),
         protected: real(vec![places.home.clone()]),
         own: Vec::new(),
+        copied_from: Vec::new(),
     })
 }
 
 /// Which files a person may point at. Settings that cannot be read have stopped the start before.
 pub fn border(boot: &Boot) -> Border {
+    let trees = folders(boot).map_or_else(|_| Vec::new(), |folders| folders.trees());
     let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
+    let scope = scope.with_trees(trees);
     let reading = Reading {
         tool: None,
         posture: Posture::Ask,

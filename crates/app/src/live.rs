@@ -105,6 +105,12 @@ impl SessionHub {
                 {
                     return Err(self.another_version(&id, "?"));
                 }
+                Ok(Err(AttachError::Io(error)))
+                    if error.kind() == std::io::ErrorKind::PermissionDenied =>
+                {
+                    let values = [id.as_str(), &id];
+                    return Err(HubError(self.language.fill(Word::OwnerForeign, &values)));
+                }
                 Ok(Err(AttachError::Refused(Refusal::NoSession { .. }) | AttachError::Io(_))) => {}
                 Err(_) => return Err(self.silent(&id)),
             }
@@ -121,7 +127,11 @@ impl SessionHub {
     }
 
     fn silent(&self, id: &str) -> HubError {
-        HubError(self.language.fill(Word::OwnerSilent, &[id, id]))
+        let word = match socket::is_inside_session() {
+            true => Word::OwnerRefuses,
+            false => Word::OwnerSilent,
+        };
+        HubError(self.language.fill(word, &[id, id]))
     }
 
     fn another_version(&self, id: &str, version: &str) -> HubError {

@@ -25,13 +25,11 @@ mod models;
 mod ops;
 mod pictures;
 mod print;
-mod rule_store;
-mod rule_watch;
 mod sandbox;
 mod schema_check;
 mod servers;
 mod speech;
-mod trusted_tools;
+mod trust;
 mod typed;
 
 use crate::speech::{spoken, told};
@@ -134,8 +132,8 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         Some(Command::Permissions(args)) => cmd::permissions::run(lenient()?, args).await,
         Some(Command::Memory(args)) => cmd::memory::run(&lenient()?.warned(), args),
         Some(Command::Mcp(args)) => cmd::mcp::run(boot()?, args).await,
-        Some(Command::Skills(args)) => cmd::crew::skills(&lenient()?.warned(), args),
-        Some(Command::Agents(args)) => cmd::crew::agents(&lenient()?.warned(), args),
+        Some(Command::Skills(args)) => cmd::agents::skills(&lenient()?.warned(), args),
+        Some(Command::Agents(args)) => cmd::agents::agents(&lenient()?.warned(), args),
         Some(Command::Doctor(args)) => cmd::doctor::run(lenient()?, args).await,
         Some(Command::Trust(args)) => cmd::trust::run(lenient()?, args),
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),

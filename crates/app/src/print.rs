@@ -5,11 +5,11 @@ mod text;
 
 pub use text::{printable, printable_block};
 
-use crate::cmd::table;
 use crate::color::{Ink, Paint};
 use ostler_wire::{
-    Act, Body, Caller, Compaction, Deed, Delta, Entry, Event, GoalState, Language, List, Open,
-    Outcome, Role, ToolResult, ToolUse, Usage, View, Word,
+    Act, Action, Body, Caller, Cell, Column, ColumnKind, Compaction, Deed, Delta, Entry, Event,
+    GoalState, Language, List, Open, Outcome, Role, Table, ToolResult, ToolUse, Usage, View, Word,
+    short_id,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -461,14 +461,20 @@ impl<O: Write, E: Write> Printer<O, E> {
             // The loop does it.
             View::Do(_) => Ok(()),
             View::List(list) => self.list(list),
-            View::Table { columns, rows } => {
-                let head = Some(columns).filter(|columns| !columns.is_empty());
-                for row in table::aligned(head.into_iter().chain(rows)) {
-                    self.note(Ink::Plain, &row)?;
-                }
-                Ok(())
+            View::Report(report) => self.with_remarks(&report.text, &report.remarks),
+            View::Group(views) => views.iter().try_for_each(|view| self.view(view)),
+            View::Table(table) if table.is_menu() && !table.rows.is_empty() => {
+                self.note(Ink::Plain, &table.title)?;
+                self.with_remarks(&with_commands(table).plain(None), &table.remarks)
             }
+            View::Table(table) => self.with_remarks(&table.plain(None), &table.remarks),
         }
+    }
+
+    fn with_remarks(&mut self, text: &str, remarks: &[String]) -> io::Result<()> {
+        self.lines(Ink::Plain, text.trim_end())?;
+        let mut remarks = remarks.iter();
+        remarks.try_for_each(|remark| self.lines(Ink::Grey, remark))
     }
 
     /// Things to choose from, each with what to type for it.
@@ -479,19 +485,7 @@ impl<O: Write, E: Write> Printer<O, E> {
         }
         for item in &list.items {
             let mark = if item.marked { "*" } else { " " };
-            let how = item.actions.first().map(|action| match &action.act {
-                Act::Command(line) => format!("/{line}"),
-                Act::Do(Deed::Open(Open::Resume(id))) => {
-                    format!("/resume {}", id.get(..8).unwrap_or(id))
-                }
-                Act::Do(Deed::Theme(name)) => format!("/theme {name}"),
-                Act::Do(
-                    Deed::Open(Open::New | Open::Last | Open::Fork(_))
-                    | Deed::Copy(_)
-                    | Deed::Compose(_)
-                    | Deed::Leave,
-                ) => String::new(),
-            });
+            let how = item.actions.first().map(command_for);
             let parts = [
                 item.label.clone(),
                 item.detail.clone(),
@@ -520,6 +514,32 @@ impl<O: Write, E: Write> Printer<O, E> {
             writeln!(self.out)?;
         }
         self.out.flush()
+    }
+}
+
+/// The table with what to type for each row in a last column.
+fn with_commands(table: &Table) -> Table {
+    let mut table = table.clone();
+    let (columns, rows) = (&mut table.columns, &mut table.rows);
+    columns.push(Column::new(ColumnKind::Text, "", ""));
+    for row in rows.iter_mut() {
+        row.cells.resize_with(columns.len() - 1, Cell::absent);
+        let how = row.actions.first().map(command_for);
+        row.cells.push(Cell::shown(how.unwrap_or_default()));
+    }
+    table
+}
+
+/// What to type for an action.
+fn command_for(action: &Action) -> String {
+    match &action.act {
+        Act::Command(line) => format!("/{line}"),
+        Act::Do(Deed::Open(Open::Resume(id))) => format!("/resume {}", short_id(id)),
+        Act::Do(Deed::Theme(name)) => format!("/theme {name}"),
+        Act::Do(Deed::Compose(text)) => text.trim_end().to_owned(),
+        Act::Do(
+            Deed::Open(Open::New | Open::Last | Open::Fork(_)) | Deed::Copy(_) | Deed::Leave,
+        ) => String::new(),
     }
 }
 

@@ -20,6 +20,7 @@ use ostler_engine::tool::{Scope, normalise};
 use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
 use ostler_wire::{Say, Why, Word};
 use reader::Ground;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 pub use temp::{folder as temp_folder, remove as remove_temp};
 
@@ -200,6 +201,9 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     forbid_read.extend(keys.iter().cloned());
     sealed.extend(keys);
     protect.extend(named_config(boot));
+    for paths in [&mut forbid_read, &mut sealed, &mut protect] {
+        add_real(paths);
+    }
     // What lies in it is to be written all the same.
     let stores = stores::find(boot).into_iter().filter(narrow).collect();
     Ok(SandboxSettings {
@@ -232,6 +236,14 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             roots,
         },
     })
+}
+
+/// Adds what these paths lead to now. A command may change a link on the way; what was hidden or protected stays so.
+fn add_real(paths: &mut Vec<PathBuf>) {
+    let named: HashSet<PathBuf> = paths.iter().cloned().collect();
+    let found: Vec<PathBuf> = paths.iter().map(|path| real(path)).collect();
+    let new = found.into_iter().filter(|path| !named.contains(path));
+    paths.extend(new.collect::<BTreeSet<PathBuf>>());
 }
 
 /// What may be written lies in nothing that may not be read.
@@ -295,9 +307,18 @@ pub fn nothing_holds(boot: &Boot) -> Option<String> {
 /// Of rules that cannot be read the start itself complains.
 fn denied(boot: &Boot) -> Denied {
     let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
+    let scope = scope.with_trees(granted(boot));
     boot.policy()
         .map(|policy| Denied::find(&policy.rules.deny, &scope))
         .unwrap_or_default()
+}
+
+/// Of more rules than are looked for everywhere, the sandbox may not hide all that they name.
+pub fn too_many_rules(boot: &Boot) -> Option<String> {
+    let policy = boot.policy().ok()?;
+    let rules = Denied::count(&policy.rules.deny);
+    let is_told = mode(boot) != SandboxMode::Off && rules > denied::MAX_RULES;
+    is_told.then(|| filled(Word::SandboxManyRules, &[&rules, &denied::MAX_RULES]))
 }
 
 /// `~` without a home would silently be another path: the start says so instead.

@@ -12,9 +12,9 @@ use crate::config::plugins::{
 use crate::config::trust::State;
 use crate::config::variables::{self, Part};
 use crate::speech::{filled, spoken};
-use crate::trusted_tools::TrustedTools;
-use ostler_engine::mcp::{
-    Address, Confinement, Endpoint, McpSettings, Program, Registration, Sampling, Server,
+use crate::trust::tools::TrustedTools;
+use ostler_mcp::{
+    Address, Confinement, Endpoint, McpSettings, Program, Redaction, Registration, Sampling, Server,
 };
 use ostler_wire::Word;
 use std::path::Path;
@@ -32,8 +32,13 @@ pub fn settings(boot: &Boot) -> McpSettings {
         ca_files: boot.ca_files(),
         tokens: Some(Arc::new(tokens(boot))),
         trust: Some(Arc::new(TrustedTools::new(boot))),
-        redactor: boot.redactor.clone(),
+        redaction: redaction(boot),
     }
+}
+
+fn redaction(boot: &Boot) -> Redaction {
+    let redactor = boot.redactor.clone();
+    Redaction::new(move |text| redactor.text(text))
 }
 
 /// The logins of servers.

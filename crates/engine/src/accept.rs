@@ -3,8 +3,8 @@
 use crate::arguments::{Repair, fit_arguments};
 use crate::tools::{canonical_name, tool_search};
 use ostler_llm::repair::{self, Doubt, Ended, Written};
-use ostler_llm::{Answer, AnswerPart, Prefix, ToolSpec};
-use ostler_wire::{Entry, Json, Message, Origin, Part, Replay, Role, Stop, ToolUse};
+use ostler_llm::{Answer, AnswerPart, Prefix};
+use ostler_wire::{Entry, Json, Message, Origin, Part, Replay, Role, Stop, ToolSpec, ToolUse};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;

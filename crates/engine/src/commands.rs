@@ -1,7 +1,10 @@
 //! Slash commands that the engine answers itself. What they show is a View; front ends only draw it. Those about the desk
 //! alone are heard while a turn runs, too.
 
-mod crew;
+mod agents;
+mod cache;
+mod checkpoint;
+mod context;
 mod diff;
 mod front;
 pub mod handoff;
@@ -11,22 +14,35 @@ pub mod resume;
 mod rewind;
 pub mod said;
 mod session;
-mod spent;
+mod sessions;
+mod skills;
 mod standing;
 pub mod tasks;
 pub mod template;
+pub mod transcript;
+mod usage;
+mod window;
 
 use crate::compaction;
 use crate::cut::clip;
 use crate::desk::Desk;
 use crate::extra::Extra;
 use crate::hooks::Hook;
-use crate::inbox::{Answer, Attended, CommandLine, Inbox, Stopped};
+use crate::inbox::{Attended, CommandLine, Inbox, Stopped};
+use crate::log;
 use crate::session::Session;
-use ostler_wire::{Ask, CommandInfo, Language, View, Word};
+pub use agents::agents;
+pub use cache::{CacheRequest, cache};
+pub use checkpoint::{CheckpointRequest, checkpoint, restored};
+pub use context::HubContext;
+pub use memory::{MemoryRequest, memory};
+use ostler_wire::{Ask, AskAnswer, CommandInfo, Entry, Language, Table, View, Word};
+pub use sessions::{Collect, Prefixes, Projects, SessionsRequest, sessions};
+pub use skills::{skill, skills};
 pub use standing::SESSION;
 use std::pin::Pin;
 use std::sync::Arc;
+pub use usage::{Chart, UsageBy, UsageRequest, usage};
 
 pub(crate) struct Command {
     name: &'static str,
@@ -70,15 +86,15 @@ const fn command(name: &'static str, help: Word, arguments: &'static str, run: R
 // tidy: table
 #[rustfmt::skip]
 pub(crate) const COMMANDS: &[Command] = &[
-    command("agents", Word::HelpAgents, "", Run::Now(crew::agents)),
+    command("agents", Word::HelpAgents, "", Run::Now(agents::slash)),
     command("approve", Word::HelpApprove, "[ask|all|none|<duration>]", Run::Now(standing::approve)),
     command("bg", Word::HelpBg, "<prompt>", Run::Now(tasks::bg)),
-    command("cache", Word::HelpCache, "", Run::Now(spent::cache)),
+    command("cache", Word::HelpCache, "", Run::Now(cache::slash)),
     command("clear", Word::HelpClear, "", Run::Between(session::clear)),
     command("compact", Word::HelpCompact, "[focus]", Run::Work(compact)),
-    command("context", Word::HelpContext, "", Run::Now(spent::context)),
+    command("context", Word::HelpContext, "", Run::Now(window::context)),
     command("copy", Word::HelpCopy, "[n]", Run::Now(front::copy)),
-    command("cost", Word::HelpCost, "", Run::Now(spent::cost)),
+    command("cost", Word::HelpCost, "", Run::Now(usage::cost)),
     command("diff", Word::HelpDiff, "[n]", Run::Work(diff::diff)),
     command("effort", Word::HelpEffort, "[none|minimal|low|medium|high|max]", Run::Between(session::effort)),
     command("export", Word::HelpExport, "[file.md|file.html|file.json]", Run::Between(session::export)),
@@ -89,7 +105,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("hooks", Word::HelpHooks, "", Run::Now(hooks)),
     command("kill", Word::HelpKill, "<id>", Run::AtOnce(tasks::kill)),
     command("mcp", Word::HelpMcp, "[reconnect|trust|untrust NAME]", Run::Now(mcp::panel)),
-    command("memory", Word::HelpMemory, "[show|edit|archive|restore ID|search WORDS|recall]", Run::Work(memory::memory)),
+    command("memory", Word::HelpMemory, "[show|edit|archive|restore ID|search WORDS|recall]", Run::Work(memory::slash)),
     command("mode", Word::HelpMode, "[normal|plan|goal|next]", Run::Now(standing::mode)),
     command("model", Word::HelpModel, "[provider/model]", Run::Between(session::model)),
     command("new", Word::HelpNew, "", Run::Between(session::new)),
@@ -100,7 +116,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command(resume::NAME, Word::HelpResume, "[id|words]", Run::Between(resume::resume)),
     command(REWIND, Word::HelpRewind, "[n|undo]", Run::Work(rewind::rewind)),
     command("session", Word::HelpSession, "", Run::Between(session::session)),
-    command("skills", Word::HelpSkills, "[name]", Run::Now(crew::skills)),
+    command("skills", Word::HelpSkills, "[name]", Run::Now(skills::slash)),
     command("status", Word::HelpStatus, "", Run::Now(status)),
     command("theme", Word::HelpTheme, "[name]", Run::Now(front::theme)),
     command("timeout", Word::HelpTimeout, "<duration>|off [id]", Run::AtOnce(tasks::timeout)),
@@ -264,7 +280,7 @@ pub async fn attend<F: Future>(
 }
 
 /// Puts a question and heeds commands until it is answered.
-pub async fn ask(desk: &mut Desk, inbox: &mut Inbox, ask: Ask) -> Result<Answer, Stopped> {
+pub async fn ask(desk: &mut Desk, inbox: &mut Inbox, ask: Ask) -> Result<AskAnswer, Stopped> {
     let mut asked = inbox.put_ask(ask)?;
     let answer = attend(desk, inbox, asked.answered()).await;
     inbox.asked(&asked.id);
@@ -282,6 +298,12 @@ fn find(line: &str) -> (Option<&'static Command>, &str) {
     let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
     let name = alias.map_or(name, |(_, name)| *name);
     (COMMANDS.iter().find(|c| c.name == name), rest)
+}
+
+/// The entries of the branch that the session is on.
+fn branch_entries(desk: &Desk) -> Vec<Entry> {
+    let all = desk.log.source().entries_after(None);
+    log::branch(all.into_iter().map(Arc::unwrap_or_clone).collect())
 }
 
 fn parts(line: &str) -> (&str, &str) {
@@ -321,8 +343,8 @@ fn hooks(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
             hook.from.clone(),
         ]
     };
-    View::Table {
-        columns: [
+    View::Table(Table::of_texts(
+        [
             Word::ColEvent,
             Word::ColMatch,
             Word::ColCommand,
@@ -330,8 +352,8 @@ fn hooks(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
         ]
         .map(|word| language.say(word).to_owned())
         .to_vec(),
-        rows: all.iter().map(row).collect(),
-    }
+        all.iter().map(row).collect(),
+    ))
 }
 
 fn status(desk: &mut Desk, inbox: &mut Inbox, _: &str) -> View {
@@ -364,11 +386,10 @@ fn status(desk: &mut Desk, inbox: &mut Inbox, _: &str) -> View {
     if !inbox.children.is_empty() {
         rows.push((Word::RowTasks, inbox.children.names()));
     }
-    View::Table {
-        columns: Vec::new(),
-        rows: rows
-            .into_iter()
+    View::Table(Table::of_texts(
+        Vec::new(),
+        rows.into_iter()
             .map(|(word, value)| vec![language.say(word).to_owned(), value])
             .collect(),
-    }
+    ))
 }

@@ -1,7 +1,6 @@
 //! What a turn works on: the log and its feed, the conversation, the tools and the policy. One owner, no locks.
 
 use crate::artifacts::Artifacts;
-use crate::aside::{Aside, Asides};
 use crate::briefing::{self, Way};
 use crate::budget::{Amount, Booked, Budget, Payer};
 use crate::compaction::{Folding, Gauge, archive};
@@ -19,11 +18,11 @@ use crate::interfaces::{RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
-use crate::mcp::Fleet;
 use crate::memory::Mind;
-use crate::petition::Petitions;
 use crate::saves::Saves;
 use crate::seen::Seen;
+use crate::server_question::ServerQuestions;
+use crate::side_request::{SideRequest, SideRequestCosts};
 use crate::standing::Standing;
 use crate::tool::{Context, Scope, Tool, ToolSettings, Typed as _};
 use crate::tools::Tools;
@@ -35,6 +34,7 @@ use ostler_guard::{
 };
 use ostler_host::{Host, real_path};
 use ostler_llm::{Answer, Effort, TokenUsage};
+use ostler_mcp::Servers;
 use ostler_wire::{
     Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, ToolDeclaration, ToolKind, Usage,
     When, Word,
@@ -75,9 +75,9 @@ pub struct Manner {
     pub effort: Option<Effort>,
     pub folding: Folding,
     /// Where servers may ask the person, if there is one.
-    pub petitions: Option<Petitions>,
+    pub server_questions: Option<ServerQuestions>,
     /// Requests that calls send beside the conversation.
-    pub asides: Asides,
+    pub side_requests: SideRequestCosts,
     pub hooks: Hooks,
     pub mind: Mind,
 }
@@ -108,7 +108,7 @@ pub struct Shop {
     /// Held by whoever changes the tree.
     pub writing: Arc<Semaphore>,
     pub saves: Saves,
-    pub servers: Option<Arc<Fleet>>,
+    pub servers: Option<Arc<Servers>>,
 }
 
 impl Shop {
@@ -397,8 +397,8 @@ impl Desk {
             terms: Arc::new(self.standing.terms(&self.policy.rules, leave)),
             todo: self.shop.todo.clone(),
             answer: None,
-            petitions: self.manner.petitions.clone(),
-            aside: Some(self.aside(cancel)),
+            server_questions: self.manner.server_questions.clone(),
+            side_request: Some(self.side_request(cancel)),
             hand: delegates.then(|| Arc::new(self.hand())),
             language: self.manner.language,
         }
@@ -546,13 +546,13 @@ impl Desk {
         self.show_budget();
     }
 
-    fn aside(&self, cancel: CancellationToken) -> Aside {
-        Aside {
+    fn side_request(&self, cancel: CancellationToken) -> SideRequest {
+        SideRequest {
             account: self.account.clone(),
             model: self.conversation.model.clone(),
             feed: self.feed.clone(),
             language: self.manner.language,
-            means: self.manner.asides.means.clone(),
+            services: self.manner.side_requests.services.clone(),
             cancel,
         }
     }

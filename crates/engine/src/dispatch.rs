@@ -584,7 +584,7 @@ fn commit(
         duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     })];
     bodies.extend(also);
-    bodies.extend(desk.manner.asides.costs());
+    bodies.extend(desk.manner.side_requests.costs());
     desk.commit(bodies)
 }
 

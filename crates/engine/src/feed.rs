@@ -259,19 +259,13 @@ impl Feed {
 
     fn clean_view(&self, view: &mut View) {
         let clean = |text: &mut String| *text = self.redactor.text(std::mem::take(text));
-        match view {
-            View::Text(text) | View::Error(text) | View::Diff(text) => clean(text),
-            View::Table { rows, .. } => rows.iter_mut().flatten().for_each(clean),
-            View::List(list) => {
-                clean(&mut list.title);
-                clean(&mut list.empty);
-                for item in &mut list.items {
-                    clean(&mut item.label);
-                    clean(&mut item.detail);
-                }
+        // A deed is of texts that were cleaned when they were stored.
+        view.texts_mut().into_iter().for_each(clean);
+        for value in view.values_mut() {
+            let cleaned = self.redactor.json(&value.to_string());
+            if let Some(cleaned) = cleaned.and_then(|text| serde_json::from_str(&text).ok()) {
+                *value = cleaned;
             }
-            // A deed is of texts that were cleaned when they were stored.
-            View::Do(_) => {}
         }
     }
 

@@ -1,5 +1,6 @@
 //! Front matter of Markdown files (commands, roles, skills): the part of YAML that people write there. Pure. A value it
-//! does not understand is left out, a file whose front matter has no end is refused.
+//! does not understand is left out, a file whose front matter has no end is refused. A YAML library would refuse much of
+//! what is written: colons in a description, several brackets in a hint, a backtick or `@` at the start.
 
 use ostler_wire::{Language, Word};
 use std::collections::BTreeMap;
@@ -217,6 +218,28 @@ mod tests {
         assert_eq!(front.list("flow"), ["one", "two"]);
         assert_eq!(front.flag("on"), Some(true));
         assert_eq!(front.flag("name"), None);
+    }
+
+    /// Agents and commands in public repositories have these, and no YAML parser takes them.
+    #[test]
+    fn what_is_no_yaml_is_read_all_the_same() {
+        for (key, value) in [
+            ("description", "Use when: the user asks"),
+            (
+                "description",
+                "Reviews. Examples: <example>Context: x. user: 'y'</example>",
+            ),
+            ("description", "`code` first"),
+            ("description", "@file first"),
+            ("description", "- of two, *this* one"),
+            (HINT, "[--init] [--verify]"),
+            (HINT, "[a|b] <path> [--out <path>]"),
+        ] {
+            let text = format!("---\nname: x\n{key}: {value}\n---\nBody");
+            let (front, _) = read(&text, Language::English).unwrap();
+            assert_eq!(front.text(key).as_deref(), Some(value), "{key}");
+            assert_eq!(front.text("name").as_deref(), Some("x"));
+        }
     }
 
     #[test]

@@ -7,9 +7,9 @@ use crate::hooks::{self, Start};
 use crate::inbox::{Inbox, Prompt, Purpose};
 use crate::ingest;
 use crate::log::LogError;
-use crate::muster;
 use crate::references::{Found, Library, PIPED, Voice};
 use crate::saves;
+use crate::servers;
 use crate::tool::Typed as _;
 use crate::tools::read_file::ReadFile;
 use ostler_wire::{Body, Deed, Message, Notice, View, Word};
@@ -142,7 +142,7 @@ async fn look_up(desk: &Desk, words: &str, project_words: &str) -> Found {
         false => Voice::Model,
     };
     let mut found = library(voice).look_up(words).await;
-    let (resources, left_out) = muster::resources(desk, words).await;
+    let (resources, left_out) = servers::resources(desk, words).await;
     let mut by_project = library(Voice::Project)
         .look_up_but(project_words, words)
         .await;
@@ -151,8 +151,8 @@ async fn look_up(desk: &Desk, words: &str, project_words: &str) -> Found {
     found.images.append(&mut by_project.images);
     found.notices.append(&mut by_project.notices);
     found.notices.extend(left_out);
-    let others = muster::named_resources(desk, project_words);
-    let own = muster::named_resources(desk, words);
+    let others = servers::named_resources(desk, project_words);
+    let own = servers::named_resources(desk, words);
     let others = others.into_iter().filter(|name| !own.contains(name));
     let language = desk.manner.language;
     let left_out = others.map(|name| language.fill(Word::RefResource, &[&name]));

@@ -5,7 +5,6 @@ mod open;
 pub use open::OpenError;
 
 use crate::artifacts::Artifacts;
-use crate::aside::Asides;
 use crate::backlog::Backlog;
 use crate::budget::{self, Budget, spent};
 use crate::checkpoint::Limits;
@@ -24,11 +23,11 @@ use crate::interfaces::{Models, RuleStore, RuleWatch};
 use crate::ledger::Ledger;
 use crate::live::{LiveSession, LiveSessions};
 use crate::log::{Log, branch};
-use crate::mcp::{Fleet, McpSettings};
 use crate::memory::{Memory, Mind};
-use crate::muster::Mustered;
 use crate::redact::Redactor;
+use crate::servers::ServerToolState;
 use crate::session::Session;
+use crate::side_request::SideRequestCosts;
 use crate::standing::{Standing, mode_of};
 use crate::store::{Store, copied, moved, project_name};
 use crate::templates::Shelf;
@@ -39,6 +38,7 @@ use crate::{commands, instructions, points, prefixes};
 use ostler_guard::{Mode, Policy};
 use ostler_host::Host;
 use ostler_llm::{Model, Params, Prefix, Transport};
+use ostler_mcp::{McpSettings, Servers};
 use ostler_wire::{
     Body, ChildOf, Client, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open,
     SCHEMA_VERSION, SessionInfo, Settings, Word,
@@ -121,7 +121,7 @@ pub struct LocalHub {
     pub(crate) writing: Arc<Semaphore>,
     /// The root that sessions are kept under, also of those that work in another tree.
     project: PathBuf,
-    pub(crate) servers: Option<Arc<Fleet>>,
+    pub(crate) servers: Option<Arc<Servers>>,
     memory: Arc<Memory>,
     /// The sessions that run in this process.
     live: LiveSessions,
@@ -142,7 +142,7 @@ pub(crate) struct Past {
 impl LocalHub {
     pub fn new(options: Arc<Options>, transport: Arc<Transport>) -> Self {
         Self {
-            servers: Fleet::new(&options.mcp, || options.surroundings()).map(Arc::new),
+            servers: Servers::new(&options.mcp, || options.server_context()).map(Arc::new),
             memory: Arc::new(Memory::new(
                 &options.home,
                 &project_name(&options.root),
@@ -452,13 +452,13 @@ impl LocalHub {
         desk.offers.crew.door = Some(children.door());
         let mut inbox = Inbox::new(receiver, feed, children);
         inbox.hang(Bell::new(&desk));
-        desk.manner.petitions = options.interactive.then(|| inbox.petitions());
+        desk.manner.server_questions = options.interactive.then(|| inbox.server_questions());
         let session = Session {
             inbox,
             desk,
             discarded: false,
             facts: opening.context.clone(),
-            mustered: Mustered::default(),
+            server_tools: ServerToolState::default(),
             opening,
             transport: self.transport.clone(),
             options,
@@ -495,7 +495,8 @@ impl LocalHub {
                     .with_shell(&options.tools.shell)
                     .with_temp(temp, kept)
                     .held_by(options.policy.containment)
-                    .with_open(options.policy.folders.open()),
+                    .with_open(options.policy.folders.open())
+                    .with_trees(options.policy.folders.trees()),
             ),
             shop,
             manner: Manner {
@@ -504,8 +505,11 @@ impl LocalHub {
                 language: options.language,
                 effort: None,
                 folding: Folding::new(options.context, options.save.then(|| options.home.clone())),
-                petitions: None,
-                asides: Asides::new(options.models.clone(), self.transport.clone()),
+                server_questions: None,
+                side_requests: SideRequestCosts::new(
+                    options.models.clone(),
+                    self.transport.clone(),
+                ),
                 hooks: Hooks::new(
                     options.hooks.clone(),
                     options.save.then(|| past.folder.with_extension("jsonl")),

@@ -4,9 +4,9 @@ use crate::children::{Children, Ended, Report, What, post};
 use crate::commands;
 use crate::feed::Feed;
 use crate::hooks::Bell;
-use crate::petition::{self, Petition, Petitions};
+use crate::server_question::{self, ServerQuestion, ServerQuestions};
 use ostler_wire::{
-    Ask, Delivery, Delta, Doing, Escape, Op, ReplyTo, SentOp, TextUse, View, Word, clip,
+    Ask, AskAnswer, Delivery, Delta, Doing, Escape, Op, ReplyTo, SentOp, TextUse, View, Word, clip,
 };
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
@@ -21,7 +21,6 @@ mod prompt;
 #[cfg(test)]
 mod tests;
 
-pub use crate::answer::Answer;
 use prompt::WaitingPrompts;
 pub use prompt::{CommandLine, Prompt, Purpose};
 
@@ -43,12 +42,12 @@ pub enum Attended<T> {
 pub struct Asked {
     pub id: String,
     turn: CancellationToken,
-    receiver: oneshot::Receiver<Answer>,
+    receiver: oneshot::Receiver<AskAnswer>,
 }
 
 impl Asked {
     /// What the person says. A turn that is stopped waits for no answer.
-    pub async fn answered(&mut self) -> Result<Answer, Stopped> {
+    pub async fn answered(&mut self) -> Result<AskAnswer, Stopped> {
         tokio::select! {
             answer = &mut self.receiver => answer.map_err(|_| Stopped),
             () = self.turn.cancelled() => Err(Stopped),
@@ -66,7 +65,7 @@ pub struct Inbox {
     clients: watch::Receiver<usize>,
     prompts: WaitingPrompts,
     commands: VecDeque<Waiting>,
-    waiting: HashMap<String, oneshot::Sender<Answer>>,
+    waiting: HashMap<String, oneshot::Sender<AskAnswer>>,
     feed: Feed,
     pub children: Children,
     turn: CancellationToken,
@@ -100,8 +99,8 @@ struct Asking {
     /// Ends the ids of this inbox.
     process: String,
     /// For those who carry out calls elsewhere.
-    sender: Petitions,
-    petitions: mpsc::Receiver<Petition>,
+    sender: ServerQuestions,
+    server_questions: mpsc::Receiver<ServerQuestion>,
     /// Rung when somebody asks.
     bell: Option<Bell>,
 }
@@ -117,7 +116,7 @@ pub enum Next {
 
 impl Inbox {
     pub fn new(ops: mpsc::Receiver<SentOp>, feed: Feed, children: Children) -> Self {
-        let (sender, petitions) = mpsc::channel(petition::MAX_WAITING);
+        let (sender, server_questions) = mpsc::channel(server_question::MAX_WAITING);
         Self {
             ops,
             clients: feed.register().count(),
@@ -131,8 +130,8 @@ impl Inbox {
             asking: Asking {
                 next: 1,
                 process: random_name(),
-                sender: Petitions(sender),
-                petitions,
+                sender: ServerQuestions(sender),
+                server_questions,
                 bell: None,
             },
             end: End::Open,
@@ -168,7 +167,7 @@ impl Inbox {
                 Some(op) = self.ops.recv() => self.take(op),
                 Ok(()) = self.clients.changed() => self.count_clients(),
                 report = self.children.next() => self.hear(report),
-                petition = self.asking.petitions.recv() => self.pass_on(petition),
+                question = self.asking.server_questions.recv() => self.pass_on(question),
             }
         }
     }
@@ -214,12 +213,12 @@ impl Inbox {
     }
 
     /// Where questions are handed in.
-    pub fn petitions(&self) -> Petitions {
+    pub fn server_questions(&self) -> ServerQuestions {
         self.asking.sender.clone()
     }
 
-    fn pass_on(&mut self, petition: Option<Petition>) {
-        let Some(Petition { mut ask, reply }) = petition.filter(|_| !self.is_closed()) else {
+    fn pass_on(&mut self, question: Option<ServerQuestion>) {
+        let Some(ServerQuestion { mut ask, reply }) = question.filter(|_| !self.is_closed()) else {
             return;
         };
         ask.ask = self.new_ask();
@@ -421,14 +420,14 @@ impl Inbox {
                 }
                 Ok(()) = self.clients.changed(), if self.end != End::Closed => self.count_clients(),
                 report = self.children.next() => self.hear(report),
-                petition = self.asking.petitions.recv() => self.pass_on(petition),
+                question = self.asking.server_questions.recv() => self.pass_on(question),
                 () = patience, if overdue.is_some() => return Err(Stopped),
             }
         }
     }
 
     /// Puts a question to whoever is attached and waits for the answer. Nobody left to answer is a stop.
-    pub async fn ask(&mut self, ask: Ask) -> Result<Answer, Stopped> {
+    pub async fn ask(&mut self, ask: Ask) -> Result<AskAnswer, Stopped> {
         let mut asked = self.put_ask(ask)?;
         let answer = self.attend(asked.answered()).await;
         self.asked(&asked.id);
@@ -508,7 +507,7 @@ impl Inbox {
                 ask,
                 choice,
                 reason,
-            } => self.take_answer(&reply_to, ask, Answer { choice, reason }),
+            } => self.take_answer(&reply_to, ask, AskAnswer { choice, reason }),
             Op::Interrupt => {
                 // Asked a second time, it is not waited for any longer.
                 let patience = match self.turn.is_cancelled() {
@@ -525,7 +524,7 @@ impl Inbox {
         }
     }
 
-    fn take_answer(&mut self, from: &ReplyTo, ask: String, answer: Answer) {
+    fn take_answer(&mut self, from: &ReplyTo, ask: String, answer: AskAnswer) {
         // It was taken before the connection of its client was lost.
         if self.prompts.is_repeated(from) {
             return;
@@ -547,7 +546,7 @@ impl Inbox {
         if let Some((child, theirs)) = self.children.relayed.remove(&ask) {
             close(&self.feed);
             if let Some(ops) = self.children.ops(&child) {
-                let Answer { choice, reason } = answer;
+                let AskAnswer { choice, reason } = answer;
                 let ask = theirs;
                 post(
                     &ops,
@@ -595,7 +594,7 @@ fn withdraw_ask(feed: &Feed, ask: &str) {
 }
 
 /// An answer that was offered. What was not offered is no yes: it counts as no answer.
-fn offered(ask: &Ask, answer: Answer) -> Answer {
+fn offered(ask: &Ask, answer: AskAnswer) -> AskAnswer {
     let is_choice = |id: &str| ask.options.iter().any(|choice| choice.id == id);
     let is_offered = match ask.text_use() {
         TextUse::Answer => true,
@@ -606,7 +605,7 @@ fn offered(ask: &Ask, answer: Answer) -> Answer {
     };
     match is_offered {
         true => answer,
-        false => Answer {
+        false => AskAnswer {
             choice: ask.silence.choice.clone(),
             ..answer
         },

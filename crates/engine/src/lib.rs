@@ -1,9 +1,7 @@
 //! Sessions: the log, the turn, dispatch, tools and policy. It never prints, exits, or reads env or home: the binary passes values in.
 
 mod accept;
-mod answer;
 mod arguments;
-mod aside;
 pub mod audit;
 mod backlog;
 mod briefing;
@@ -32,9 +30,7 @@ pub mod instructions;
 mod interfaces;
 mod jobs;
 mod live;
-pub mod mcp;
-mod muster;
-mod petition;
+pub mod model_plugin;
 pub mod prompt;
 mod proxy;
 mod references;
@@ -44,7 +40,10 @@ mod sample;
 mod saves;
 mod schema;
 mod seen;
+mod server_question;
+mod servers;
 mod session;
+mod side_request;
 pub mod skills;
 pub mod sources;
 mod standing;
@@ -70,4 +69,5 @@ pub use hub::{LocalHub, OpenError, Options};
 pub use interfaces::{Keep, Models, RuleNews, RuleStore, RuleWatch};
 pub use live::LiveSessions;
 pub use references::PIPED;
+pub use servers::SandboxLauncher;
 pub use templates::Shelf;

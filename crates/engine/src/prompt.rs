@@ -82,7 +82,7 @@ mod tests {
         for (filter, max_tokens) in [(&[][..], 2_500), (&["!tool_search"], 4_000)] {
             let tools = tools(filter);
             let specs = tools.specs();
-            let of = |spec: &ostler_llm::ToolSpec| {
+            let of = |spec: &ostler_wire::ToolSpec| {
                 spec.name.len() + spec.description.len() + spec.parameters.get().len()
             };
             let bytes = render(&tools, &[], "").len() + specs.iter().map(of).sum::<usize>();

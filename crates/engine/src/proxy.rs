@@ -6,9 +6,9 @@ mod talk;
 #[cfg(test)]
 mod tests;
 
-use crate::tools::web::is_public;
 use futures_util::future::BoxFuture;
 use ostler_guard::Rule;
+use ostler_guard::is_public_address;
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -94,7 +94,7 @@ impl Reach {
 
     /// A name that anybody can give to an address in this house opens nothing: the rule must name the address.
     fn allows_address(&self, host: &str, port: u16, ip: IpAddr) -> bool {
-        if is_public(ip) {
+        if is_public_address(ip) {
             return true;
         }
         let subject = subject(host, port);

@@ -1,6 +1,6 @@
 //! A session: one task that owns the desk and the inbox, and runs one turn after the other.
 
-use crate::commands::{self, template};
+use crate::commands::{self, HubContext, template};
 use crate::compaction;
 use crate::conversation::Conversation;
 use crate::cost::check_affordable;
@@ -10,15 +10,15 @@ use crate::goal;
 use crate::hub::{Options, params_for};
 use crate::inbox::{CommandLine, Inbox, Next, Prompt, Stopped};
 use crate::log::LogError;
-use crate::mcp::{Kept, PromptInfo};
-use crate::muster::{self, Mustered};
 use crate::prefixes;
 use crate::saves;
+use crate::servers::{self, ServerToolState};
 use crate::store::Store;
 use crate::templates::Template;
 use crate::transcript::prefix_text;
 use crate::turn::{Opening, stop_short, turn};
 use ostler_llm::{Effort, Model, Target, Transport};
+use ostler_mcp::{PromptInfo, ServerHandle};
 use ostler_wire::{Body, Notice, Settings, View, Word};
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub struct Session {
     pub(crate) options: Arc<Options>,
     pub(crate) transport: Arc<Transport>,
     /// What it has of servers.
-    pub(crate) mustered: Mustered,
+    pub(crate) server_tools: ServerToolState,
     /// The log is to be thrown away when the session ends.
     pub(crate) discarded: bool,
     /// What goes before the first prompt of this process.
@@ -98,7 +98,7 @@ impl Session {
         if let Some(notice) = self.tighten() {
             opening.entries.push(notice);
         }
-        self.muster(&mut opening);
+        self.take_server_tools(&mut opening);
         self.keep_prefix(&opening);
         let kept = Box::pin(turn(&mut self.desk, &mut self.inbox, prompt, opening)).await;
         // Nothing of the opening is on disk when the first write failed; it goes before the next prompt.
@@ -176,8 +176,8 @@ impl Session {
                 commands::reply(&self.desk, command, view);
             }
             Ok(())
-        } else if let Some((kept, info, words)) = muster::prompt_of(&self.desk, line) {
-            self.server_prompt(command, &kept, (&info, words)).await;
+        } else if let Some((handle, info, words)) = servers::prompt_of(&self.desk, line) {
+            self.server_prompt(command, &handle, (&info, words)).await;
             Ok(())
         } else if let Some((template, words)) = template::of(&self.desk, line) {
             self.template(command, &template, &words).await
@@ -211,13 +211,13 @@ impl Session {
     async fn server_prompt(
         &mut self,
         command: &CommandLine,
-        kept: &Kept,
+        handle: &ServerHandle,
         (info, words): (&PromptInfo, &str),
     ) {
         let cancel = self.inbox.turn();
         let fetching = async {
             tokio::select! {
-                text = muster::prompt_text(kept, info, words) => text,
+                text = servers::prompt_text(handle, info, words) => text,
                 () = cancel.cancelled() => Err(Word::McpStopped.into()),
             }
         };
@@ -289,14 +289,29 @@ impl Session {
                 self.desk.commit(vec![Body::Notice(Notice { text })])?;
                 Ok(false)
             }
-            View::Text(_) | View::Table { .. } | View::List(_) | View::Diff(_) | View::Do(_) => {
-                Ok(true)
-            }
+            View::Text(_)
+            | View::Table(_)
+            | View::Report(_)
+            | View::Group(_)
+            | View::List(_)
+            | View::Diff(_)
+            | View::Do(_) => Ok(true),
         }
     }
 
     pub(crate) fn store(&self) -> Store {
         Store::new(&self.options.sessions, &self.options.root).speaking(self.options.language)
+    }
+
+    /// What commands get that are about no session.
+    pub(crate) fn hub_context(&self) -> HubContext {
+        HubContext {
+            home: self.options.home.clone(),
+            root: self.options.root.clone(),
+            store: self.store(),
+            memory: self.desk.manner.mind.memory.clone(),
+            language: self.options.language,
+        }
     }
 
     /// Goes on with another model: the log is folded anew for it, and the break in the prompt cache is recorded.

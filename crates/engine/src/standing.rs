@@ -14,7 +14,7 @@ use std::time::Instant;
 pub struct Standing {
     pub mode: Mode,
     pub stance: Stance,
-    /// A plan was approved in this turn: until its end whatever is not denied may run.
+    /// A plan was approved in this turn: until its end calls are judged as in posture `auto` at least.
     pub window: bool,
     pub grants: Vec<Grant>,
     /// Real paths outside of the project that file tools may read for the session.
@@ -97,7 +97,7 @@ impl Standing {
     /// The posture that a call of this tool is judged in.
     pub fn posture(&self, tool: &ToolDeclaration, now: Instant) -> Posture {
         match self.window {
-            true => Posture::Yolo,
+            true => self.stance.posture(tool, now).or_auto(),
             false => self.stance.posture(tool, now),
         }
     }
@@ -305,7 +305,7 @@ mod tests {
         ] {
             let mut standing = standing();
             standing.window = true;
-            assert_eq!(standing.posture(&Bash::ABOUT, now), Posture::Yolo);
+            assert_eq!(standing.posture(&Bash::ABOUT, now), Posture::Auto);
             change(&mut standing);
             assert_eq!(standing.posture(&Bash::ABOUT, now), Posture::Ask);
         }

@@ -1,6 +1,6 @@
 //! What unit tests of the core share: entries made by hand, and models of the four protocols that nobody calls.
 
-use ostler_llm::{Model, Params, Prefix, Target, ToolSpec, Transport, TransportOptions};
+use ostler_llm::{Model, Params, Prefix, Target, Transport, TransportOptions};
 use ostler_testkit::Kind;
 use serde_json::json;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub fn model(kind: Kind, name: &str) -> Model {
 pub fn prefix() -> Prefix {
     Prefix {
         system: "Be brief.".into(),
-        tools: vec![ToolSpec {
+        tools: vec![ostler_wire::ToolSpec {
             name: "bash".into(),
             description: "Runs a command".into(),
             parameters: json!({"type": "object", "properties": {"command": {"type": "string"}}})

@@ -1,9 +1,7 @@
 //! What a tool is: typed arguments, one declaration of what a call touches, and a run that never asks anyone.
 
-use crate::answer::Answer;
 use crate::arguments::read_arguments;
 use crate::artifacts::Artifacts;
-use crate::aside::Aside;
 use crate::confine::{Commons, SandboxSettings, Terms};
 use crate::crew::Hand;
 use crate::cut::clip;
@@ -11,14 +9,16 @@ use crate::feed::Feed;
 use crate::history::History;
 use crate::jobs::Jobs;
 use crate::memory::Memory;
-use crate::petition::Petitions;
 use crate::seen::Seen;
+use crate::server_question::ServerQuestions;
+use crate::side_request::SideRequest;
 use futures_util::future::BoxFuture;
 use ostler_guard::Guard;
 pub use ostler_guard::{Scope, normalise};
 use ostler_host::Host;
-use ostler_llm::ToolSpec;
-use ostler_wire::{Access, Body, Delta, Image, Json, Language, TodoItem, ToolDeclaration};
+use ostler_wire::{
+    Access, AskAnswer, Body, Delta, Image, Json, Language, TodoItem, ToolDeclaration, ToolSpec,
+};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -225,11 +225,11 @@ pub struct Context {
     /// The task list of the session.
     pub todo: Arc<Vec<TodoItem>>,
     /// What the person said to `Typed::question`; `None` when nobody could be asked.
-    pub answer: Option<Answer>,
+    pub answer: Option<AskAnswer>,
     /// For those who carry out a call elsewhere and want to know something; our own tools do not ask.
-    pub(crate) petitions: Option<Petitions>,
+    pub(crate) server_questions: Option<ServerQuestions>,
     /// The same for those who want a model's word.
-    pub(crate) aside: Option<Aside>,
+    pub(crate) side_request: Option<SideRequest>,
     /// For calls that have others do the work.
     pub(crate) hand: Option<Arc<Hand>>,
     pub language: Language,

@@ -21,10 +21,10 @@ use crate::sample::{Sampled, sample};
 use crate::saves;
 use breaker::Breaker;
 use ostler_llm::repair::Doubt;
-use ostler_llm::{Answer, AnswerPart, Error, TokenUsage, ToolSpec};
+use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
     Body, Deed, Delta, ErrorEntry, Interrupted, Json, Language, Message, Notice, Outcome, ReplyTo,
-    Stop, ToolResult, TurnEnd, Usage, View, Word,
+    Stop, ToolResult, ToolSpec, TurnEnd, Usage, View, Word,
 };
 use serde_json::json;
 use std::sync::Arc;

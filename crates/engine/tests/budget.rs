@@ -119,14 +119,12 @@ async fn a_session_pays_for_its_tasks_and_remembers_it() {
         ..Limits::default()
     };
     let shown = |view: View| {
-        let View::Table { rows, .. } = view else {
+        let View::Table(table) = view else {
             panic!("{view:?}");
         };
-        let budgets = rows.iter().filter(|row| row[0].starts_with("budget"));
-        let budgets: Vec<String> = budgets
-            .map(|row| format!("{}: {}", row[0], row[5]))
-            .collect();
-        budgets.join("\n")
+        let lines = table.summary.lines();
+        let budgets = lines.filter(|line| line.starts_with("budget"));
+        budgets.collect::<Vec<_>>().join("\n")
     };
     let first = budget(&bench, limits.clone());
     let mut session = bench.open_with(Open::New, attended(&first)).await;

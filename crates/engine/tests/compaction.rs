@@ -479,9 +479,10 @@ async fn folding_again_folds_what_is_left_and_no_more() {
 
 /// The second column of a view's row.
 fn row(view: &View, name: &str) -> u64 {
-    let View::Table { rows, .. } = view else {
+    let View::Table(table) = view else {
         panic!("{view:?}");
     };
+    let rows = table.texts();
     let row = rows.iter().find(|row| row[0] == name);
     let number = row.and_then(|row| row[1].split(' ').next());
     number

@@ -110,9 +110,7 @@ async fn a_task_is_done_in_a_session_of_its_own() {
         progress.unwrap().starts_with("t1 explore · "),
         "{progress:?}"
     );
-    let View::Text(agents) = session.command("agents").await else {
-        panic!();
-    };
+    let agents = session.command("agents").await.plain(None);
     assert!(
         agents.contains("builder") && agents.contains(&id[..8]),
         "{agents}"
@@ -321,9 +319,10 @@ async fn half_done() -> (Bench, Session) {
 #[tokio::test]
 async fn the_person_can_stop_a_child_and_the_parent_goes_on() {
     let (_bench, mut session) = half_done().await;
-    let View::Table { rows, .. } = session.command("ps").await else {
+    let View::Table(table) = session.command("ps").await else {
         panic!();
     };
+    let rows = table.texts();
     assert_eq!(
         (rows[0][0].as_str(), rows[0][3].as_str()),
         ("t1", "builder: x")
@@ -739,6 +738,63 @@ async fn writers_in_worktrees_leave_branches_and_a_report() {
     assert!(!tried.status.success());
 }
 
+/// Rules are written for the project: they hold in its copy, and for the project itself as seen from the copy.
+#[tokio::test]
+async fn deny_rules_hold_in_a_worktree_and_in_the_tree_it_is_a_copy_of() {
+    let calls = vec![("task", json!({"prompt": "x", "worktree": true}))];
+    let root = Arc::new(std::sync::Mutex::new(String::new()));
+    let known = root.clone();
+    let server = delegating(calls, move |request| {
+        let root = known.lock().unwrap().clone();
+        let of = |name: &str| format!("{root}/{name}");
+        match request.tool_results().is_empty() {
+            true => Step::answer().calls([
+                ("read_file", json!({"path": of(".env")})),
+                ("read_file", json!({"path": of("secrets/k.txt")})),
+                ("grep", json!({"pattern": ".", "path": of("secrets")})),
+                ("bash", json!({"command": format!("cat {}", of(".env"))})),
+                ("read_file", json!({"path": "secrets/k.txt"})),
+                (
+                    "write_file",
+                    json!({"path": "src/main.rs", "content": "EVIL"}),
+                ),
+                ("bash", json!({"command": "echo EVIL > src/new.rs"})),
+                ("write_file", json!({"path": "free.rs", "content": "fine"})),
+            ]),
+            false => Step::answer().text("Done."),
+        }
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    *root.lock().unwrap() = bench.space.root().display().to_string();
+    git(&bench, &["init", "-q", "-b", "main"]);
+    for name in [".env", "secrets/k.txt", "src/main.rs"] {
+        bench.space.write(name, "KEY");
+    }
+    git(&bench, &["add", "."]);
+    git(&bench, &["commit", "-qm", "begin"]);
+    let shown = outcome(&bench, |options| {
+        trusting(options);
+        let deny = ["Read(.env)", "Read(secrets/**)", "Edit(./src/**)"];
+        let deny = deny.map(|rule| Rule::parse(rule, "x:1").unwrap());
+        options.policy.rules.deny.extend(deny);
+    })
+    .await;
+    assert_eq!(shown.codes(), ["ok"]);
+    let child = bench.server.requests();
+    let results = child
+        .iter()
+        .map(|request| request.tool_results())
+        .find(|results| results.len() == 8)
+        .expect("the results of the child");
+    for (n, (_, text, _)) in results.iter().enumerate() {
+        assert!(!text.contains("KEY"), "{n}: {text}");
+        // A search passes over what may not be read.
+        let refused = ["rule", "may not be", "no file to search"];
+        let refused = refused.iter().any(|words| text.contains(words));
+        assert_eq!(n < 7, refused, "{n}: {text}");
+    }
+}
+
 fn skilled(bench: &Bench) -> impl Fn(&mut Options) + use<> {
     let path = bench.space.home().join("skills");
     move |options| {
@@ -820,9 +876,7 @@ async fn skills_are_followed_here_or_apart() {
             && !system.contains("private"),
         "{system}"
     );
-    let View::List(list) = session.command("skills").await else {
-        panic!();
-    };
+    let list = session.command("skills").await.menu().unwrap();
     assert!(list.items.iter().any(|item| item.label == "private"));
     session.close().await;
 }

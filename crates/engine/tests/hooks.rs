@@ -512,9 +512,10 @@ async fn folding_is_announced() {
 async fn the_command_lists_them() {
     let bench = Bench::new(Kind::Chat, []);
     let mut session = open(&bench, vec![hook(Moment::PreTool, "Bash", "./guard")]).await;
-    let View::Table { rows, .. } = session.command("hooks").await else {
+    let View::Table(table) = session.command("hooks").await else {
         panic!("no table");
     };
+    let rows = table.texts();
     assert_eq!(rows, [["pre_tool", "Bash", "./guard", "test:1"]]);
     let mut session = open(&bench, Vec::new()).await;
     assert!(matches!(session.command("hooks").await, View::Text(_)));

@@ -47,6 +47,7 @@ fn notices(shown: &Shown) -> Vec<String> {
 async fn text(session: &mut Session, line: &str) -> String {
     match session.command(line).await {
         View::Text(text) => text,
+        View::Report(report) => report.text,
         View::Error(text) => format!("error: {text}"),
         other => format!("{other:?}"),
     }
@@ -157,9 +158,10 @@ async fn a_prompt_brings_a_fact_with_it_once_and_again_after_a_change() {
         "{said}"
     );
     assert_eq!(words, "where does the gateway listen?");
-    let View::Table { rows, .. } = session.command("memory recall").await else {
+    let View::Table(table) = session.command("memory recall").await else {
         panic!("no table");
     };
+    let rows = table.texts();
     assert_eq!(
         (
             rows[0][0].as_str(),
@@ -238,13 +240,13 @@ async fn the_panel_lists_shows_archives_and_restores() {
         "---\nname: Team\ntype: user\nupdated: 2026-11-15T10:00:00Z\n---\nAnn.",
     );
     let mut session = bench.open().await;
-    let labels = |view: View| match view {
-        View::List(list) => {
+    let labels = |view: View| match view.menu() {
+        Some(list) => {
             let mut labels: Vec<String> = list.items.into_iter().map(|i| i.label).collect();
             labels.sort();
             labels
         }
-        other => panic!("{other:?}"),
+        None => panic!("{view:?}"),
     };
     assert_eq!(labels(session.command("memory").await), ["Team", "ports"]);
     assert_eq!(
@@ -253,21 +255,18 @@ async fn the_panel_lists_shows_archives_and_restores() {
     );
     let shown = text(&mut session, "memory show team").await;
     assert!(
-        shown.starts_with("**Team** `team`\n\nuser · project · 1-"),
+        shown.starts_with("team 1-") && shown.contains("\nTeam (user, project)\n"),
         "{shown}"
     );
     let path = text(&mut session, "memory edit ports").await;
     assert!(path.contains("ports.md\n"), "{path}");
     let gone = text(&mut session, "memory archive ports").await;
-    assert_eq!(
-        gone,
-        "Archived: ports. /memory restore ports brings it back."
-    );
+    assert_eq!(gone, "Archived: ports (ports)");
     assert_eq!(labels(session.command("memory").await), ["Team"]);
     assert_eq!(labels(session.command("memory archived").await), ["ports"]);
     assert_eq!(
         text(&mut session, "memory restore ports").await,
-        "Restored: ports."
+        "Restored: ports (ports)"
     );
     assert_eq!(labels(session.command("memory").await), ["Team", "ports"]);
     for line in [

@@ -10,10 +10,8 @@ fn attended(options: &mut Options) {
 }
 
 async fn listed(session: &mut Session, line: &str) -> List {
-    match session.command(line).await {
-        View::List(list) => list,
-        other => panic!("{other:?}"),
-    }
+    let view = session.command(line).await;
+    view.menu().unwrap_or_else(|| panic!("{view:?}"))
 }
 
 /// Label and place of each.

@@ -10,11 +10,10 @@ use ostler_host::{
     Border, Command, Content, Fut, Host, Listing, Local, Process, RenameOptions, Renamed, Span,
     Stat, WriteOptions, Written,
 };
-use ostler_llm::ToolSpec;
 use ostler_testkit::{Kind, Step};
 use ostler_wire::{
     Access, AskKind, Body, Delivery, Delta, Event, Json, Op, Open, Outcome, Segment, TodoItem,
-    TodoState, ToolDeclaration, ToolKind, ToolMaker, View,
+    TodoState, ToolDeclaration, ToolKind, ToolMaker, ToolSpec, View,
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -750,7 +749,7 @@ async fn commands_are_heard_while_a_turn_runs() {
         .await;
     assert_eq!(shown.codes(), ["ok", "plan_mode", "plan_mode"], "{shown:?}");
     let status = shown.replies.iter().find_map(|reply| match &reply.view {
-        View::Table { rows, .. } => Some(rows.clone()),
+        View::Table(table) => Some(table.texts()),
         _ => None,
     });
     let rows = status.unwrap();
@@ -781,9 +780,10 @@ async fn permissions_are_shown_and_changed_for_the_session() {
         })
         .await;
     session.command("permissions allow bash(touch a)").await;
-    let View::Table { rows, .. } = session.command("permissions").await else {
+    let View::Table(table) = session.command("permissions").await else {
         panic!("no table")
     };
+    let rows = table.texts();
     let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
     assert!(
         rows.contains(&row(["deny", "Read(.env)", "test:1"])),

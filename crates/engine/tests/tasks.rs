@@ -72,9 +72,10 @@ async fn two_run_at_once_and_writers_take_turns() {
     })
     .await;
     let listed = session.command("ps").await;
-    let View::Table { rows, .. } = listed else {
+    let View::Table(table) = listed else {
         panic!("{listed:?}");
     };
+    let rows = table.texts();
     let ids: Vec<(&str, &str)> = rows
         .iter()
         .map(|r| (r[0].as_str(), r[3].as_str()))

@@ -36,6 +36,8 @@ pub struct Folders {
     pub protected: Vec<PathBuf>,
     /// Files of this session in folders that are outside otherwise.
     pub own: Vec<Pattern>,
+    /// The trees that this one is a worktree of.
+    pub copied_from: Vec<PathBuf>,
 }
 
 /// Whose reading a border is for.
@@ -59,6 +61,15 @@ impl Folders {
     /// What lies outside of the root and may be read unasked.
     pub fn open(&self) -> Vec<PathBuf> {
         self.inside.iter().chain(&self.public).cloned().collect()
+    }
+
+    /// Trees besides the root in which deny and ask rules hold.
+    pub fn trees(&self) -> Vec<PathBuf> {
+        self.inside
+            .iter()
+            .chain(&self.copied_from)
+            .cloned()
+            .collect()
     }
 
     /// Every folder with what holds below it. Of two that are the same the later one counts.
@@ -127,9 +138,12 @@ impl Policy {
     /// What a tool may read without another question.
     pub fn border(&self, scope: &Scope, reading: Reading<'_>) -> Border {
         let patterns = |rules: &[Rule]| -> Vec<Pattern> {
-            let found = rules
-                .iter()
-                .filter_map(|rule| pattern(rule, rule.read_spec(reading.tool)?, scope));
+            let trees = std::iter::once(&scope.root).chain(&scope.trees);
+            let found = trees.flat_map(|tree| {
+                let of_tree =
+                    |rule| pattern(rule, Rule::read_spec(rule, reading.tool)?, tree, scope);
+                rules.iter().filter_map(of_tree)
+            });
             found.collect()
         };
         let beyond = headless::reading_beyond(self, reading);
@@ -161,7 +175,9 @@ impl Policy {
                 .own
                 .iter()
                 .cloned()
-                .chain(patterns(&self.rules.allow))
+                .chain(self.rules.allow.iter().filter_map(|rule| {
+                    pattern(rule, rule.read_spec(reading.tool)?, &scope.root, scope)
+                }))
                 .collect(),
             granted: reading.granted.to_vec(),
             beyond,
@@ -181,7 +197,8 @@ impl Policy {
             },
         );
         let of_tools = self.rules.deny.iter();
-        let withheld = of_tools.filter_map(|rule| pattern(rule, rule.tool_spec()?, scope));
+        let withheld =
+            of_tools.filter_map(|rule| pattern(rule, rule.tool_spec()?, &scope.root, scope));
         border.deny.extend(withheld);
         border
     }
@@ -202,8 +219,8 @@ impl Policy {
     }
 }
 
-/// The paths that a part of a rule speaks of.
-fn pattern(rule: &Rule, spec: &str, scope: &Scope) -> Option<Pattern> {
+/// The paths that a part of a rule speaks of, read as written for this tree.
+fn pattern(rule: &Rule, spec: &str, tree: &Path, scope: &Scope) -> Option<Pattern> {
     let made = |base: &Path, glob: &str, depth: Depth| Pattern {
         base: base.to_owned(),
         glob: glob.to_owned(),
@@ -226,11 +243,9 @@ fn pattern(rule: &Rule, spec: &str, scope: &Scope) -> Option<Pattern> {
         return Some(absolute(spec));
     }
     Some(match spec.strip_prefix("./") {
-        Some(rest) => made(&scope.root, rest, Depth::FromBase),
-        None if spec.trim_end_matches('/').contains('/') => {
-            made(&scope.root, spec, Depth::FromBase)
-        }
-        None => made(&scope.root, spec, Depth::AnyName),
+        Some(rest) => made(tree, rest, Depth::FromBase),
+        None if spec.trim_end_matches('/').contains('/') => made(tree, spec, Depth::FromBase),
+        None => made(tree, spec, Depth::AnyName),
     })
 }
 
@@ -327,7 +342,7 @@ mod tests {
         for spec in specs {
             let rule = Rule::parse(&format!("Read({spec})"), "x:1").unwrap();
             let spec = rule.read_spec(Some(tool("read_file"))).unwrap();
-            let pattern = pattern(&rule, spec, &scope).unwrap();
+            let pattern = pattern(&rule, spec, &scope.root, &scope).unwrap();
             for path in paths.map(Path::new) {
                 let by_rule = rule.touches_read(path, &scope);
                 assert_eq!(pattern.fits(path), by_rule, "{spec} {path:?}");
@@ -337,7 +352,9 @@ mod tests {
         let of_grep = Rule::parse("grep(x)", "x:1").unwrap();
         let edit = Rule::parse("Edit(x)", "x:1").unwrap();
         let spec = bare.read_spec(Some(tool("grep"))).unwrap();
-        assert!(pattern(&bare, spec, &scope).is_some_and(|p| p.fits(Path::new("/a/b"))));
+        assert!(
+            pattern(&bare, spec, &scope.root, &scope).is_some_and(|p| p.fits(Path::new("/a/b")))
+        );
         assert!(of_grep.read_spec(Some(tool("grep"))).is_some());
         assert!(of_grep.read_spec(Some(tool("ls"))).is_none());
         assert!(edit.read_spec(Some(tool("grep"))).is_none());

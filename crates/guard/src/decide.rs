@@ -46,6 +46,14 @@ impl Posture {
             Posture::Yolo => "yolo",
         }
     }
+
+    /// This posture, or `auto` where that grants more.
+    pub fn or_auto(self) -> Self {
+        match self {
+            Posture::Ask | Posture::Auto => Posture::Auto,
+            Posture::Yolo => Posture::Yolo,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -83,6 +91,9 @@ pub struct Decision {
     /// It changes a protected path: no posture, hook or headless setting answers for the person, and no rule but one that
     /// names this very path.
     pub only_person: bool,
+    /// What the paths of the call were without symlinks when it was judged. Whoever judges further judges these: looked up
+    /// again, they may lead elsewhere, and the yes to one would open the other.
+    pub resolved: Vec<(PathBuf, PathBuf)>,
 }
 
 impl Decision {
@@ -113,6 +124,7 @@ impl Policy {
                 outside: Vec::new(),
                 touched: Vec::new(),
                 only_person: false,
+                resolved: call.resolved.to_vec(),
             };
         }
         let outside = self.outside(call);
@@ -126,6 +138,7 @@ impl Policy {
             outside,
             touched: call.touched(),
             only_person: reason == Word::WhyProtected,
+            resolved: call.resolved.to_vec(),
         }
     }
 
@@ -297,12 +310,27 @@ impl Policy {
                 continue;
             };
             for segment in segments {
-                let allows =
-                    |rule: &&Rule| rule.covers_tool(call.tool) || rule.allows_segment(segment);
+                let allows = |rule: &&Rule| {
+                    rule.covers_tool(call.tool) || self.covers_segment(rule, call, segment)
+                };
                 used = Some(self.rules.allow.iter().find(allows)?);
             }
         }
         used
+    }
+
+    /// Whether an allow rule speaks of this command. A word of an unknown command that is a link out of the project leads
+    /// there, whatever it is called; only a rule for the very command covers that.
+    pub(super) fn covers_segment(&self, rule: &Rule, call: Call<'_>, segment: &Segment) -> bool {
+        let root = &call.scope.root;
+        let leads_out = |path: &PathBuf| {
+            let is_outside = |p: &Path| self.folders.place(p, call.scope) == Place::Outside;
+            path.starts_with(root) && call.forms(path).skip(1).any(is_outside)
+        };
+        rule.allows_segment(segment)
+            && (rule.is_broad_command()
+                || rule.is_exact_command()
+                || !segment.names.iter().any(leads_out))
     }
 
     /// There are rules that a call might break without anybody seeing it.
@@ -329,7 +357,7 @@ impl Policy {
                         self.rules
                             .allow
                             .iter()
-                            .find(|r| r.allows_segment(segment))?,
+                            .find(|r| self.covers_segment(r, call, segment))?,
                     );
                 }
                 covered.extend(&segment.does);
@@ -376,10 +404,10 @@ impl Policy {
                 // Where the file really is counts: that is what is opened.
                 Access::Read(path) => call
                     .real(path)
-                    .all(|p| rule.allows_read(p, scope) || rule.touches_tool_path(tool, p, scope)),
+                    .all(|p| rule.allows_read(p, scope) || rule.allows_tool_path(tool, p, scope)),
                 Access::Write(path) => call
                     .forms(path)
-                    .all(|p| rule.allows_write(p, scope) || rule.touches_tool_path(tool, p, scope)),
+                    .all(|p| rule.allows_write(p, scope) || rule.allows_tool_path(tool, p, scope)),
                 Access::Net(host) => rule.allows_host(host) || rule.touches_tool(tool, host),
                 Access::Delegate { role, .. } => {
                     rule.touches_role(role) || rule.touches_tool(tool, role)

@@ -95,6 +95,14 @@ const SYSTEM: &[&str] = &[
     "/snap", "/sys", "/tmp", "/usr", "/var/tmp",
 ];
 
+/// Where every command may write: folders of its own, and devices.
+const TEMPORARY: &[&str] = &["/dev", "/tmp", "/var/tmp"];
+
+/// Folders that a command needs beside rules, because it writes there.
+pub fn folders_written(policy: &Policy, call: Call<'_>) -> Result<Vec<PathBuf>, Word> {
+    Judge::new(policy, call).folders_written()
+}
+
 /// Whether a call that would be asked runs where nobody can be asked. `rule` is the ask rule that speaks of it.
 pub fn judge(policy: &Policy, call: Call<'_>, rule: Option<&str>) -> Result<(), Held> {
     match (policy.headless, rule) {
@@ -232,7 +240,7 @@ impl<'a> Judge<'a> {
         };
         segments.iter().filter(move |segment| {
             let mut rules = self.policy.rules.allow.iter();
-            let by_rule = rules.any(|rule| rule.allows_segment(segment));
+            let by_rule = rules.any(|r| self.policy.covers_segment(r, self.call, segment));
             by_rule == (which == Covered::ByRule)
         })
     }
@@ -324,7 +332,11 @@ impl<'a> Judge<'a> {
         }
         // Files that an unknown command names, it may read.
         let mut named = segments.iter().flat_map(|segment| {
-            let meant = |path: &&PathBuf| !is_mention(segment, path);
+            let is_written = move |path: &PathBuf| {
+                let mut written = segment.does.iter().filter_map(Access::write_path);
+                written.any(|other| other == path || *other == path.join("**"))
+            };
+            let meant = move |path: &&PathBuf| !is_mention(segment, path) && !is_written(path);
             segment.names.iter().filter(meant)
         });
         let outside = named.find(|path| {
@@ -388,6 +400,12 @@ impl<'a> Judge<'a> {
 
     fn outside(&self, path: &Path) -> Held {
         let real = self.real(path);
+        let has_layer = self.policy.containment.has_layer();
+        let bans = [path, &real].map(|path| self.policy.folders.ban(path));
+        // What `forbid_read` names is hidden from commands, whatever rules say.
+        if self.shell && has_layer && bans.iter().any(Option::is_some) {
+            return Held::new(Word::WhyForbidden, Want::Nothing(Word::NoFlagSandbox));
+        }
         let want = match (self.is_broad(path) || self.is_broad(&real), self.shell) {
             (false, _) => Want::Read(real),
             (true, true) => Want::Commands,
@@ -398,6 +416,29 @@ impl<'a> Judge<'a> {
             (true, false) => Want::Nothing(Word::NoFlagBroad),
         };
         Held::new(Word::WhyOutside, want)
+    }
+
+    /// Folders outside of those that a command may change, in which it would write as its words say. `Err` where one of
+    /// them holds far more than what is written.
+    fn folders_written(&self) -> Result<Vec<PathBuf>, Word> {
+        if !self.shell || !self.policy.containment.has_layer() {
+            return Ok(Vec::new());
+        }
+        let mut folders = Vec::new();
+        for path in self.call.accesses.iter().filter_map(Access::write_path) {
+            let real = self.real(path);
+            let folder = real.parent().unwrap_or(&real).to_owned();
+            if self.place(&real) == Place::Inside || is_below(&real, TEMPORARY) {
+                continue;
+            }
+            if self.is_broad(&folder) {
+                return Err(Word::NoFlagBroad);
+            }
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        Ok(folders)
     }
 
     /// Whether a rule for the path would open far more than a call that names it, or another file the next time.

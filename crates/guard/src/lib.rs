@@ -1,5 +1,6 @@
 //! Whether a call may run: a pure function of mode, rules and what the call declares to touch.
 
+mod address;
 pub mod border;
 mod call;
 pub mod decide;
@@ -19,6 +20,7 @@ pub mod stance;
 #[cfg(test)]
 mod testing;
 
+pub use address::is_public_address;
 pub use border::{Folders, Reading};
 pub use call::{Call, Resolved};
 pub use decide::{BUILT_IN, Decision, Fallback, Policy, Posture, Verdict, needs_a_fresh_yes};

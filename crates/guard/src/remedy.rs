@@ -101,7 +101,13 @@ fn flags(policy: &Policy, call: Call<'_>, rules: Vec<String>) -> Remedy {
             needed = fewer;
         }
     }
-    Remedy::Flags(needed.iter().map(|rule| allow(rule)).collect())
+    let folders = match headless::folders_written(policy, call) {
+        Ok(folders) => folders,
+        Err(why) => return Remedy::Nothing(why),
+    };
+    let rules = needed.iter().map(|rule| allow(rule));
+    let folders = folders.iter().map(|folder| add_folder(folder));
+    Remedy::Flags(rules.chain(folders).collect())
 }
 
 fn suffice(policy: &Policy, call: Call<'_>, rules: &[String]) -> bool {
@@ -147,6 +153,11 @@ fn rules_for(want: &Want, policy: &Policy, call: Call<'_>) -> Result<Vec<String>
 /// The flag that adds this rule for one run.
 pub fn allow(rule: &str) -> String {
     format!("--allow {}", quoted(rule))
+}
+
+/// The flag that lets commands write in this folder for one run.
+fn add_folder(folder: &Path) -> String {
+    format!("--add-dir {}", quoted(&folder.display().to_string()))
 }
 
 /// As one word of a shell.

@@ -510,6 +510,39 @@ mod tests {
         }
     }
 
+    /// A link that a repository brings along makes other files of a rule's words.
+    #[tokio::test]
+    async fn an_allow_rule_does_not_follow_links_out_of_the_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        for file in ["repo/in/x", "other/x"] {
+            std::fs::create_dir_all(base.join(file).parent().unwrap()).unwrap();
+            std::fs::write(base.join(file), "x").unwrap();
+        }
+        std::os::unix::fs::symlink("../other", base.join("repo/out")).unwrap();
+        std::os::unix::fs::symlink("in", base.join("repo/here")).unwrap();
+        let scope = Scope::new(base.join("repo"), None);
+        let mut policy = Policy::default();
+        policy.rules.allow = ["make:*", "ninja:*", "make -C out exact", "python3:*"]
+            .map(|rule| Rule::parse(&format!("Bash({rule})"), "x:1").unwrap())
+            .to_vec();
+        let host = ostler_host::Local::new();
+        for (command, expect) in [
+            ("make -C in", Verdict::Allow),
+            ("make -C here", Verdict::Allow),
+            ("make -C out", Verdict::Ask),
+            ("make -Cout", Verdict::Ask),
+            ("make --directory=out", Verdict::Ask),
+            ("make -f out/x", Verdict::Ask),
+            ("ninja -C out", Verdict::Ask),
+            ("make -C out exact", Verdict::Allow),
+            ("python3 out/x", Verdict::Allow),
+        ] {
+            let got = judged(&host, &policy, &scope, command).await;
+            assert_eq!(got, expect, "{command}");
+        }
+    }
+
     async fn judged(host: &dyn Host, policy: &Policy, scope: &Scope, command: &str) -> Verdict {
         let place = Place {
             cwd: scope.root.clone(),

@@ -2,10 +2,10 @@
 
 use super::Scope;
 use super::glob::{is_pattern, matches, part_matches, path_matches};
-use super::shell::{DEEP, DEEP_VISIBLE};
+use super::shell::{DEEP, DEEP_VISIBLE, runs_any_program};
 use ostler_wire::{Segment, ToolDeclaration, ToolKind, ToolMark, Why, Word};
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// One rule, with the text it was written as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,7 +195,7 @@ impl Rule {
                 let named = scope.path(text.trim_end_matches('/'));
                 let anywhere = !text.trim_end_matches('/').contains('/') && !text.starts_with('~');
                 let deeper = scope.root.join("a/b").join(text);
-                self.touches_path(&named, scope) && (!anywhere || self.touches_path(&deeper, scope))
+                self.names_path(&named, scope) && (!anywhere || self.names_path(&deeper, scope))
             }
             (Family::Net, _, Spec::Glob(text)) => self.allows_host(text),
             (
@@ -234,6 +234,7 @@ impl Rule {
     pub fn allows_segment(&self, segment: &Segment) -> bool {
         self.family == Family::Bash
             && segment.plain
+            && self.spells(&segment.leads)
             && match &self.spec {
                 None => true,
                 Some(Spec::Words(words)) => {
@@ -244,6 +245,33 @@ impl Rule {
                 }
                 Some(Spec::Glob(glob)) => matches(glob, &segment.text),
             }
+    }
+
+    /// Whether the rule allows every command, or an interpreter with whatever it runs.
+    pub fn is_broad_command(&self) -> bool {
+        match &self.spec {
+            None => self.family == Family::Bash,
+            Some(Spec::Words(name)) => self.family == Family::Bash && runs_any_program(name.trim()),
+            Some(Spec::Glob(_)) => false,
+        }
+    }
+
+    /// Whether the rule itself names these words of a command.
+    fn spells(&self, words: &[String]) -> bool {
+        let Some(Spec::Glob(spec) | Spec::Words(spec)) = &self.spec else {
+            return true;
+        };
+        self.is_exact_command()
+            || self.is_broad_command()
+            || words
+                .iter()
+                .all(|word| spec.split_whitespace().any(|s| s == word))
+    }
+
+    /// Whether the rule names one command with all of its words.
+    pub fn is_exact_command(&self) -> bool {
+        self.family == Family::Bash
+            && matches!(&self.spec, Some(Spec::Glob(spec)) if !is_pattern(spec))
     }
 
     /// Whether a deny or ask rule speaks of this command: its words, its other spellings, its name without a path.
@@ -272,20 +300,20 @@ impl Rule {
 
     /// Whether a deny or ask rule speaks of reading this path, or of something that a pattern may become.
     pub fn touches_read(&self, path: &Path, scope: &Scope) -> bool {
-        self.family == Family::Read && self.touches_path(path, scope)
+        self.family == Family::Read && self.restricts_path(path, scope)
     }
 
     pub fn touches_write(&self, path: &Path, scope: &Scope) -> bool {
-        self.family == Family::Edit && self.touches_path(path, scope)
+        self.family == Family::Edit && self.restricts_path(path, scope)
     }
 
     /// Whether an allow rule speaks of everything that this path may become.
     pub fn allows_read(&self, path: &Path, scope: &Scope) -> bool {
-        self.touches_read(path, scope) && self.is_wide_enough(path)
+        self.family == Family::Read && self.names_path(path, scope) && self.is_wide_enough(path)
     }
 
     pub fn allows_write(&self, path: &Path, scope: &Scope) -> bool {
-        self.touches_write(path, scope) && self.is_wide_enough(path)
+        self.family == Family::Edit && self.names_path(path, scope) && self.is_wide_enough(path)
     }
 
     /// A host with or without a port. `*` is a host that nobody knows: only a rule about all hosts speaks of it.
@@ -316,7 +344,11 @@ impl Rule {
 
     /// The same for a tool whose subject is a path.
     pub fn touches_tool_path(&self, tool: &ToolDeclaration, path: &Path, scope: &Scope) -> bool {
-        self.is_of_tool(tool) && self.spec.is_some() && self.touches_path(path, scope)
+        self.is_of_tool(tool) && self.spec.is_some() && self.restricts_path(path, scope)
+    }
+
+    pub fn allows_tool_path(&self, tool: &ToolDeclaration, path: &Path, scope: &Scope) -> bool {
+        self.is_of_tool(tool) && self.spec.is_some() && self.names_path(path, scope)
     }
 
     /// `Delegate(role)`.
@@ -407,7 +439,18 @@ impl Rule {
         }
     }
 
-    fn touches_path(&self, path: &Path, scope: &Scope) -> bool {
+    /// Whether a deny or ask rule speaks of the path, in the root or in another tree that it holds in.
+    fn restricts_path(&self, path: &Path, scope: &Scope) -> bool {
+        let mut others = scope.trees.iter();
+        self.names_path(path, scope) || others.any(|tree| self.names_path_in(tree, path, scope))
+    }
+
+    fn names_path(&self, path: &Path, scope: &Scope) -> bool {
+        self.names_path_in(&scope.root, path, scope)
+    }
+
+    /// Whether the rule speaks of the path when it is read as written for this tree.
+    fn names_path_in(&self, tree: &Path, path: &Path, scope: &Scope) -> bool {
         let Some(Spec::Glob(spec) | Spec::Words(spec)) = &self.spec else {
             return true;
         };
@@ -433,18 +476,17 @@ impl Rule {
         if spec.starts_with('/') {
             return path_matches(spec, &whole);
         }
-        let root = scope.root.to_string_lossy();
-        let from_above = whole.strip_suffix(DEEP).is_some_and(|folder| {
-            scope
-                .root
-                .starts_with(if folder.is_empty() { "/" } else { folder })
-        });
+        let root: PathBuf = tree.components().collect();
+        let root = root.to_string_lossy();
+        let from_above = whole
+            .strip_suffix(DEEP)
+            .is_some_and(|folder| tree.starts_with(if folder.is_empty() { "/" } else { folder }));
         let below = match whole
             .strip_prefix(root.as_ref())
             .map(|rest| rest.strip_prefix('/').unwrap_or(rest))
         {
             Some(below)
-                if scope.root.as_os_str().len() <= 1
+                if tree.as_os_str().len() <= 1
                     || whole.len() == root.len()
                     || whole
                         .get(root.len()..)
@@ -518,7 +560,7 @@ fn without_path(command: &str) -> String {
 
 /// `mcp__server` speaks of every tool of that server.
 fn is_server_of(name: &str, tool: &str) -> bool {
-    name.starts_with("mcp__")
+    ostler_wire::is_server_tool(name)
         && tool
             .strip_prefix(name)
             .is_some_and(|rest| rest.starts_with("__"))

@@ -27,18 +27,23 @@ pub struct Scope {
     pub containment: Containment,
     /// Outside of the root, what may be read unasked.
     pub open: Vec<PathBuf>,
+    /// Further trees in which deny and ask rules hold as they do in the root: added folders, and the project that a
+    /// worktree is a copy of.
+    pub trees: Vec<PathBuf>,
 }
 
 impl Scope {
     pub fn new(root: impl Into<PathBuf>, user_home: Option<PathBuf>) -> Self {
         Self {
-            root: root.into(),
+            // Without a slash at its end, which rules would take for a part of it.
+            root: root.into().components().collect(),
             user_home,
             foreign_shell: false,
             temp: None,
             kept: Vec::new(),
             containment: Containment::Sandbox,
             open: Vec::new(),
+            trees: Vec::new(),
         }
     }
 
@@ -53,6 +58,11 @@ impl Scope {
     /// For a session in which these may be read unasked, besides the root.
     pub fn with_open(self, open: Vec<PathBuf>) -> Self {
         Self { open, ..self }
+    }
+
+    /// For a session whose deny and ask rules hold in these trees, too.
+    pub fn with_trees(self, trees: Vec<PathBuf>) -> Self {
+        Self { trees, ..self }
     }
 
     /// What commands may read unasked outside of the root, by the names that they have for it.

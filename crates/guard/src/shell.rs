@@ -11,6 +11,7 @@ mod feed;
 mod find;
 mod handing;
 mod hidden;
+mod leads;
 mod programs;
 mod public;
 #[cfg(test)]
@@ -42,6 +43,11 @@ pub struct Place<'a> {
     pub home: Option<&'a Path>,
     /// Folders outside of the root that may be read unasked: added ones, toolchains, the session's own `/tmp`.
     pub open: &'a [PathBuf],
+}
+
+/// Whether a program of this name runs any other by words of its own.
+pub fn runs_any_program(name: &str) -> bool {
+    commands::INTERPRETERS.contains(&name) || name == "sed"
 }
 
 /// The simple commands of a shell text, those within substitutions, wrappers and scripts included.

@@ -32,7 +32,7 @@ pub use files::border::{
 };
 pub use files::{
     Opened, TreeReader, glob_matches, look, open_file, open_without_waiting, read_bounded,
-    real_path,
+    read_certificates, real_path,
 };
 pub use hide::hide;
 pub use host::{

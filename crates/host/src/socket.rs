@@ -7,6 +7,6 @@ mod elsewhere;
 mod unix;
 
 #[cfg(not(unix))]
-pub use elsewhere::{Connection, Listener, connect, listen};
+pub use elsewhere::{Connection, Listener, connect, is_inside_session, listen};
 #[cfg(unix)]
-pub use unix::{Connection, Listener, connect, listen};
+pub use unix::{Connection, Listener, connect, is_inside_session, listen};

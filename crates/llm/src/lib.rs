@@ -37,7 +37,7 @@ pub use quirks::{
     EffortField, MaxTokensField, Quirks, ReasoningBack, SystemRole, ThinkTags, Thinking,
     ThinkingOff,
 };
-pub use request::{AnswerPart, CallResult, Calls, Effort, Msg, Params, Prefix, ToolSpec};
+pub use request::{AnswerPart, CallResult, Calls, Effort, Msg, Params, Prefix};
 pub use rope::{BLOCK_BYTES, Rope};
 pub use sse::{MAX_EVENT_BYTES, Seen, Sse};
 pub use target::{Price, Target, Timeouts};

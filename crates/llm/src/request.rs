@@ -1,6 +1,6 @@
 //! What is sent to a model, in no vendor's words. The engine's fold makes these; codecs write them.
 
-use ostler_wire::{Image, Json};
+use ostler_wire::{Image, Json, ToolSpec};
 use serde::{Deserialize, Serialize};
 
 /// System prompt and tool schemas: frozen per session, stored by hash.
@@ -8,14 +8,6 @@ use serde::{Deserialize, Serialize};
 pub struct Prefix {
     pub system: String,
     pub tools: Vec<ToolSpec>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ToolSpec {
-    pub name: String,
-    pub description: String,
-    /// JSON Schema of the arguments, an object.
-    pub parameters: Json,
 }
 
 /// One message of the conversation. Encoding one never depends on its neighbours, so a request only grows at its end.

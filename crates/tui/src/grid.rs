@@ -3,16 +3,53 @@
 
 use crate::canvas::Canvas;
 use crate::line::Line;
-use crate::rows::{indent, spaces};
+use crate::rows::{indent, prose, spaces};
 use crate::text;
 use crate::theme::Role;
+use ostler_wire::{Column, ColumnKind, Table};
 
 /// Columns between two columns of a table.
 const GUTTER: usize = 2;
 /// The last column has at least this much room, or the others are not beside it.
 const ROOM: usize = 24;
 
-pub fn rows(columns: &[String], rows: &[Vec<String>], canvas: &Canvas) -> Vec<Line> {
+/// The rows of a table with its sums, and below them what it says about them.
+pub fn rows(table: &Table, canvas: &Canvas) -> Vec<Line> {
+    let columns: Vec<&Column> = table.columns.iter().filter(|c| c.is_shown()).collect();
+    let names: Vec<String> = columns.iter().map(|c| c.name.clone()).collect();
+    let cells = aligned(&columns, table.texts());
+    let mut out = match cells.is_empty() {
+        true => prose(&table.empty, canvas.style(Role::Text), canvas.columns),
+        false => laid_out(&names, &cells, canvas),
+    };
+    for text in std::iter::once(&table.summary).chain(&table.remarks) {
+        if !text.is_empty() {
+            let style = canvas.style(Role::Faint);
+            out.extend(prose(text.trim_end(), style, canvas.columns));
+        }
+    }
+    out
+}
+
+/// Numbers stand below each other by their ends.
+fn aligned(columns: &[&Column], mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    for (at, column) in columns.iter().enumerate() {
+        match column.kind {
+            ColumnKind::Number | ColumnKind::Time => {}
+            ColumnKind::Text | ColumnKind::Prose | ColumnKind::Data => continue,
+        }
+        let cells = rows.iter().filter_map(|row| row.get(at));
+        let widest = cells.map(|cell| shown_width(cell));
+        let widest = widest.chain([shown_width(&column.name)]).max().unwrap_or(0);
+        for cell in rows.iter_mut().filter_map(|row| row.get_mut(at)) {
+            let pad = widest.saturating_sub(shown_width(cell));
+            cell.insert_str(0, &" ".repeat(pad));
+        }
+    }
+    rows
+}
+
+fn laid_out(columns: &[String], rows: &[Vec<String>], canvas: &Canvas) -> Vec<Line> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let count = count.max(columns.len());
     let widest = |at: usize| {
@@ -78,7 +115,9 @@ fn beside(row: &[String], widths: &[usize], role: Role, canvas: &Canvas) -> Vec<
             return indent(wrapped, &line, &spaces(before));
         }
         let pad = width.saturating_sub(shown_width(cell)) + GUTTER;
-        line.push(canvas.span(format!("{cell}{}", " ".repeat(pad)), role));
+        // Apart from its cell, whose last character may show in another way before a blank.
+        line.push(canvas.span(cell, role));
+        line.push(canvas.span(" ".repeat(pad), role));
         before += width + GUTTER;
     }
     vec![line]
@@ -94,6 +133,7 @@ fn below(columns: &[String], row: &[String], canvas: &Canvas) -> Vec<Line> {
             out.extend(text::wrap(&line, canvas.columns));
             continue;
         }
+        let cell = cell.trim_start();
         if cell.is_empty() {
             continue;
         }
@@ -115,13 +155,14 @@ mod tests {
     use crate::theme::Theme;
 
     fn drawn(rows: &[Vec<String>], columns: usize, names: &[&str]) -> String {
-        let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
+        let names = names.iter().map(|n| (*n).to_owned()).collect();
+        let table = Table::of_texts(names, rows.to_vec());
         let canvas = Canvas {
             columns,
             rows: 20,
             theme: Theme::default(),
         };
-        let drawn = plain(&super::rows(&names, rows, &canvas));
+        let drawn = plain(&super::rows(&table, &canvas));
         let lines: Vec<&str> = drawn.lines().map(str::trim_end).collect();
         lines.join("\n")
     }

@@ -586,12 +586,18 @@ impl State {
     }
 
     fn view(&mut self, view: &View, canvas: &Canvas, now: Instant) {
+        if let Some(list) = view.menu() {
+            return self.layers.push(Layer::Picker(Picker::new(list)));
+        }
         match view {
-            View::List(list) => self.layers.push(Layer::Picker(Picker::new(list.clone()))),
             View::Do(deed) => self.deed(deed.clone(), now),
-            View::Text(_) | View::Table { .. } | View::Diff(_) | View::Error(_) => {
-                self.transcript.view(view, canvas);
-            }
+            View::Text(_)
+            | View::Table(_)
+            | View::Report(_)
+            | View::Group(_)
+            | View::List(_)
+            | View::Diff(_)
+            | View::Error(_) => self.transcript.view(view, canvas),
         }
     }
 }

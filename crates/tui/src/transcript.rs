@@ -116,7 +116,18 @@ impl Transcript {
             View::Error(text) => {
                 crate::rows::prose(text, canvas.style(Part::Error), canvas.columns)
             }
-            View::Table { columns, rows } => grid::rows(columns, rows, canvas),
+            View::Table(table) => grid::rows(table, canvas),
+            View::Report(report) => {
+                let style = canvas.style(Part::Text);
+                let parts = std::iter::once(&report.text).chain(&report.remarks);
+                parts
+                    .flat_map(|text| text.lines())
+                    .flat_map(|line| crate::rows::fold(&Line::new(line, style), canvas.columns))
+                    .collect()
+            }
+            View::Group(views) => {
+                return views.iter().for_each(|view| self.view(view, canvas));
+            }
             View::List(_) | View::Do(_) => return,
         };
         self.keep(rows);

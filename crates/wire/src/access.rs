@@ -41,6 +41,10 @@ pub struct Segment {
     pub read_only: bool,
     /// A command looked up on PATH whose words are all known: an allow rule may speak of it.
     pub plain: bool,
+    /// Its words that lead out of the project, or that make it run others: an allow rule covers only those that it
+    /// spells out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub leads: Vec<String>,
     /// Other spellings that deny and ask rules try: the raw text, and the form with or without its wrappers.
     pub also: Vec<String>,
     /// What its own words cause. Whoever allows the command allows these.

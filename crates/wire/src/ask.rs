@@ -364,6 +364,22 @@ impl PlanChoice {
     }
 }
 
+/// What the person answers to an ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskAnswer {
+    pub choice: String,
+    pub reason: Option<String>,
+}
+
+impl From<&str> for AskAnswer {
+    fn from(choice: &str) -> Self {
+        Self {
+            choice: choice.into(),
+            reason: None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

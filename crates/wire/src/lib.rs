@@ -24,8 +24,8 @@ mod words;
 
 pub use access::{Access, Mark, Segment};
 pub use ask::{
-    Ask, AskKind, Choice, Escape, PermissionChoice, PlanChoice, PreviewFormat, Silence, Takes,
-    TextUse,
+    Ask, AskAnswer, AskKind, Choice, Escape, PermissionChoice, PlanChoice, PreviewFormat, Silence,
+    Takes, TextUse,
 };
 pub use client::{Client, Hub, HubError, OpPermit, OpSender, Open, SessionClosed, SessionInfo};
 pub use clip::clip;
@@ -43,9 +43,16 @@ pub use op::{ClientId, Delivery, Op, OpLine, ReplyTo, SentOp, command_of};
 pub use secret::{REDACTED, Secret};
 pub use snapshot::{RetryWait, RunningCall, Snapshot};
 pub use subscription::{BoxFuture, EntrySource, Posted, Replies, Subscription};
-pub use tool::{CallTitle, ToolDeclaration, ToolFact, ToolKind, ToolMaker, ToolMark};
+pub use tool::{
+    CallTitle, SERVER_TOOL_PREFIX, ToolDeclaration, ToolFact, ToolKind, ToolMaker, ToolMark,
+    ToolSpec, is_server_tool,
+};
 pub use tricky::{Marked, is_plain, marked, marked_piece, untricked};
-pub use view::{Act, Action, CommandInfo, Deed, Item, List, View};
+pub use view::{
+    Act, Action, Cell, Column, ColumnKind, CommandInfo, Deed, Frame, Item, List, Report, Row,
+    Table, View, cut_to_width, format_age, format_cost, format_share, format_size, one_line,
+    pad_to_width, short_id, visible,
+};
 pub use why::{Say, Why};
 pub use words::{Language, Word, thousands};
 

@@ -1,9 +1,26 @@
 //! What a tool declares about itself, once. Rules, roles, plan mode, hooks, compaction and the titles of every front end
 //! follow from it.
 
-use crate::Word;
+use crate::{Json, Word};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+
+/// What names of servers' tools begin with: `mcp__<server>__<tool>`.
+pub const SERVER_TOOL_PREFIX: &str = "mcp__";
+
+/// Whether a tool of that name belongs to an MCP server.
+pub fn is_server_tool(name: &str) -> bool {
+    name.starts_with(SERVER_TOOL_PREFIX)
+}
+
+/// A tool as a model is told of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    /// JSON Schema of the arguments, an object.
+    pub parameters: Json,
+}
 
 /// What a tool is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

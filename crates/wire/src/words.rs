@@ -363,8 +363,6 @@ words! {
     PartCalls: "tool calls", "工具调用";
     PartResults: "tool results", "工具结果";
     PartImages: "pictures", "图片";
-    CacheRate: "{}% of all prompt tokens were cached.", "{}% 的提示令牌命中缓存。";
-    CacheWhole: "No prompt broke the one before it.", "没有提示中断缓存。";
     // Tasks
     HelpBg: "run a prompt in the background, in a session of its own", "在后台的独立会话中运行提示";
     HelpKill: "stop a task or a job", "停止任务或作业";
@@ -465,6 +463,7 @@ words! {
     RewindKeep: "rewind the others, keep these", "撤回其他，保留这些";
     RewindForce: "rewind these as well (undo brings them back)", "也撤回这些（可取消）";
     RewindKept: "Left as they are: {}", "保持不变：{}";
+    RewindEnded: "What commands had left running in the background was ended first.", "已先结束命令留在后台运行的进程。";
     RewoundBoth: "Rewound to before “{}”: the conversation, and files ({} changed). /rewind undo brings it all back.", "已撤回到“{}”之前：对话与文件（{} 处）。/rewind undo 可取消。";
     RewoundCode: "Files are as they were before “{}” ({} changed). /rewind undo brings them back.", "文件已恢复到“{}”之前（{} 处）。/rewind undo 可取消。";
     RewoundTalk: "The conversation is as it was before “{}”; files stay. /rewind undo brings it back.", "对话已撤回到“{}”之前；文件不变。/rewind undo 可取消。";
@@ -616,7 +615,7 @@ words! {
     TrustAlways: "always", "始终";
     TrustKeep: "{} in {}", "{}，保存到 {}";
     PlanAsk: "Carry out this plan?", "执行此计划？";
-    PlanScope: "runs without asking until this turn ends; deny rules hold", "本回合结束前无需批准；拒绝规则仍然有效";
+    PlanScope: "until this turn ends: edits in the project and sandboxed commands run without asking, as in auto", "本回合结束前：项目内的编辑和沙箱中的命令无需批准（同 auto）";
     OnceAgain: "allow once and run it again", "允许一次并重新运行";
     CommandsMay: "commands may {}", "命令可以{}";
     SandboxStopped: "Blocked by the sandbox: this command needs to {}. Allow it and run it again?\n{}", "被沙箱阻止：此命令需要{}。允许并重新运行？\n{}";
@@ -634,6 +633,8 @@ words! {
     EndEmpty: "The model answered with nothing, twice. Try again, or use another model.", "模型两次给出空回答。请重试，或换用其他模型。";
     EndRepeats: "Stopped: the model kept making the same {} call with the same result.", "已停止：模型反复进行同样的 {} 调用，结果相同。";
     AskClosed: "That question waits no longer: it was answered or withdrawn.", "该问题已不再等待：已有人回答或已撤回。";
+    OwnerForeign: "Session {} cannot be joined: its socket, or the folder of it, belongs to somebody else or is open to others. Continue on a copy with `--fork {}`.", "无法加入会话 {}：它的套接字或所在文件夹属于他人，或对他人开放。可用 `--fork {}` 在副本中继续。";
+    OwnerRefuses: "Session {} is open in another process, which takes no terminal that runs inside of an Ostler session. Use a terminal of your own, or continue on a copy with `--fork {}`.", "会话 {} 在另一个进程中打开，它不接受在 Ostler 会话内部运行的终端。请换用您自己的终端，或用 `--fork {}` 在副本中继续。";
     OwnerSilent: "Session {} is open in another process, which does not answer. Close it there, or continue on a copy with `--fork {}`.", "会话 {} 在另一个进程中打开，但该进程没有应答。请在那里关闭，或用 `--fork {}` 在副本中继续。";
     OwnerVersion: "Session {} is open in another version of Ostler ({}; this is {}), so this terminal cannot join it. Close it there, or continue on a copy with `--fork {}`.", "会话 {} 在另一个版本的 Ostler（{}；本机为 {}）中打开，此终端无法加入。请在那里关闭，或用 `--fork {}` 在副本中继续。";
     OwnerGone: "The process that ran the session is gone, and it could not be continued here: {}", "运行该会话的进程已退出，无法在此继续：{}";
@@ -823,7 +824,6 @@ words! {
     NoSkill: "There is no skill {}.", "没有技能 {}。";
     PlanMade: "Plan:\n{}", "计划：\n{}";
     NoPlan: "The planner gave no plan, so the turn goes on without one. {}", "规划模型未给出计划，回合继续。{}";
-    SkillsListed: "There is no skill {}. `ostler skills list` shows them.", "没有技能 {}。`ostler skills list` 可列出全部。";
     ColSkill: "skill", "技能";
     ColRuns: "runs", "运行方式";
     ColRole: "role", "角色";
@@ -1107,8 +1107,8 @@ words! {
     MemoryEdit: "where its file is, to edit it", "显示文件位置以便编辑";
     MemoryArchive: "archive", "归档";
     MemoryRestore: "restore", "恢复";
-    MemoryDoArchive: "Archived: {}. /memory restore {} brings it back.", "已归档：{}。/memory restore {} 可恢复。";
-    MemoryDoRestore: "Restored: {}.", "已恢复：{}。";
+    MemoryDoArchive: "Archived: {} ({})", "已归档：{}（{}）";
+    MemoryDoRestore: "Restored: {} ({})", "已恢复：{}（{}）";
     MemoryPath: "{}\nEdit it as you like; what it says counts from the next prompt on.", "{}\n可随意编辑；从下一条提示起生效。";
     MemoryUsage: "/memory takes: list, show ID, search WORDS, edit ID, archive ID, archived, restore ID, recall, files", "/memory 可用：list、show ID、search 词语、edit ID、archive ID、archived、restore ID、recall、files";
     MemoryFilesNone: "Every file of memory can be read.", "所有记忆文件均可读取。";
@@ -1168,6 +1168,7 @@ words! {
     HomeInReach: "Ostler's home {} lies in {}, which commands may change, and the sandbox layer {} cannot keep them from putting there what the next start would run. Move the home (OSTLER_HOME), use a machine where the layer `namespaces` works, or start with --no-sandbox.", "Ostler 的主目录 {} 位于命令可以更改的 {} 中，而沙箱层 {} 无法阻止命令在其中放入下次启动时会运行的内容。请移动主目录（OSTLER_HOME），使用支持 `namespaces` 层的机器，或以 --no-sandbox 启动。";
     HomeByLink: "The way to Ostler's home {} leads through a link in {}, which commands may change: the next start could find another home there. Set OSTLER_HOME to the real path, move the link, or start with --no-sandbox.", "通往 Ostler 主目录 {} 的路径经过 {} 中的链接，而命令可以更改它：下次启动可能在那里找到另一个主目录。请将 OSTLER_HOME 设为真实路径，移动该链接，或以 --no-sandbox 启动。";
     NoTilde: "{}: there is no home folder for `~`: HOME is not set to an absolute path, and this account has none. Set HOME.", "{}：`~` 没有对应的主目录：HOME 未设为绝对路径，且此账户没有主目录。请设置 HOME。";
+    SandboxManyRules: "{} deny rules name files of the project. More than {} are looked for in fewer files, so the sandbox may not hide all that they name from commands; tools and the words of commands are bound by all of them.", "有 {} 条 deny 规则指定了项目中的文件。超过 {} 条时查找的文件会减少，因此沙箱可能无法对命令隐藏它们所指的全部文件；工具和命令的文字仍受全部规则约束。";
     SandboxNone: "No sandbox works here: commands run with all your rights ({}). `ostler doctor` says more.", "这里没有可用的沙箱：命令以你的全部权限运行（{}）。详见 `ostler doctor`。";
     NoBrace: "a `}` is missing", "缺少 `}`";
     UnsetVariable: "the variable {} is not set; write ${{}:-something}", "未设置变量 {}；请写 ${{}:-something}";
@@ -1449,8 +1450,6 @@ words! {
     CfgMoveText: "move large texts into files of their own, like system_prompt_file", "请将长文本移到单独的文件，如 system_prompt_file";
     CfgCheckRights: "check the permissions of the file", "请检查文件的权限";
     CfgNotYet: "not used by this version yet: {}", "此版本尚未使用：{}";
-    CfgOldIgnored: "`{}` is ignored: `{}` says the same and is newer", "`{}` 已忽略：`{}` 含义相同且较新";
-    CfgOldName: "`{}` is an older name; write `{}`", "`{}` 是旧名称；请写 `{}`";
     CfgBadUrl: "this address is not valid: {}", "此地址无效：{}";
     CfgLoginHttps: "a login needs https://, except for a server on this machine", "登录需要 https://，本机的服务器除外";
     CfgUrlForm: "an address must start with https:// and name a host", "地址必须以 https:// 开头并写明主机";
@@ -1460,7 +1459,7 @@ words! {
     CfgForeignKey: "`api_key_file` is ignored: {} does not lie in the project, or holds keys of Ostler; a project may name only files of its own", "`api_key_file` 被忽略：{} 不在项目中，或保存着 Ostler 的密钥；项目只能指定自己的文件";
     CfgForeignVariable: "`{}` is ignored: the variable {} would be sent to {}, and `--trust-workspace` trusts no single variable; look at it with `ostler trust`", "`{}` 被忽略：变量 {} 会被发送到 {}，而 `--trust-workspace` 不信任单个变量；请用 `ostler trust` 查看";
     TrustTakes: "takes the variable {} and gives it to {}", "取用变量 {} 并交给 {}";
-    TrustPasses: "gives the variable {} to commands, hooks and MCP servers", "将变量 {} 交给命令、钩子和 MCP 服务器";
+    TrustPasses: "gives the variable {} to commands, hooks and MCP servers; the key of a provider is passed on by your own file alone", "将变量 {} 交给命令、钩子和 MCP 服务器；提供方的密钥只有您自己的文件才能传递";
     CfgForeignPass: "`tools.shell.env_pass` is ignored: `--trust-workspace` trusts no single variable; look at it with `ostler trust`", "`tools.shell.env_pass` 被忽略：`--trust-workspace` 不信任单个变量；请用 `ostler trust` 查看";
     TrustSends: "sends the variable {} to {}", "将变量 {} 发送到 {}";
     CfgOnlyRules: "this file is for `allow`, `ask` and `deny` of `[permissions]` alone; the rest of it is ignored", "此文件只用于 `[permissions]` 的 `allow`、`ask` 和 `deny`，其余内容被忽略";
@@ -1550,6 +1549,7 @@ words! {
     CfgSize: "a size like \"2GB\" or \"500MiB\", or a number of bytes", "大小如 \"2GB\" 或 \"500MiB\"，或字节数";
     CfgColor: "\"auto\", \"always\", \"never\", true or false", "\"auto\"、\"always\"、\"never\"、true 或 false";
     // Utilities: sessions
+    SesTitle: "Sessions", "会话";
     SesUnreadable: "(unreadable)", "（无法读取）";
     SesGone: "Deleted {}  {}\n", "已删除 {}  {}\n";
     SesDid: "Deleted", "已删除";
@@ -1700,7 +1700,6 @@ words! {
     McpTryIt: "Try it: ostler mcp test {}\n", "试一试：ostler mcp test {}\n";
     CannotBeLocked: "{} cannot be locked", "无法锁定 {}";
     McpNoListFile: "{} is no list of servers", "{} 不是服务器列表";
-    McpNoServers: "No servers. Add one: ostler mcp add <name> -- <command> <arguments>\n", "没有服务器。添加：ostler mcp add <名称> -- <命令> <参数>\n";
     McpProjectLeft: "This project is not trusted, so its own servers are not among them: ostler trust", "此项目未受信任，因此不含它自己的服务器：ostler trust";
     ThereAreNone: "there are none", "一个也没有";
     ThereAre: "there are {}", "可用：{}";
@@ -1817,9 +1816,6 @@ words! {
     // Utilities: memory
     ColUpdated: "updated", "更新";
     ColAbout: "description", "说明";
-    MemArchived: "Archived", "已归档";
-    MemRestored: "Restored", "已恢复";
-    MemNone: "No facts.", "没有记忆。";
     MemNoEditor: "$VISUAL and $EDITOR are not set. The file is {}; edit it with what you like", "未设置 $VISUAL 与 $EDITOR。文件是 {}；请用其他方式编辑";
     CannotStart: "{} cannot be started", "无法启动 {}";
     // Tables of the utilities

@@ -11,6 +11,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("ostler-host", &["ostler-wire"]),
     ("ostler-store", &["ostler-wire", "ostler-host"]),
     ("ostler-guard", &["ostler-wire", "ostler-host"]),
+    ("ostler-mcp", &["ostler-wire", "ostler-host"]),
     (
         "ostler-engine",
         &[
@@ -19,6 +20,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ostler-host",
             "ostler-store",
             "ostler-guard",
+            "ostler-mcp",
         ],
     ),
     ("ostler-tui", &["ostler-wire"]),
@@ -32,6 +34,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ostler-host",
             "ostler-store",
             "ostler-guard",
+            "ostler-mcp",
             "ostler-engine",
             "ostler-tui",
             "ostler-attach",

@@ -20,7 +20,7 @@ const PLAIN_FILES: &[&str] = &[
 ];
 
 /// Crates that know no vendor.
-const NEUTRAL: &[&str] = &["wire", "llm", "host", "engine"];
+const NEUTRAL: &[&str] = &["wire", "llm", "host", "store", "guard", "mcp", "engine"];
 const VENDORS: &[&str] = &[
     "anthropic",
     "claude",

@@ -43,7 +43,11 @@ const SHIPPED: &[&str] = &[
     "crates/wire/src/",
     "crates/llm/src/",
     "crates/host/src/",
+    "crates/store/src/",
+    "crates/guard/src/",
+    "crates/mcp/src/",
     "crates/engine/src/",
+    "crates/attach/src/",
     "crates/tui/src/",
     "crates/app/src/",
 ];

@@ -4,8 +4,8 @@
 use super::store::Logins;
 use crate::speech::filled;
 use futures_util::future::BoxFuture;
-use ostler_engine::mcp::TokenStore;
 use ostler_engine::redact::Redactor;
+use ostler_mcp::TokenStore;
 use ostler_wire::Word;
 use serde::Deserialize;
 use serde_json::Value;

@@ -9,8 +9,10 @@ use crate::config::schema::ProviderConfig;
 use crate::servers;
 use crate::speech::{filled, language, told};
 use anyhow::anyhow;
-use ostler_engine::mcp::{Endpoint, McpSettings, ModelPlugin, PluginModel, Surroundings};
+use ostler_engine::SandboxLauncher;
+use ostler_engine::model_plugin::{ModelPlugin, PluginModel};
 use ostler_llm::{ModelFacts, PLUGIN_KIND, Plugin};
+use ostler_mcp::Endpoint;
 use ostler_wire::Word;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -107,21 +109,18 @@ impl Boot {
         };
         let tools = self.tool_settings(&self.key_variables())?;
         let start = self.loaded.config.tools.mcp_start_seconds.max(1);
-        let around = Surroundings {
-            version: crate::VERSION.into(),
+        let launcher = SandboxLauncher {
             host: self.host(),
             env: tools.env,
-            shell: tools.shell,
             sandbox: tools.sandbox,
-            root: self.places.root.clone(),
-            cache: None,
-            interactive: false,
-            settings: Arc::new(McpSettings {
-                start: Duration::from_secs(start),
-                ..McpSettings::default()
-            }),
         };
-        Ok(ModelPlugin::new(name.clone(), program, around))
+        let limit = Duration::from_secs(start);
+        Ok(ModelPlugin::new(
+            name.clone(),
+            program,
+            Arc::new(launcher),
+            limit,
+        ))
     }
 
     /// Asks a plugin which models it has, and keeps the answer.

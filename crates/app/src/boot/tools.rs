@@ -20,7 +20,7 @@ pub fn no_tool(name: &str) -> String {
 fn stray(entry: &str) -> Option<&str> {
     let name = entry.trim_start_matches(['!', '+']).trim();
     let known = name.is_empty()
-        || name.starts_with(ostler_engine::mcp::PREFIX)
+        || ostler_wire::is_server_tool(name)
         || ostler_engine::tools::canonical_name(name).is_some();
     Some(name).filter(|_| !known)
 }

@@ -1,12 +1,12 @@
 //! `ostler config`: where settings come from, what they are, and changing one.
 
-use super::table::{self, Column};
+use super::panel::print_view;
 use super::text;
 use crate::boot::{Boot, UsageError};
 use crate::config::diagnose::{ConfigError, Paint};
-use crate::config::edit::{self, Change};
+use crate::config::edit::{self, EditableFile};
 use crate::config::json_schema;
-use crate::config::paths::config_files;
+use crate::config::paths::{ConfigFile, config_files};
 use crate::config::show::{self, Origins, Setting};
 use crate::config::tree::Layer;
 use crate::exec::{self, OK};
@@ -14,12 +14,16 @@ use crate::flags::{Config, Listing, MemorySwitch};
 use crate::lenient::Lenient;
 use crate::speech::{filled, spoken};
 use anyhow::anyhow;
-use ostler_wire::Word;
+use ostler_wire::{Column, ColumnKind, Language, Report, Table, View, Word};
+use serde_json::json;
 use std::path::PathBuf;
+
+/// Settings in one table.
+const MAX_SETTINGS: usize = 500;
 
 pub fn run(start: Lenient, args: Config) -> anyhow::Result<u8> {
     match args {
-        Config::Path => path(&start.boot)?,
+        Config::Path => return print_view(&path(&start.boot), Listing::Text),
         Config::Init => init(&start.boot)?,
         Config::Get { key } => get(&start.warned(), &key)?,
         Config::Set {
@@ -36,7 +40,7 @@ pub fn run(start: Lenient, args: Config) -> anyhow::Result<u8> {
             } else {
                 Origins::Hidden
             };
-            list(&start.warned(), origins, format)?;
+            return print_view(&list(&start.warned(), origins), format);
         }
         Config::Memory { switch } => memory(&start, switch)?,
         Config::Schema => text::print_json(&json_schema::json_schema())?,
@@ -66,28 +70,22 @@ pub fn tools() -> Vec<&'static str> {
     ostler_engine::tools::all_names().collect()
 }
 
-fn path(boot: &Boot) -> anyhow::Result<()> {
-    let rows: Vec<Vec<String>> = config_files(&boot.places, boot.global.config.as_deref())
-        .into_iter()
-        .map(|file| {
-            let there = if file.exists {
-                spoken(Word::Found)
-            } else {
-                spoken(Word::NotThere)
-            };
-            vec![
-                file.what.into(),
-                there.into(),
-                text::one_line(&file.path.display().to_string()),
-            ]
-        })
-        .collect();
-    let columns = [
-        Column::Left(spoken(Word::ColLayer)),
-        Column::Left(spoken(Word::ColState)),
-        Column::Left(spoken(Word::ColFile)),
-    ];
-    text::print(&table::render(&columns, &rows, None))
+/// The configuration files, and which of them exist.
+fn path(boot: &Boot) -> View {
+    let row = |file: ConfigFile| {
+        let there = match file.exists {
+            true => spoken(Word::Found),
+            false => spoken(Word::NotThere),
+        };
+        let path = file.path.display().to_string();
+        vec![file.what.to_owned(), there.to_owned(), path]
+    };
+    let files = config_files(&boot.places, boot.global.config.as_deref());
+    let columns = [Word::ColLayer, Word::ColState, Word::ColFile];
+    View::Table(Table::of_texts(
+        columns.map(|word| spoken(word).to_owned()).to_vec(),
+        files.into_iter().map(row).collect(),
+    ))
 }
 
 fn init(boot: &Boot) -> anyhow::Result<()> {
@@ -116,13 +114,13 @@ fn set(boot: &Boot, layer: Layer, key: &str, value: &str) -> anyhow::Result<()> 
             user_file(boot)
         }
     };
-    let change = Change {
+    let file = EditableFile {
         path: &path,
         layer,
-        key,
-        value,
+        places: &boot.places,
+        tools: &tools(),
     };
-    let changed = edit::set(change, &boot.places, &tools()).map_err(|e| failed(boot, &e))?;
+    let changed = file.set(key, value).map_err(|e| failed(boot, &e))?;
     for notice in &changed.notices {
         text::say(&notice.to_string());
     }
@@ -172,15 +170,35 @@ fn is_secret(key: &str) -> bool {
     key.ends_with(".api_key") || key.contains(".headers.")
 }
 
-fn list(boot: &Boot, origins: Origins, format: Listing) -> anyhow::Result<()> {
+/// As lines of TOML; for programs key by key, or with all that is known of each.
+fn list(boot: &Boot, origins: Origins) -> View {
     let settings = show::settings(&boot.loaded);
-    match (format, origins) {
-        (Listing::Text, origins) => text::print_foreign(&show::render(&settings, origins)),
-        (Listing::Json, Origins::Shown) => text::print_json(&settings),
-        (Listing::Json, Origins::Hidden) => {
-            let pair = |s: Setting| (s.key, s.value);
-            let values: serde_json::Map<_, _> = settings.into_iter().map(pair).collect();
-            text::print_json(&values)
-        }
+    let text = show::render(&settings, origins);
+    let value = match origins {
+        Origins::Shown => json!(settings),
+        Origins::Hidden => settings.into_iter().map(|s| (s.key, s.value)).collect(),
+    };
+    View::Report(Report {
+        text,
+        value,
+        ..Report::default()
+    })
+}
+
+/// `/config`: the settings that begin with this, and where each comes from.
+pub fn settings_view(boot: &Boot, beginning: &str, language: Language) -> View {
+    let mut settings = show::settings(&boot.loaded);
+    settings.retain(|setting| setting.key.starts_with(beginning));
+    settings.truncate(MAX_SETTINGS);
+    if settings.is_empty() {
+        return View::Error(language.fill(Word::NoSetting, &[beginning]));
     }
+    let column = |key, word| Column::new(ColumnKind::Text, key, language.say(word));
+    let columns = vec![
+        column("key", Word::ColWhat),
+        column("value", Word::ColValue),
+        column("origin", Word::ColFrom),
+    ];
+    let texts = |s: &Setting| vec![s.key.clone(), s.bare(), s.origin.clone()];
+    View::Table(Table::of_records(columns, &settings, texts))
 }

@@ -1,7 +1,8 @@
 //! `ostler doctor`: what is there, what is missing, and what to do about it. A broken configuration is a finding like others.
 
+use super::panel::print_view;
 use super::probe::{Answer, Endpoint, Probe};
-use super::{health, table, text};
+use super::{health, text};
 use crate::boot::Boot;
 use crate::color::{self, Ink, Paint};
 use crate::config::diagnose::Notice;
@@ -15,7 +16,7 @@ use crate::config::schema::AuthKind;
 use crate::config::trust::State;
 use crate::config::units::ColorChoice;
 use crate::exec::{FAILED, OK};
-use crate::flags::Doctor;
+use crate::flags::{Doctor, Listing};
 use crate::lenient::Lenient;
 use crate::speech::{filled, language, many, spoken, told};
 use ostler_engine::Models as _;
@@ -24,8 +25,9 @@ use ostler_engine::hooks::Hook;
 use ostler_guard::Rule;
 use ostler_host::sandbox::{self, Layer, Network};
 use ostler_llm::Target;
-use ostler_wire::{Say, Word};
+use ostler_wire::{Column, ColumnKind, Frame, Say, Table, View, Word, pad_to_width};
 use serde::Serialize;
+use serde_json::json;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use tokio::task::JoinSet;
@@ -36,6 +38,16 @@ pub enum Status {
     Ok,
     Note,
     Problem,
+}
+
+impl Status {
+    fn word(self) -> Word {
+        match self {
+            Status::Ok => Word::StatusOk,
+            Status::Note => Word::StatusNote,
+            Status::Problem => Word::StatusProblem,
+        }
+    }
 }
 
 /// One line of the report.
@@ -99,20 +111,38 @@ pub async fn run(start: Lenient, args: Doctor) -> anyhow::Result<u8> {
     if args.online {
         findings.extend(reachability(&boot).await);
     }
-    let problems = findings
-        .iter()
-        .filter(|f| f.status == Status::Problem)
-        .count();
+    let view = view(&findings);
     if args.json {
-        text::print_json(&serde_json::json!({
-            "version": crate::VERSION,
-            "ok": problems == 0,
-            "findings": findings,
-        }))?;
-    } else {
-        text::print(&drawn(&findings, stdout_paint(&boot)))?;
+        return print_view(&view, Listing::Json);
     }
-    Ok(if problems == 0 { OK } else { FAILED })
+    // In colours, and with what to do below each finding.
+    text::print(&drawn(&findings, stdout_paint(&boot)))?;
+    Ok(if view.is_failure() { FAILED } else { OK })
+}
+
+/// The report as every front end and program gets it.
+pub fn view(findings: &[Finding]) -> View {
+    let texts = |finding: &Finding| {
+        let status = spoken(finding.status.word()).to_owned();
+        let text = match &finding.fix {
+            Some(fix) => format!("{} → {fix}", finding.text.trim_end()),
+            None => finding.text.clone(),
+        };
+        vec![status, finding.topic().to_owned(), text]
+    };
+    let columns = ["status", "topic", "text"];
+    let columns = columns.map(|key| Column::new(ColumnKind::Text, key, ""));
+    let failed = findings.iter().any(|f| f.status == Status::Problem);
+    let fields = [("version", json!(crate::VERSION)), ("ok", json!(!failed))];
+    let fields = fields.map(|(key, value)| (key.to_owned(), value));
+    View::Table(Table {
+        frame: Some(Frame {
+            fields: fields.into_iter().collect(),
+            rows: "findings".into(),
+        }),
+        failed,
+        ..Table::of_records(columns.to_vec(), findings, texts)
+    })
 }
 
 /// All that can be said without the network.
@@ -136,15 +166,16 @@ pub fn findings(boot: &Arc<Boot>, fault: Option<String>) -> Vec<Finding> {
 fn drawn(findings: &[Finding], paint: Paint) -> String {
     let mut out = String::new();
     for finding in findings {
-        let status = match finding.status {
-            Status::Ok => (Ink::Green, Word::StatusOk),
-            Status::Note => (Ink::Yellow, Word::StatusNote),
-            Status::Problem => (Ink::Red, Word::StatusProblem),
+        let ink = match finding.status {
+            Status::Ok => Ink::Green,
+            Status::Note => Ink::Yellow,
+            Status::Problem => Ink::Red,
         };
-        let status = paint.with(status.0, &table::pad(spoken(status.1), 8));
+        let status = pad_to_width(spoken(finding.status.word()), 8);
+        let status = paint.with(ink, &status);
         let indent = format!("\n{}", " ".repeat(20));
         let text = text::visible(finding.text.trim_end()).replace('\n', &indent);
-        let topic = table::pad(finding.topic(), 10);
+        let topic = pad_to_width(finding.topic(), 10);
         out.push_str(&format!("{status} {topic} {text}\n"));
         if let Some(fix) = &finding.fix {
             let fix = text::visible(fix).replace('\n', &format!("{indent}  "));

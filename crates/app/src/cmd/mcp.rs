@@ -1,6 +1,6 @@
 //! `ostler mcp`: servers of others, looked at, added, taken out and tried. What they offer is used by sessions.
 
-use super::table::{self, Column};
+use super::panel::print_view;
 use super::text;
 use crate::auth::{Loopback, browser_is_here, open_browser};
 use crate::boot::{Boot, UsageError};
@@ -10,13 +10,14 @@ use crate::config::layers::read_text;
 use crate::config::paths::absolute;
 use crate::config::plugins::{Configured, PluginConfig, PluginKind, Scope, ServerFile};
 use crate::exec::{FAILED, INTERRUPTED, OK};
-use crate::flags::{Listing, Mcp, McpAdd, McpScope};
+use crate::flags::{Mcp, McpAdd, McpScope};
 use crate::servers;
 use crate::speech::{filled, language, spoken};
 use anyhow::{Context as _, anyhow, bail};
-use ostler_engine::mcp::{Code, Endpoint, Link, TokenStore as _, Visit, log_in};
 use ostler_host::signals::Signals;
-use ostler_wire::Word;
+use ostler_mcp::{Connection, Endpoint, FailureCode, LoginVisit, TokenStore as _, log_in};
+use ostler_wire::{Column, ColumnKind, Table, View, Word};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,7 +34,7 @@ const BROWSER_PATIENCE: Duration = Duration::from_secs(10 * 60);
 pub async fn run(boot: Arc<Boot>, args: Mcp) -> anyhow::Result<u8> {
     match args {
         Mcp::Add(args) => add(&boot, args),
-        Mcp::List { format } => list(&boot, format),
+        Mcp::List { format } => print_view(&list(&boot), format),
         Mcp::Get { name } => get(&boot, &name),
         Mcp::Remove { name, scope } => remove(&boot, &name, scope),
         Mcp::Import { file } => import(&boot, file),
@@ -173,51 +174,56 @@ fn read(boot: &Boot, path: &Path) -> anyhow::Result<ServerFile> {
     }
 }
 
-fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
-    match format {
-        Listing::Json => text::print_json(
-            &boot
-                .servers
-                .iter()
-                .map(|one| {
-                    json!({
-                        "name": one.plugin.name, "type": kind(&one.plugin), "target": target(&one.plugin),
-                        "scope": one.scope.name(), "place": one.place, "disabled": one.plugin.disabled,
-                    })
-                })
-                .collect::<Vec<_>>(),
-        )?,
-        Listing::Text if boot.servers.is_empty() => {
-            text::print(spoken(Word::McpNoServers))?;
-        }
-        Listing::Text => {
-            let row = |one: &Configured| {
-                let state = if one.plugin.disabled { spoken(Word::McpOff) } else { spoken(Word::McpOn) };
-                let cells = [
-                    one.plugin.name.as_str(),
-                    kind(&one.plugin),
-                    state,
-                    one.scope.name(),
-                    &target(&one.plugin),
-                ];
-                cells.map(text::one_line).to_vec()
-            };
-            let rows: Vec<Vec<String>> = boot.servers.iter().map(row).collect();
-            let columns = [
-                spoken(Word::ColName),
-                spoken(Word::ColType),
-                "",
-                spoken(Word::ColScope),
-                spoken(Word::ColWhat),
-            ]
-            .map(Column::Left);
-            text::print_foreign(&table::render(&columns, &rows, table::terminal_width()))?;
-        }
+/// A server as it is configured, for programs.
+#[derive(Serialize)]
+struct Listed<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    target: String,
+    scope: &'static str,
+    place: &'a str,
+    disabled: bool,
+}
+
+/// The configured servers; which of them answer is known to a session (`/mcp`) and to `test`.
+fn list(boot: &Boot) -> View {
+    let mut servers: Vec<Listed<'_>> = Vec::new();
+    for one in &boot.servers {
+        servers.push(Listed {
+            name: &one.plugin.name,
+            kind: kind(&one.plugin),
+            target: target(&one.plugin),
+            scope: one.scope.name(),
+            place: &one.place,
+            disabled: one.plugin.disabled,
+        });
     }
-    if !boot.loaded.workspace.is_trusted() {
-        text::say(spoken(Word::McpProjectLeft));
-    }
-    Ok(OK)
+    let texts = |one: &Listed<'_>| {
+        let state = match one.disabled {
+            true => Word::McpOff,
+            false => Word::McpOn,
+        };
+        let texts = [one.name, one.kind, spoken(state), one.scope, &one.target];
+        texts.map(str::to_owned).to_vec()
+    };
+    let column = |key, word| Column::new(ColumnKind::Text, key, spoken(word));
+    let columns = vec![
+        column("name", Word::ColName),
+        column("type", Word::ColType),
+        Column::new(ColumnKind::Text, "disabled", ""),
+        column("scope", Word::ColScope),
+        column("target", Word::ColWhat),
+    ];
+    let untrusted = (!boot.loaded.workspace.is_trusted()).then_some(Word::McpProjectLeft);
+    View::Table(Table {
+        empty: spoken(Word::McpNone).into(),
+        remarks: untrusted
+            .map(|word| spoken(word).to_owned())
+            .into_iter()
+            .collect(),
+        ..Table::of_records(columns, &servers, texts)
+    })
 }
 
 fn kind(plugin: &PluginConfig) -> &'static str {
@@ -371,14 +377,19 @@ async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result
     let Endpoint::Address(address) = &server.endpoint else {
         return Err(anyhow!(filled(Word::McpIsProgram, &[&name])));
     };
-    let around = boot.options(false)?.surroundings();
-    let challenge = match Link::open(&server, &around, CancellationToken::new()).await {
+    let context = boot.options(false)?.server_context();
+    let challenge = match Connection::open(&server, &context, CancellationToken::new()).await {
         Ok(_) => {
             text::print_foreign(&filled(Word::McpNoLoginNeeded, &[&name]))?;
             return Ok(OK);
         }
         // Some want a login without a word of where.
-        Err(failed) if matches!(failed.code, Code::Login | Code::Status(401 | 403)) => {
+        Err(failed)
+            if matches!(
+                failed.code,
+                FailureCode::Login | FailureCode::Status(401 | 403)
+            ) =>
+        {
             failed.challenge
         }
         Err(failed) => return Err(anyhow!("{name}: {}", failed.why.say(language()))),
@@ -389,7 +400,7 @@ async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result
     let port = oauth.and_then(|oauth| oauth.callback_port).unwrap_or(0);
     let loopback = Loopback::bind_to(port).await?;
     let redirect = format!("http://127.0.0.1:{}/callback", loopback.port);
-    let visit = Visit {
+    let visit = LoginVisit {
         challenge: challenge.as_deref(),
         redirect: &redirect,
     };
@@ -397,7 +408,7 @@ async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result
     let go = |page: String| came_back(boot, page, opens, (loopback, &redirect));
     let mut signals = Signals::new()?;
     tokio::select! {
-        done = log_in(address, &around, &registration, visit, go) => {
+        done = log_in(address, &context, &registration, visit, go) => {
             done.map_err(|why| anyhow!(filled(Word::McpNoLogin, &[&name, &why])))?;
         }
         _ = signals.next() => {

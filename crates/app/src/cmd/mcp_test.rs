@@ -1,7 +1,6 @@
 //! `ostler mcp test`: meets one server or plugin, and says what it offers or why it does not work.
 
 use super::mcp::find;
-use super::table;
 use super::text;
 use crate::boot::Boot;
 use crate::config::plugins::{Configured, PluginProvides};
@@ -9,8 +8,8 @@ use crate::exec::{FAILED, OK};
 use crate::flags::Listing;
 use crate::servers;
 use crate::speech::{self, filled, language, many, spoken};
-use ostler_engine::mcp::{Failed, Link, Lists, tool_name};
-use ostler_wire::{Language, Word};
+use ostler_mcp::{ConnectError, Connection, Lists, tool_name};
+use ostler_wire::{Language, Word, cut_to_width};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,9 +28,9 @@ pub async fn run(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Resul
         return test_models(boot, configured, format).await;
     }
     let server = servers::one(boot, configured);
-    let around = boot.options(false)?.surroundings();
+    let context = boot.options(false)?.server_context();
     let start = Instant::now();
-    let met = Link::meet(&server, &around, CancellationToken::new()).await;
+    let met = Connection::open_and_list(&server, &context, CancellationToken::new()).await;
     let took = start.elapsed().as_millis();
     match (met, format) {
         (Ok((link, lists)), Listing::Json) => {
@@ -50,7 +49,7 @@ pub async fn run(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Resul
             text::print_foreign(&works(name, &link, &lists, took))?;
             Ok(OK)
         }
-        (Err(Failed { code, why, .. }), Listing::Json) => {
+        (Err(ConnectError { code, why, .. }), Listing::Json) => {
             text::print_json(&json!({
                 "ok": false, "code": code.name(), "status": code.status(), "error": why.to_string(),
                 "ms": took, "place": configured.place,
@@ -101,7 +100,7 @@ async fn test_models(boot: &Boot, one: &Configured, format: Listing) -> anyhow::
     }
 }
 
-fn works(name: &str, link: &Link, lists: &Lists, took: u128) -> String {
+fn works(name: &str, link: &Connection, lists: &Lists, took: u128) -> String {
     let about = link.about();
     let mut out = filled(
         Word::McpWorks,
@@ -126,7 +125,7 @@ fn works(name: &str, link: &Link, lists: &Lists, took: u128) -> String {
         out.push_str(&format!(
             "  {}{reads}  {}\n",
             text::one_line(&tool.name),
-            table::cut(about, 80)
+            cut_to_width(about, 80)
         ));
     }
     for (count, what) in [

@@ -1,10 +1,11 @@
 //! The subcommands, one file each. They look things up and print; running a model is `exec`.
 
+pub mod agents;
 pub mod cache;
 pub mod checkpoint;
 pub mod completions;
 pub mod config;
-pub mod crew;
+
 pub mod demo;
 pub mod doctor;
 pub mod handoff;
@@ -12,6 +13,7 @@ pub mod login;
 pub mod mcp;
 pub mod mcp_test;
 pub mod memory;
+pub mod panel;
 pub mod permissions;
 pub mod resume;
 pub mod sessions;
@@ -26,6 +28,5 @@ mod local;
 mod plan;
 mod probe;
 mod text;
-pub mod transcript;
 
 pub use text::{one_line, redactor, say};

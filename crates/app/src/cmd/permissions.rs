@@ -1,5 +1,5 @@
 //! `ostler permissions`: what the rules say to a call, which there are, which could be, and what a session touched.
-//! Nothing is run. How rules are kept in files is `rule_store`.
+//! Nothing is run. How rules are kept in files is `trust::rules`.
 
 use super::table::{self, Column};
 use super::text;
@@ -10,8 +10,8 @@ use crate::config::tree::Layer;
 use crate::exec::OK;
 use crate::flags::{Listing, Permissions, RuleLayer};
 use crate::lenient::Lenient;
-use crate::rule_store;
 use crate::speech::{filled, many, spoken};
+use crate::trust::rules;
 use anyhow::anyhow;
 use jiff::Timestamp;
 use ostler_engine::audit::{self, Audited, Fate, Kind};
@@ -60,13 +60,13 @@ pub async fn run(start: Lenient, args: Permissions) -> anyhow::Result<u8> {
 fn scope(boot: &Boot) -> Scope {
     let settings = crate::sandbox::settings(boot).ok();
     let temp = settings.and_then(|settings| settings.seen_as_tmp());
+    let folders = crate::folders::folders(boot).unwrap_or_default();
     Scope::new(&boot.places.root, boot.places.user_home.clone())
         .with_shell(&boot.shell())
         .held_by(boot.containment())
         .with_temp(temp, crate::sandbox::granted(boot))
-        .with_open(
-            crate::folders::folders(boot).map_or_else(|_| Vec::new(), |folders| folders.open()),
-        )
+        .with_open(folders.open())
+        .with_trees(folders.trees())
 }
 
 /// What a check answers.
@@ -315,7 +315,7 @@ fn name_of(list: RuleList) -> &'static str {
 
 fn remove(boot: &Boot, rule: &str, layer: Option<RuleLayer>) -> anyhow::Result<()> {
     let mut said = String::new();
-    for one in rule_store::remove(boot, rule, layer)? {
+    for one in rules::remove(boot, rule, layer)? {
         said.push_str(&filled(
             Word::PermRemoved,
             &[
@@ -330,13 +330,12 @@ fn remove(boot: &Boot, rule: &str, layer: Option<RuleLayer>) -> anyhow::Result<(
         return text::print_foreign(&said);
     }
     let elsewhere = boot.loaded.rules().into_iter().find(|other| {
-        matches!(other.layer, Layer::Environment | Layer::Flag)
-            && rule_store::is_same(&other.text, rule)
+        matches!(other.layer, Layer::Environment | Layer::Flag) && rules::is_same(&other.text, rule)
     });
     if let Some(other) = elsewhere {
         return Err(anyhow!(filled(Word::PermNoFile, &[&rule, &other.place])));
     }
-    let (known, names) = rule_store::written(boot, layer)?;
+    let (known, names) = rules::written(boot, layer)?;
     let near = diagnose::nearest(rule, known.iter().map(String::as_str));
     let hint = match near {
         Some(near) => filled(Word::PermDidYouMean, &[&near]),
@@ -487,7 +486,7 @@ fn save(boot: &Boot, found: &Suggestions, layer: RuleLayer) -> anyhow::Result<()
     if rules.is_empty() {
         return Ok(());
     }
-    let (added, file) = rule_store::allow(boot, &rules, layer)?;
+    let (added, file) = rules::allow(boot, &rules, layer)?;
     text::say(&filled(
         Word::PermSaved,
         &[&many(added, Word::ManyRules), &file],

@@ -5,7 +5,7 @@ use super::plan::{self, Plan};
 use super::probe::{Answer, Probe};
 use super::{config as config_command, text};
 use crate::boot::{Boot, UsageError};
-use crate::config::edit::{self, Change};
+use crate::config::edit::{self, EditableFile};
 use crate::config::keys;
 use crate::config::tree::{Layer, push_key};
 use crate::exec::{FAILED, OK};
@@ -194,14 +194,14 @@ fn write(boot: &Boot, mut plan: Plan, model: &str) -> anyhow::Result<()> {
 }
 
 fn set(boot: &Boot, file: &Path, key: &str, value: &str) -> anyhow::Result<String> {
-    let change = Change {
+    let file = EditableFile {
         path: file,
         layer: Layer::User,
-        key,
-        value,
+        places: &boot.places,
+        tools: &config_command::tools(),
     };
-    let changed = edit::set(change, &boot.places, &config_command::tools())
-        .map_err(|e| config_command::failed(boot, &e))?;
+    let changed = file.set(key, value);
+    let changed = changed.map_err(|e| config_command::failed(boot, &e))?;
     Ok(filled(
         Word::SetWrote,
         &[&changed.key, &changed.after, &changed.path.display()],

@@ -85,24 +85,6 @@ pub fn cut(text: &str, width: usize) -> String {
     kept + "…"
 }
 
-/// Rows whose columns stand below each other, without blanks at their ends.
-pub fn aligned<'a>(rows: impl Iterator<Item = &'a Vec<String>>) -> Vec<String> {
-    let rows: Vec<&Vec<String>> = rows.collect();
-    let mut widths: Vec<usize> = Vec::new();
-    for row in &rows {
-        widths.resize(widths.len().max(row.len()), 0);
-        for (width, cell) in widths.iter_mut().zip(row.iter()) {
-            *width = (*width).max(cell.width());
-        }
-    }
-    let line = |row: &&Vec<String>| {
-        let cells = row.iter().zip(&widths);
-        let cells: Vec<String> = cells.map(|(cell, width)| pad(cell, *width)).collect();
-        cells.join(GAP).trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
-}
-
 pub fn pad(text: &str, width: usize) -> String {
     format!("{text}{}", spaces(text, width))
 }
@@ -147,13 +129,6 @@ mod tests {
         ]
         .map(|row| row.map(str::to_owned).to_vec())
         .to_vec()
-    }
-
-    #[test]
-    fn rows_of_any_length_align() {
-        let row = |cells: &[&str]| cells.iter().map(|c| (*c).to_owned()).collect();
-        let rows: Vec<Vec<String>> = vec![row(&["会话", "1", "x"]), row(&["ab"]), row(&["", "22"])];
-        assert_eq!(aligned(rows.iter()), ["会话  1   x", "ab", "      22"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! the start of a conversation. Nothing of the project takes part in how it is shown.
 
 use super::choose::{self, Person};
-use super::table::{self, Column};
+use super::panel::print_view;
 use super::text;
 use crate::boot::{self, Boot, UsageError};
 use crate::config::files;
@@ -14,10 +14,10 @@ use crate::exec::{FAILED, OK};
 use crate::flags::{Listing, Trust};
 use crate::lenient::Lenient;
 use crate::sandbox;
-use crate::speech::{filled, many, spoken, told};
+use crate::speech::{filled, language, many, spoken, told};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::confine::SandboxMode;
-use ostler_wire::Word;
+use ostler_wire::{Column, ColumnKind, Table, View, Word, format_age};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -144,8 +144,7 @@ fn shown(boot: &Boot, workspace: &Workspace) -> String {
         State::Changed => filled(Word::TrustIsChanged, &[&root]),
     };
     let row = |mark: &str, what: &str, place: String, text: String| {
-        let cells = [mark, what, &place, &text];
-        cells.map(text::one_line).to_vec()
+        vec![mark.to_owned(), what.to_owned(), place, text]
     };
     let rows: Vec<Vec<String>> = workspace
         .differences()
@@ -182,13 +181,9 @@ fn shown(boot: &Boot, workspace: &Workspace) -> String {
             }
         })
         .collect();
-    let columns = [
-        Column::Left(""),
-        Column::Left(spoken(Word::ColWhat)),
-        Column::Left(spoken(Word::ColWhere)),
-        Column::Left(spoken(Word::ColText)),
-    ];
-    let rows = table::render(&columns, &rows, None);
+    let columns = [Word::ColWhat, Word::ColWhere, Word::ColText].map(spoken);
+    let columns = std::iter::once("").chain(columns).map(str::to_owned);
+    let rows = Table::of_texts(columns.collect(), rows).plain(None);
     format!("{head}\n{rows}{}", servers(boot, workspace))
 }
 
@@ -235,31 +230,26 @@ fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
             items: &record.items,
         })
         .collect();
-    match format {
-        Listing::Json => text::print_json(&all)?,
-        Listing::Text if all.is_empty() => text::print(spoken(Word::TrustNoProject))?,
-        Listing::Text => {
-            let row = |one: &Listed<'_>| {
-                let answer = match one.answer {
-                    Answer::Trusted => spoken(Word::AnswerTrusted),
-                    Answer::Refused => spoken(Word::AnswerRefused),
-                };
-                let since = text::age(one.since, jiff::Timestamp::now());
-                let items = one.items.len().to_string();
-                let root = text::one_line(one.root);
-                vec![answer.to_owned(), since, items, root]
-            };
-            let rows: Vec<Vec<String>> = all.iter().map(row).collect();
-            let columns = [
-                Column::Left(spoken(Word::ColAnswer)),
-                Column::Right(spoken(Word::ColAge)),
-                Column::Right(spoken(Word::ColItems)),
-                Column::Left(spoken(Word::ColProject)),
-            ];
-            text::print(&table::render(&columns, &rows, None))?;
-        }
-    }
-    Ok(OK)
+    let texts = |one: &Listed<'_>| {
+        let answer = match one.answer {
+            Answer::Trusted => spoken(Word::AnswerTrusted),
+            Answer::Refused => spoken(Word::AnswerRefused),
+        };
+        let since = format_age(one.since, jiff::Timestamp::now(), language());
+        let items = one.items.len().to_string();
+        vec![answer.to_owned(), since, items, one.root.to_owned()]
+    };
+    let columns = vec![
+        Column::new(ColumnKind::Text, "answer", spoken(Word::ColAnswer)),
+        Column::new(ColumnKind::Time, "since", spoken(Word::ColAge)),
+        Column::new(ColumnKind::Number, "", spoken(Word::ColItems)),
+        Column::new(ColumnKind::Text, "root", spoken(Word::ColProject)),
+    ];
+    let view = View::Table(Table {
+        empty: spoken(Word::TrustNoProject).into(),
+        ..Table::of_records(columns, &all, texts)
+    });
+    print_view(&view, format)
 }
 
 fn remove(boot: &Boot, path: Option<PathBuf>) -> anyhow::Result<u8> {

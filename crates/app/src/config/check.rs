@@ -5,13 +5,10 @@ use crate::speech::{filled, spoken};
 use ostler_wire::Word;
 use url::Url;
 
-use super::de::{self, Unknown, fields_of};
+use super::de::{self, fields_at};
 use super::diagnose::{Notice, Report, nearest};
 use super::oauth;
-use super::schema::{
-    AgentConfig, AuthConfig, Config, DisplayConfig, LimitsConfig, NetworkConfig, PermissionsConfig,
-    SandboxConfig, SessionsConfig, ShellConfig, ToolsConfig, WebConfig,
-};
+use super::schema::Config;
 use super::tree::{At, Node, Sources, Span, Step, Table, Value, dotted, item_named, push_key};
 
 /// `[tools] <name> = false` becomes an entry of `switches`. Names of known tools move whatever
@@ -24,7 +21,7 @@ pub fn gather_switches(
     let Some(table) = root.get_mut(&["tools"]).and_then(Node::as_table_mut) else {
         return;
     };
-    let fields = fields_of::<ToolsConfig>();
+    let fields = fields_at::<Config>(&[Step::Key("tools".into())]).unwrap_or_default();
     let is_switch = |key: &str, node: &Node| {
         !fields.contains(&key) && (tools.contains(&key) || matches!(node.value, Value::Boolean(_)))
     };
@@ -53,6 +50,25 @@ pub fn gather_switches(
     }
 }
 
+/// Sections of the design that this version does not read yet.
+const LATER: [&str; 3] = ["backend", "serve", "host"];
+
+/// Takes out sections that only later versions read, with one notice for all of them.
+pub fn take_later_sections(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {
+    let mut found = Vec::new();
+    let mut first = None;
+    for section in LATER {
+        if let Some(node) = root.take(&[section]) {
+            found.push(format!("`{section}`"));
+            first.get_or_insert(node.at);
+        }
+    }
+    if let Some(at) = first {
+        let text = filled(Word::CfgNotYet, &[&found.join(", ")]);
+        notices.push(Notice::note(sources.place(at), text));
+    }
+}
+
 const SWITCHES: &str = "switches";
 const FALLBACKS: &str = ostler_engine::roles::FALLBACKS;
 
@@ -67,17 +83,19 @@ pub fn written(root: &Node, path: &[Step]) -> String {
 
 /// Everything wrong with the layer; unknown keys become notices and are taken out.
 pub fn check_layer(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) -> Vec<Report> {
-    let (problems, mut unknown) = de::check::<Config>(root);
-    unknown.sort_by_key(|key| key.at.key.start);
-    let refused: Vec<Report> = unknown
-        .iter()
-        .filter_map(|key| refused(root, key, sources))
-        .collect();
-    for key in unknown.iter().filter(|key| !is_refused(key)) {
-        notices.push(unknown_key(root, key, sources));
+    let (problems, unknown) = de::check::<Config>(root);
+    let mut refused = Vec::new();
+    let found = |path: Vec<Step>| Some((root.at_path(&path)?.at, path));
+    let mut unknown: Vec<(At, Vec<Step>)> = unknown.into_iter().filter_map(found).collect();
+    unknown.sort_by_key(|(at, _)| at.key.start);
+    for (at, path) in &unknown {
+        match refused_key(root, path, *at, sources) {
+            Some(report) => refused.push(report),
+            None => notices.push(unknown_key(root, path, *at, sources)),
+        }
     }
-    for key in &unknown {
-        de::strike(root, &key.path);
+    for (_, path) in &unknown {
+        root.strike(path);
     }
     let mut reports: Vec<Report> = problems
         .into_iter()
@@ -137,34 +155,41 @@ pub fn expand_models(root: &mut Node) {
     }
 }
 
-/// A role has one model: whoever wants others to step in must not believe that they do.
-fn is_refused(unknown: &Unknown) -> bool {
-    let keys = unknown.path.iter().map(|step| match step {
-        Step::Key(key) => key.as_str(),
-        Step::Index(_) => "",
-    });
-    matches!(keys.collect::<Vec<_>>()[..], ["roles", _, FALLBACKS])
+/// A role has one model: a list of others must not look as if it had an effect.
+fn refused_key(root: &Node, path: &[Step], at: At, sources: &Sources) -> Option<Report> {
+    match path {
+        [Step::Key(roles), Step::Key(_), Step::Key(key)]
+            if roles == "roles" && key == FALLBACKS => {}
+        _ => return None,
+    }
+    let title = filled(Word::CfgFallbacks, &[&dotted(root, path)]);
+    let report = Report::at(sources, at, at.key, title)
+        .label(spoken(Word::CfgNotHere))
+        .help(spoken(Word::CfgOneModel));
+    Some(report)
 }
 
-fn refused(root: &Node, unknown: &Unknown, sources: &Sources) -> Option<Report> {
-    is_refused(unknown).then(|| {
-        let title = filled(Word::CfgFallbacks, &[&dotted(root, &unknown.path)]);
-        Report::at(sources, unknown.at, unknown.at.key, title)
-            .label(spoken(Word::CfgNotHere))
-            .help(spoken(Word::CfgOneModel))
-    })
-}
+/// Words that other programs use for one of our keys and that look more like another one.
+const MEANT: [(&str, &str); 1] = [("model", "default_model")];
 
-fn unknown_key(root: &Node, unknown: &Unknown, sources: &Sources) -> Notice {
-    let name = match unknown.path.last() {
-        Some(Step::Key(name)) => name.as_str(),
-        Some(Step::Index(_)) | None => "",
+fn unknown_key(root: &Node, path: &[Step], at: At, sources: &Sources) -> Notice {
+    let key = dotted(root, path);
+    let (parents, name) = match path.split_last() {
+        Some((Step::Key(name), parents)) => (parents, name.as_str()),
+        Some((Step::Index(_), _)) | None => (path, ""),
     };
-    let known = unknown.known.iter().copied().filter(|key| *key != SWITCHES);
-    let near = nearest(name, known).map(str::to_owned);
-    let near = near.or_else(|| elsewhere(name));
-    let key = dotted(root, &unknown.path);
-    unknown_notice(sources, unknown.at, &key, near.as_deref())
+    let near = match MEANT.iter().find(|(word, _)| *word == key) {
+        Some((_, meant)) => Some(*meant),
+        None => nearest(name, known_keys(parents)),
+    };
+    let near = near.map(str::to_owned).or_else(|| elsewhere(name));
+    unknown_notice(sources, at, &key, near.as_deref())
+}
+
+/// The keys that people write in the table at a path.
+fn known_keys(path: &[Step]) -> impl Iterator<Item = &'static str> {
+    let fields = fields_at::<Config>(path).unwrap_or_default();
+    fields.iter().copied().filter(|key| *key != SWITCHES)
 }
 
 fn unknown_notice(sources: &Sources, at: At, key: &str, near: Option<&str>) -> Notice {
@@ -180,23 +205,24 @@ fn unknown_notice(sources: &Sources, at: At, key: &str, near: Option<&str>) -> N
 
 /// The full name of a key that was put into the wrong section.
 fn elsewhere(name: &str) -> Option<String> {
-    let sections: [(&str, &[&str]); 11] = [
-        ("agent", fields_of::<AgentConfig>()),
-        ("tools", fields_of::<ToolsConfig>()),
-        ("tools.shell", fields_of::<ShellConfig>()),
-        ("tools.limits", fields_of::<LimitsConfig>()),
-        ("tools.web", fields_of::<WebConfig>()),
-        ("permissions", fields_of::<PermissionsConfig>()),
-        ("sandbox", fields_of::<SandboxConfig>()),
-        ("sessions", fields_of::<SessionsConfig>()),
-        ("display", fields_of::<DisplayConfig>()),
-        ("auth", fields_of::<AuthConfig>()),
-        ("network", fields_of::<NetworkConfig>()),
-    ];
-    sections
-        .iter()
-        .find(|(_, fields)| name != SWITCHES && fields.contains(&name))
-        .map(|(section, _)| format!("{section}.{name}"))
+    let mut below = vec![Vec::new()];
+    while let Some(section) = below.pop() {
+        if !section.is_empty() && known_keys(&section).any(|key| key == name) {
+            let mut full = String::new();
+            section.iter().for_each(|step| match step {
+                Step::Key(key) => push_key(&mut full, key),
+                Step::Index(_) => {}
+            });
+            return Some(format!("{full}.{name}"));
+        }
+        let inner = known_keys(&section).map(|key| {
+            let mut path = section.clone();
+            path.push(Step::Key(key.to_owned()));
+            path
+        });
+        below.extend(inner.collect::<Vec<_>>().into_iter().rev());
+    }
+    None
 }
 
 fn check_providers(root: &Node, sources: &Sources, reports: &mut Vec<Report>) {

@@ -1,22 +1,24 @@
-//! Reads a [`Node`] tree into the schema's structs. Unlike a plain deserializer it says where a
-//! value of the wrong type stands, finds more than one, and lists the keys nobody asked for.
+//! Reads a [`Node`] tree into the schema's structs and says what does not fit. Libraries find the path of a wrong value
+//! and the keys that no struct knows; this module puts a fault into words.
 
 use crate::speech::{filled, spoken};
 use ostler_wire::Word;
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::fmt;
+use std::iter::once;
 
-use serde::de::value::StrDeserializer;
-use serde::de::{
-    self, DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
-    Visitor,
-};
+use serde::de::value::{MapDeserializer, SeqDeserializer, StrDeserializer};
+use serde::de::{self, DeserializeOwned, Deserializer, IntoDeserializer, Unexpected, Visitor};
+use serde_path_to_error::{Segment, Track};
 
 use super::diagnose::nearest;
 use super::tree::{At, Node, Step, Value};
 
 /// More are not worth reading at once.
 const MAX_PROBLEMS: usize = 20;
+
+/// The keys of a struct.
+pub type Fields = &'static [&'static str];
 
 /// A value that does not fit, in words.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,47 +34,39 @@ pub struct Problem {
     pub on_key: bool,
 }
 
-/// A key that no struct knows.
-#[derive(Debug, Clone)]
-pub struct Unknown {
-    pub path: Vec<Step>,
-    pub at: At,
-    pub known: &'static [&'static str],
-}
-
-/// Reads the tree, or tells the first thing that is wrong with it.
-pub fn read<T: DeserializeOwned>(root: &Node) -> (Result<T, Box<Problem>>, Vec<Unknown>) {
-    let unknown = RefCell::new(Vec::new());
-    let reader = Reader {
-        node: root,
-        trail: None,
-        unknown: &unknown,
-    };
-    let result = T::deserialize(reader).map_err(|error| {
-        let (path, at) = error.place.unwrap_or_else(|| (Vec::new(), root.at));
-        Box::new(error.fault.into_problem(path, at))
+/// Reads the tree, or tells the first thing that is wrong with it, and gives the paths of unknown keys.
+pub fn read<T: DeserializeOwned>(root: &Node) -> (Result<T, Box<Problem>>, Vec<Vec<Step>>) {
+    let mut unknown = Vec::new();
+    let mut note = |path: serde_ignored::Path<'_>| unknown.push(ignored_steps(&path));
+    let mut track = Track::new();
+    let reader = serde_path_to_error::Deserializer::new(Reader(root), &mut track);
+    let result = T::deserialize(serde_ignored::Deserializer::new(reader, &mut note));
+    let result = result.map_err(|fault| {
+        let path: Vec<Step> = track.path().iter().map_while(failed_step).collect();
+        Box::new(fault.into_problem(root.at_path(&path).unwrap_or(root), path))
     });
-    (result, unknown.into_inner())
+    (result, unknown)
 }
 
 /// Everything that is wrong with the tree: after each problem the value is struck out and the
 /// rest is read again, so one mistake does not hide the next.
-pub fn check<T: DeserializeOwned>(root: &Node) -> (Vec<Problem>, Vec<Unknown>) {
+pub fn check<T: DeserializeOwned>(root: &Node) -> (Vec<Problem>, Vec<Vec<Step>>) {
     let (result, unknown) = read::<T>(root);
     let Err(problem) = result else {
         return (Vec::new(), unknown);
     };
-    let mut problems = Vec::new();
+    let mut problems: Vec<Problem> = Vec::new();
     let mut rest = root.clone();
     let mut next = Some(problem);
     let mut rounds = 0;
     while let Some(problem) = next.take() {
         rounds += 1;
+        // A field that was struck out is missing afterwards.
         let consequence = problem.on_key
-            && problems.iter().any(|earlier: &Problem| {
-                earlier.at.source == problem.at.source && encloses(&problem.path, &earlier.path)
+            && problems.iter().any(|earlier| {
+                earlier.at.source == problem.at.source && earlier.path.starts_with(&problem.path)
             });
-        let struck = strike(&mut rest, &problem.path);
+        let struck = rest.strike(&problem.path);
         if !consequence {
             problems.push(*problem);
         }
@@ -83,151 +77,86 @@ pub fn check<T: DeserializeOwned>(root: &Node) -> (Vec<Problem>, Vec<Unknown>) {
     (problems, unknown)
 }
 
-fn encloses(outer: &[Step], inner: &[Step]) -> bool {
-    inner.len() > outer.len() && inner.starts_with(outer)
-}
-
-/// Takes the value at a path out of the tree.
-pub fn strike(root: &mut Node, path: &[Step]) -> bool {
-    let Some((last, parents)) = path.split_last() else {
-        return false;
-    };
-    let mut here = root;
-    for step in parents {
-        let next = match (step, &mut here.value) {
-            (Step::Key(key), Value::Table(table)) => table.get_mut(key),
-            (Step::Index(index), Value::Array(items)) => items.get_mut(*index),
-            (Step::Key(_) | Step::Index(_), _) => None,
-        };
-        let Some(next) = next else { return false };
-        here = next;
-    }
-    match (last, &mut here.value) {
-        (Step::Key(key), Value::Table(table)) => table.remove(key).is_some(),
-        (Step::Index(index), Value::Array(items)) if *index < items.len() => {
-            items.remove(*index);
-            true
-        }
-        (Step::Key(_) | Step::Index(_), _) => false,
-    }
-}
-
-/// The names a struct understands, without reading anything.
-pub fn fields_of<T: DeserializeOwned>() -> &'static [&'static str] {
-    let found = RefCell::new(&[][..]);
+/// The keys that the table at a path may have; None where any key may stand and where there is no table.
+pub fn fields_at<T: DeserializeOwned>(path: &[Step]) -> Option<Fields> {
+    let found = Cell::new(None);
     // The probe always fails: it only looks at the question.
-    drop(T::deserialize(Probe(&found)));
-    found.into_inner()
+    drop(T::deserialize(Probe {
+        path,
+        found: &found,
+    }));
+    found.get()
 }
 
-struct Probe<'a>(&'a RefCell<&'static [&'static str]>);
+fn ignored_steps(path: &serde_ignored::Path<'_>) -> Vec<Step> {
+    use serde_ignored::Path;
+    let (parent, step) = match path {
+        Path::Root => return Vec::new(),
+        Path::Seq { parent, index } => (parent, Some(Step::Index(*index))),
+        Path::Map { parent, key } => (parent, Some(Step::Key(key.clone()))),
+        Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => (parent, None),
+    };
+    let mut steps = ignored_steps(parent);
+    steps.extend(step);
+    steps
+}
 
-impl<'de> de::Deserializer<'de> for Probe<'_> {
-    type Error = Failure;
-
-    fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, Failure> {
-        Err(de::Error::custom("probe"))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        fields: &'static [&'static str],
-        _visitor: V,
-    ) -> Result<V::Value, Failure> {
-        self.0.replace(fields);
-        Err(de::Error::custom("probe"))
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
-        unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+fn failed_step(segment: &Segment) -> Option<Step> {
+    match segment {
+        Segment::Seq { index } => Some(Step::Index(*index)),
+        Segment::Map { key } => Some(Step::Key(key.clone())),
+        Segment::Enum { .. } | Segment::Unknown => None,
     }
 }
 
-/// A linked list on the stack: the path costs nothing until something is wrong.
-struct Trail<'a> {
-    parent: Option<&'a Trail<'a>>,
-    step: TrailStep<'a>,
-}
-
+/// A node as serde reads it.
 #[derive(Clone, Copy)]
-enum TrailStep<'a> {
-    Key(&'a str),
-    Index(usize),
-}
+struct Reader<'a>(&'a Node);
 
-fn steps(trail: Option<&Trail<'_>>) -> Vec<Step> {
-    let mut out = Vec::new();
-    let mut here = trail;
-    while let Some(link) = here {
-        out.push(match link.step {
-            TrailStep::Key(key) => Step::Key(key.to_owned()),
-            TrailStep::Index(index) => Step::Index(index),
-        });
-        here = link.parent;
-    }
-    out.reverse();
-    out
-}
+impl<'de> IntoDeserializer<'de, Fault> for Reader<'_> {
+    type Deserializer = Self;
 
-#[derive(Clone, Copy)]
-struct Reader<'a> {
-    node: &'a Node,
-    trail: Option<&'a Trail<'a>>,
-    unknown: &'a RefCell<Vec<Unknown>>,
-}
-
-impl Reader<'_> {
-    fn pin(&self, mut failure: Failure) -> Failure {
-        if failure.place.is_none() {
-            failure.place = Some((steps(self.trail), self.node.at));
-        }
-        failure
+    fn into_deserializer(self) -> Self {
+        self
     }
 }
 
-impl<'de, 'a> de::Deserializer<'de> for Reader<'a> {
-    type Error = Failure;
+impl<'de> Deserializer<'de> for Reader<'_> {
+    type Error = Fault;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        match &self.node.value {
-            Value::String(text) => visitor.visit_str(text),
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match &self.0.value {
+            Value::String(text) | Value::Datetime(text) => visitor.visit_str(text),
             Value::Integer(number) => visitor.visit_i64(*number),
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Boolean(flag) => visitor.visit_bool(*flag),
-            Value::Datetime(moment) => visitor.visit_str(moment),
-            Value::Array(items) => visitor.visit_seq(Items {
-                reader: self,
-                items,
-                index: 0,
-            }),
-            Value::Table(table) => visitor.visit_map(Entries {
-                reader: self,
-                entries: table.iter(),
-                current: None,
-                known: None,
-            }),
+            Value::Array(items) => {
+                visitor.visit_seq(SeqDeserializer::new(items.iter().map(Reader)))
+            }
+            Value::Table(table) => {
+                let entries = table.iter().map(|(key, node)| (key.as_str(), Reader(node)));
+                visitor.visit_map(MapDeserializer::new(entries))
+            }
         }
-        .map_err(|failure| self.pin(failure))
     }
 
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        match (&self.node.value, &self.node.typed) {
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match (&self.0.value, &self.0.typed) {
             (_, Some(typed)) => visitor.visit_str(typed),
             (Value::Datetime(_), None) => {
                 Err(de::Error::invalid_type(Unexpected::Other("date"), &visitor))
             }
-            (_, None) => return self.deserialize_any(visitor),
+            (_, None) => self.deserialize_any(visitor),
         }
-        .map_err(|failure| self.pin(failure))
     }
 
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         self.deserialize_str(visitor)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_some(self)
     }
 
@@ -235,345 +164,253 @@ impl<'de, 'a> de::Deserializer<'de> for Reader<'a> {
         self,
         _name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Failure> {
+    ) -> Result<V::Value, Fault> {
         visitor.visit_newtype_struct(self)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
-        fields: &'static [&'static str],
+        _fields: Fields,
         visitor: V,
-    ) -> Result<V::Value, Failure> {
+    ) -> Result<V::Value, Fault> {
         // A list would do for serde, but not for a person.
-        let Value::Table(table) = &self.node.value else {
-            let found = match &self.node.value {
-                Value::String(text) => Unexpected::Str(text),
-                Value::Integer(number) => Unexpected::Signed(*number),
-                Value::Float(number) => Unexpected::Float(*number),
-                Value::Boolean(flag) => Unexpected::Bool(*flag),
-                Value::Datetime(_) => Unexpected::Other("date"),
-                Value::Array(_) => Unexpected::Seq,
-                Value::Table(_) => Unexpected::Map,
-            };
-            return Err(self.pin(de::Error::invalid_type(found, &visitor)));
-        };
-        visitor
-            .visit_map(Entries {
-                reader: self,
-                entries: table.iter(),
-                current: None,
-                known: Some(fields),
-            })
-            .map_err(|failure| self.pin(failure))
+        if self.0.as_array().is_some() {
+            return Err(de::Error::invalid_type(Unexpected::Seq, &visitor));
+        }
+        self.deserialize_any(visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _name: &'static str,
-        variants: &'static [&'static str],
+        variants: Fields,
         visitor: V,
-    ) -> Result<V::Value, Failure> {
-        match self.node.text() {
-            Some(text) => {
-                let text: StrDeserializer<'_, Failure> = text.into_deserializer();
-                visitor.visit_enum(text)
-            }
-            None => Err(Failure::new(Fault::Choice {
+    ) -> Result<V::Value, Fault> {
+        let Some(text) = self.0.text() else {
+            return Err(Fault::Choice {
                 found: None,
                 choices: variants,
-            })),
-        }
-        .map_err(|failure| self.pin(failure))
+            });
+        };
+        let text: StrDeserializer<'_, Fault> = text.into_deserializer();
+        visitor.visit_enum(text)
+    }
+
+    /// What nobody asked for is not looked into, however deep it is.
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_unit()
     }
 
     serde::forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf
-        unit unit_struct seq tuple tuple_struct map identifier ignored_any
+        unit unit_struct seq tuple tuple_struct map identifier
     }
 }
 
-struct Items<'a> {
-    reader: Reader<'a>,
-    items: &'a [Node],
-    index: usize,
+/// Follows a path through the types of the schema and notes which keys the struct at its end has.
+#[derive(Clone, Copy)]
+struct Probe<'a> {
+    path: &'a [Step],
+    found: &'a Cell<Option<Fields>>,
 }
 
-impl<'de> SeqAccess<'de> for Items<'_> {
-    type Error = Failure;
+impl<'de> IntoDeserializer<'de, Fault> for Probe<'_> {
+    type Deserializer = Self;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, Failure> {
-        let Some(node) = self.items.get(self.index) else {
-            return Ok(None);
-        };
-        let trail = Trail {
-            parent: self.reader.trail,
-            step: TrailStep::Index(self.index),
-        };
-        self.index += 1;
-        let reader = Reader {
-            node,
-            trail: Some(&trail),
-            unknown: self.reader.unknown,
-        };
-        let value = seed.deserialize(reader);
-        value.map(Some).map_err(|failure| reader.pin(failure))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.items.len() - self.index.min(self.items.len()))
+    fn into_deserializer(self) -> Self {
+        self
     }
 }
 
-struct Entries<'a> {
-    reader: Reader<'a>,
-    entries: std::collections::btree_map::Iter<'a, String, Node>,
-    current: Option<(&'a str, &'a Node)>,
-    /// The fields of a struct; a free table has none and takes every key.
-    known: Option<&'static [&'static str]>,
-}
+impl<'de> Deserializer<'de> for Probe<'_> {
+    type Error = Fault;
 
-impl<'de> MapAccess<'de> for Entries<'_> {
-    type Error = Failure;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, Failure> {
-        for (key, node) in self.entries.by_ref() {
-            if let Some(known) = self.known
-                && !known.contains(&key.as_str())
-            {
-                let trail = Trail {
-                    parent: self.reader.trail,
-                    step: TrailStep::Key(key),
-                };
-                self.reader.unknown.borrow_mut().push(Unknown {
-                    path: steps(Some(&trail)),
-                    at: node.at,
-                    known,
-                });
-                continue;
-            }
-            self.current = Some((key, node));
-            let key: StrDeserializer<'_, Failure> = key.as_str().into_deserializer();
-            return seed.deserialize(key).map(Some);
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let Some((step, path)) = self.path.split_first() else {
+            return Err(de::Error::custom("the end of the path"));
+        };
+        let next = Self { path, ..self };
+        match step {
+            Step::Key(key) => visitor.visit_map(MapDeserializer::new(once((key.as_str(), next)))),
+            Step::Index(_) => visitor.visit_seq(SeqDeserializer::new(once(next))),
         }
-        Ok(None)
     }
 
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Failure> {
-        let Some((key, node)) = self.current.take() else {
-            return Err(de::Error::custom("a value was asked for before its key"));
-        };
-        let trail = Trail {
-            parent: self.reader.trail,
-            step: TrailStep::Key(key),
-        };
-        let reader = Reader {
-            node,
-            trail: Some(&trail),
-            unknown: self.reader.unknown,
-        };
-        let value = seed.deserialize(reader);
-        value.map_err(|failure| reader.pin(failure))
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        fields: Fields,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        if self.path.is_empty() {
+            self.found.set(Some(fields));
+        }
+        self.deserialize_any(visitor)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
+        unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
     }
 }
 
-/// What serde reports, before it is put into words.
-#[derive(Debug)]
-pub struct Failure {
-    fault: Fault,
-    place: Option<(Vec<Step>, At)>,
-}
-
+/// What serde reports, before it is put into words. `expected` is in serde's words.
 #[derive(Debug)]
 enum Fault {
     Type {
-        found: Found,
+        expected: String,
+    },
+    /// Of the right type but out of range.
+    Range {
         expected: String,
     },
     Choice {
         found: Option<String>,
-        choices: &'static [&'static str],
+        choices: Fields,
     },
     Missing(&'static str),
     Other(String),
 }
 
-#[derive(Debug)]
-struct Found {
-    words: String,
-    text: Option<String>,
-    /// Of the right type but out of range.
-    in_kind: bool,
-}
-
-impl Failure {
-    fn new(fault: Fault) -> Self {
-        Self { fault, place: None }
-    }
-}
-
-impl fmt::Display for Failure {
+impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.fault)
+        write!(f, "{self:?}")
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for Fault {}
 
-impl de::Error for Failure {
+impl de::Error for Fault {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self::new(Fault::Other(message.to_string()))
+        Fault::Other(message.to_string())
     }
 
-    fn invalid_type(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self::new(Fault::Type {
-            found: describe(found),
-            expected: in_words(&expected.to_string()),
-        })
+    fn invalid_type(_: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        let expected = expected.to_string();
+        Fault::Type { expected }
     }
 
-    fn invalid_value(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        let mut found = describe(found);
-        found.in_kind = true;
-        Self::new(Fault::Type {
-            found,
-            expected: in_words(&expected.to_string()),
-        })
+    fn invalid_value(_: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        let expected = expected.to_string();
+        Fault::Range { expected }
     }
 
-    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        Self::new(Fault::Choice {
+    fn unknown_variant(variant: &str, expected: Fields) -> Self {
+        Fault::Choice {
             found: Some(variant.to_owned()),
             choices: expected,
-        })
+        }
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Self::new(Fault::Missing(field))
+        Fault::Missing(field)
+    }
+}
+
+impl Fault {
+    fn into_problem(self, node: &Node, path: Vec<Step>) -> Problem {
+        let (message, label, help) = match &self {
+            Fault::Type { expected } => {
+                let kind = expected_kind(expected);
+                let message = filled(Word::CfgMustNot, &[&kind, &found_kind(node)]);
+                let help = type_hint(node, expected, path.len());
+                (message, filled(Word::CfgExpected, &[&kind]), help)
+            }
+            Fault::Range { expected } => {
+                let kind = expected_kind(expected);
+                let message = filled(Word::CfgMustNow, &[&kind, &found_kind(node)]);
+                (message, filled(Word::CfgExpected, &[&kind]), None)
+            }
+            Fault::Choice { found, choices } => {
+                let quoted: Vec<String> =
+                    choices.iter().map(|word| format!("\"{word}\"")).collect();
+                let message = filled(Word::CfgOneOf, &[&quoted.join(", ")]);
+                let near = found
+                    .as_deref()
+                    .and_then(|text| nearest(text, choices.iter().copied()));
+                let help = near.map(|near| filled(Word::CfgNearText, &[&near]));
+                (message, spoken(Word::CfgNoneOf).into(), help)
+            }
+            Fault::Missing(field) => (
+                filled(Word::CfgHasNo, &[field]),
+                filled(Word::CfgMissing, &[field]),
+                Some(filled(Word::CfgAddField, &[field])),
+            ),
+            Fault::Other(message) => (message.clone(), message.clone(), None),
+        };
+        Problem {
+            path,
+            at: node.at,
+            message,
+            label,
+            help,
+            on_key: matches!(self, Fault::Missing(_)),
+        }
     }
 }
 
 /// What was found, for a sentence. Strings are not repeated: they may be secrets.
-fn describe(found: Unexpected<'_>) -> Found {
-    let (words, text) = match found {
-        Unexpected::Bool(flag) => (flag.to_string(), Some(flag.to_string())),
-        Unexpected::Unsigned(number) => (number.to_string(), Some(number.to_string())),
-        Unexpected::Signed(number) => (number.to_string(), Some(number.to_string())),
-        Unexpected::Float(number) => (number.to_string(), Some(number.to_string())),
-        Unexpected::Str(text) => ("a string".into(), Some(text.to_owned())),
-        Unexpected::Seq => ("a list".into(), None),
-        Unexpected::Map => ("a table".into(), None),
-        Unexpected::Other(what) => (format!("a {what}"), None),
-        other => (other.to_string(), None),
+fn found_kind(node: &Node) -> String {
+    match &node.value {
+        Value::String(_) => spoken(Word::CfgString).into(),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => number.to_string(),
+        Value::Boolean(flag) => flag.to_string(),
+        Value::Datetime(_) => spoken(Word::CfgDate).into(),
+        Value::Array(_) => spoken(Word::CfgList).into(),
+        Value::Table(_) => spoken(Word::CfgTable).into(),
+    }
+}
+
+/// What serde wants, in the language of the person.
+fn expected_kind(expected: &str) -> String {
+    let word = match expected {
+        "u16" => return filled(Word::CfgWholeTo, &[&u16::MAX]),
+        "u32" => return filled(Word::CfgWholeTo, &[&u32::MAX]),
+        "u64" | "usize" => Word::CfgWholePositive,
+        "i64" => Word::CfgWhole,
+        "f32" | "f64" => Word::CfgAnyNumber,
+        "a boolean" => Word::CfgBool,
+        "a string" => Word::CfgString,
+        "a sequence" => Word::CfgList,
+        "a map" => Word::CfgTable,
+        text if text.starts_with("struct ") => Word::CfgTable,
+        text => return text.to_owned(),
     };
-    Found {
-        words,
-        text,
-        in_kind: false,
-    }
+    spoken(word).into()
 }
 
-fn in_words(expected: &str) -> String {
-    match expected {
-        "u16" => format!("a whole number from 0 to {}", u16::MAX),
-        "u32" => format!("a whole number from 0 to {}", u32::MAX),
-        "u64" | "usize" => "a whole number, 0 or greater".into(),
-        "i64" => "a whole number".into(),
-        "f32" | "f64" => "a number".into(),
-        "a boolean" => "true or false".into(),
-        "a sequence" => "a list".into(),
-        "a map" => "a table".into(),
-        text if text.starts_with("struct ") => "a table".into(),
-        text => text.to_owned(),
-    }
-}
-
-/// A kind of value in the language of the person.
-fn for_people(kind: &str) -> String {
-    const KINDS: [(&str, Word); 8] = [
-        ("a string", Word::CfgString),
-        ("a list", Word::CfgList),
-        ("a table", Word::CfgTable),
-        ("a number", Word::CfgAnyNumber),
-        ("a date", Word::CfgDate),
-        ("true or false", Word::CfgBool),
-        ("a whole number", Word::CfgWhole),
-        ("a whole number, 0 or greater", Word::CfgWholePositive),
-    ];
-    if let Some(most) = kind.strip_prefix("a whole number from 0 to ") {
-        return filled(Word::CfgWholeTo, &[&most]);
-    }
-    let known = KINDS.iter().find(|(name, _)| *name == kind);
-    known.map_or_else(|| kind.to_owned(), |(_, word)| spoken(*word).to_owned())
-}
-
-impl Fault {
-    fn into_problem(self, path: Vec<Step>, at: At) -> Problem {
-        let (message, label, help, on_key) = match self {
-            Fault::Type { found, expected } => {
-                let help = hint(&found, &expected, path.len());
-                let (expected, words) = (for_people(&expected), for_people(&found.words));
-                let message = if found.in_kind {
-                    filled(Word::CfgMustNow, &[&expected, &words])
-                } else {
-                    filled(Word::CfgMustNot, &[&expected, &words])
-                };
-                let label = filled(Word::CfgExpected, &[&expected]);
-                (message, label, help, false)
+/// What to do about quotes and brackets that are missing or too many.
+fn type_hint(node: &Node, expected: &str, depth: usize) -> Option<String> {
+    match &node.value {
+        Value::String(text) => {
+            let unquoted = match expected {
+                "a boolean" => text.parse::<bool>().is_ok(),
+                "f32" | "f64" => text.parse::<f64>().is_ok(),
+                "u16" | "u32" | "u64" | "usize" | "i64" => text.parse::<i64>().is_ok(),
+                _ => false,
+            };
+            // Lists at the top level hold tables.
+            let in_brackets = expected == "a sequence" && depth > 1;
+            match (unquoted, in_brackets) {
+                (true, _) => Some(filled(Word::CfgUnquote, &[text])),
+                (false, true) => Some(spoken(Word::CfgBrackets).into()),
+                (false, false) => None,
             }
-            Fault::Choice { found, choices } => {
-                let list = quoted(choices);
-                let help = found
-                    .and_then(|text| nearest(&text, choices.iter().copied()))
-                    .map(|near| filled(Word::CfgNearText, &[&near]));
-                let message = filled(Word::CfgOneOf, &[&list]);
-                (message, spoken(Word::CfgNoneOf).into(), help, false)
-            }
-            Fault::Missing(field) => (
-                filled(Word::CfgHasNo, &[&field]),
-                filled(Word::CfgMissing, &[&field]),
-                Some(filled(Word::CfgAddField, &[&field])),
-                true,
-            ),
-            Fault::Other(message) => (message.clone(), message, None, false),
-        };
-        Problem {
-            path,
-            at,
-            message,
-            label,
-            help,
-            on_key,
         }
-    }
-}
-
-fn quoted(choices: &[&str]) -> String {
-    let quoted: Vec<String> = choices.iter().map(|word| format!("\"{word}\"")).collect();
-    quoted.join(", ")
-}
-
-fn hint(found: &Found, expected: &str, depth: usize) -> Option<String> {
-    let text = found.text.as_deref()?;
-    if found.words == "a string" {
-        let unquoted = match expected {
-            "true or false" => text.parse::<bool>().is_ok(),
-            "a number" => text.parse::<f64>().is_ok(),
-            "a table" | "a list" => false,
-            _ => expected.starts_with("a whole number") && text.parse::<i64>().is_ok(),
-        };
-        if unquoted {
-            return Some(filled(Word::CfgUnquote, &[&text]));
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if expected == "a string" => {
+            Some(filled(Word::CfgQuote, &[&found_kind(node)]))
         }
-        // Lists at the top level hold tables.
-        let in_brackets = expected == "a list" && depth > 1;
-        return in_brackets.then(|| spoken(Word::CfgBrackets).into());
+        Value::Integer(_)
+        | Value::Float(_)
+        | Value::Boolean(_)
+        | Value::Datetime(_)
+        | Value::Array(_)
+        | Value::Table(_) => None,
     }
-    (expected == "a string" && !found.in_kind).then(|| filled(Word::CfgQuote, &[&text]))
 }

@@ -12,29 +12,28 @@ use super::diagnose::{ConfigError, Notice, Report, Severity, file_report};
 use super::env::split_key;
 use super::files;
 use super::layers::{inspect, read_text};
-use super::legacy::current_name;
 use super::paths::Places;
 use super::tree::{Layer, push_key};
 
 const STARTER: &str = include_str!("starter.toml");
-pub(super) const BOM: &str = "\u{feff}";
+const BOM: &str = "\u{feff}";
 
-/// A change to one file.
+/// A configuration file that can be changed.
 #[derive(Debug, Clone, Copy)]
-pub struct Change<'a> {
+pub struct EditableFile<'a> {
     pub path: &'a Path,
-    /// Whose file it is: User or Project.
+    /// Whose file it is: User, Local or Project.
     pub layer: Layer,
-    pub key: &'a str,
-    /// A TOML value, or a plain string.
-    pub value: &'a str,
+    pub places: &'a Places,
+    /// Names of the tools there are, for `[tools] <name> = false`.
+    pub tools: &'a [&'a str],
 }
 
 /// What a change did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
     pub path: PathBuf,
-    /// The key as written, today's name if an older one was given.
+    /// The key as written.
     pub key: String,
     /// The value before, as TOML.
     pub before: Option<String>,
@@ -43,65 +42,99 @@ pub struct Changed {
     pub notices: Vec<Notice>,
 }
 
-/// Sets a key in a file, making file and tables where they are missing.
-pub fn set(change: Change<'_>, places: &Places, tools: &[&str]) -> Result<Changed, ConfigError> {
-    let name = places.shown(change.path);
-    let one = |report: Report| ConfigError::new(vec![report]);
-    // Where nothing can be locked, one change may undo another; that is better than none. Without a home there is nobody
-    // else.
-    let home = Some(&places.home).filter(|home| home.exists());
-    let _lock = home.and_then(|home| files::lock(home).ok());
-    let old = read_text(change.path, &name).map_err(|report| one(*report))?;
-    let had_bom = starts_with_bom(change.path);
-    let old = old.unwrap_or_default();
-    let keys = split_key(change.key).map_err(|message| one(Report::plain(message)))?;
-    let keys = current_name(&keys).unwrap_or(keys);
+/// A file that is being changed, and what was wrong with it before.
+#[derive(Clone)]
+pub(super) struct Draft<'a> {
+    file: EditableFile<'a>,
+    old: String,
+    pub(super) document: DocumentMut,
+    pub(super) errors: Vec<Report>,
+    notices: Vec<Notice>,
+}
 
-    let context = (places, tools);
-    let (errors_before, notices_before) = inspect(old.clone(), change.path, change.layer, context);
-    // Without valid syntax there is nothing to edit.
-    let Ok(document) = old.parse::<DocumentMut>() else {
-        return Err(ConfigError::new(errors_before));
-    };
-    let mut refusal = Vec::new();
-    for value in candidates(change.value) {
-        let mut edited = document.clone();
-        let before = put(&mut edited, &keys, value.clone())
-            .map_err(|message| one(Report::plain(message)))?;
-        let text = with_old_endings(&old, &edited.to_string());
-        let (errors, notices) = inspect(text.clone(), change.path, change.layer, context);
-        let worse = |report: &&Report| !errors_before.iter().any(|old| old.title == report.title);
-        let mut reports: Vec<Report> = errors.iter().filter(worse).cloned().collect();
-        let new: Vec<Notice> = notices
-            .into_iter()
-            .filter(|notice| !notices_before.iter().any(|old| old.text == notice.text))
-            .collect();
-        let warnings = new
+impl<'a> EditableFile<'a> {
+    /// Sets a key, making file and tables where they are missing. The value is TOML, or a plain string.
+    pub fn set(self, key: &str, value: &str) -> Result<Changed, ConfigError> {
+        // Where nothing can be locked, one change may undo another; that is better than none. Without a home there is
+        // nobody else.
+        let home = Some(&self.places.home).filter(|home| home.exists());
+        let _lock = home.and_then(|home| files::lock(home).ok());
+        let keys = split_key(key).map_err(plain_error)?;
+        let unchanged = self.open("")?;
+        let mut refusal = None;
+        for value in candidates(value) {
+            let mut draft = unchanged.clone();
+            let before = put(&mut draft.document, &keys, value.clone()).map_err(plain_error)?;
+            match draft.save() {
+                Ok(notices) => {
+                    let mut key = String::new();
+                    keys.iter().for_each(|part| push_key(&mut key, part));
+                    return Ok(Changed {
+                        path: self.path.to_owned(),
+                        key,
+                        before,
+                        after: value.to_string(),
+                        notices,
+                    });
+                }
+                Err(error) => refusal = refusal.or(Some(error)),
+            }
+        }
+        Err(refusal.unwrap_or_else(|| ConfigError::new(Vec::new())))
+    }
+
+    /// Reads the file to change it; one that is absent begins with a text.
+    pub(super) fn open(self, absent: &str) -> Result<Draft<'a>, ConfigError> {
+        let name = self.places.shown(self.path);
+        let old = read_text(self.path, &name).map_err(|report| ConfigError::new(vec![*report]))?;
+        let old = old.unwrap_or_else(|| absent.to_owned());
+        let (errors, notices) = self.inspect(&old);
+        // Without valid syntax there is nothing to edit.
+        let Ok(document) = old.parse::<DocumentMut>() else {
+            return Err(ConfigError::new(errors));
+        };
+        Ok(Draft {
+            file: self,
+            old,
+            document,
+            errors,
+            notices,
+        })
+    }
+
+    fn inspect(self, text: &str) -> (Vec<Report>, Vec<Notice>) {
+        let context = (self.places, self.tools);
+        inspect(text.to_owned(), self.path, self.layer, context)
+    }
+}
+
+impl Draft<'_> {
+    /// Writes the file, unless that would add an error or a warning. What else there is to say about the change.
+    pub(super) fn save(self) -> Result<Vec<Notice>, ConfigError> {
+        let text = with_old_endings(&self.old, &self.document.to_string());
+        let (errors, mut notices) = self.file.inspect(&text);
+        let is_new = |report: &Report| !self.errors.iter().any(|old| old.title == report.title);
+        let mut reports: Vec<Report> = errors.into_iter().filter(is_new).collect();
+        notices.retain(|notice| !self.notices.iter().any(|old| old.text == notice.text));
+        let warnings = notices
             .iter()
             .filter(|notice| notice.severity == Severity::Warning);
         reports.extend(warnings.map(|notice| Report::plain(notice.text.clone())));
-        if reports.is_empty() {
-            let text = if had_bom {
-                format!("{BOM}{text}")
-            } else {
-                text
-            };
-            save(change.path, places, &text)?;
-            let mut key = String::new();
-            keys.iter().for_each(|part| push_key(&mut key, part));
-            return Ok(Changed {
-                path: change.path.to_owned(),
-                key,
-                before,
-                after: value.to_string(),
-                notices: new,
-            });
+        if !reports.is_empty() {
+            return Err(ConfigError::new(reports));
         }
-        if refusal.is_empty() {
-            refusal = reports;
-        }
+        let EditableFile { path, places, .. } = self.file;
+        let bom = if starts_with_bom(path) { BOM } else { "" };
+        let access = files::access_in(&places.home, path);
+        files::write(path, format!("{bom}{text}").as_bytes(), access)
+            .map_err(|error| ConfigError::new(vec![unwritable(&places.shown(path), &error)]))?;
+        Ok(notices)
     }
-    Err(ConfigError::new(refusal))
+}
+
+/// An error without a place in a file.
+pub(super) fn plain_error(message: String) -> ConfigError {
+    ConfigError::new(vec![Report::plain(message)])
 }
 
 /// Writes a commented starting point. A file that is there is left alone.
@@ -121,26 +154,19 @@ pub fn init(path: &Path, places: &Places) -> Result<PathBuf, ConfigError> {
     }
 }
 
-pub(super) fn save(path: &Path, places: &Places, text: &str) -> Result<(), ConfigError> {
-    let name = &places.shown(path);
-    let access = files::access_in(&places.home, path);
-    files::write(path, text.as_bytes(), access)
-        .map_err(|error| ConfigError::new(vec![unwritable(name, &error)]))
-}
-
 fn unwritable(name: &str, error: &io::Error) -> Report {
     let title = filled(Word::CfgNotWritten, &[&error]);
     file_report(name, title, spoken(Word::CfgCheckFolder))
 }
 
-pub(super) fn starts_with_bom(path: &Path) -> bool {
+fn starts_with_bom(path: &Path) -> bool {
     let start = ostler_host::read_bounded(path, BOM.len() as u64, &ostler_host::Border::none());
     start.is_ok_and(|start| start.bytes.starts_with(BOM.as_bytes()))
 }
 
 /// The edited text with the line endings of the old one: the editor knows only `\n`. Lines that
 /// did not change keep theirs byte for byte, new ones get what most lines have.
-pub(super) fn with_old_endings(old: &str, new: &str) -> String {
+fn with_old_endings(old: &str, new: &str) -> String {
     if !old.contains('\r') {
         return new.to_owned();
     }

@@ -9,6 +9,8 @@ use ostler_wire::Word;
 
 const PREFIX: &str = "OSTLER_";
 const SEPARATOR: &str = "__";
+/// Keys in a name; files have the same limit.
+const MAX_DEPTH: usize = 80;
 /// Variables without a section: name after the prefix → key.
 const SHORT: [(&str, &str); 2] = [
     ("MODEL", "default_model"),
@@ -84,7 +86,7 @@ pub fn split_key(dotted: &str) -> Result<Vec<String>, String> {
 
 /// Puts a value under its keys, the last one given winning. Providers are found by name.
 fn insert(root: &mut Node, path: &[&str], node: Node) -> Result<(), ()> {
-    if path.is_empty() || path.iter().any(|key| key.is_empty()) {
+    if path.is_empty() || path.len() > MAX_DEPTH || path.iter().any(|key| key.is_empty()) {
         return Err(());
     }
     if let ["providers", name, field @ ..] = path

@@ -7,12 +7,11 @@ use ostler_wire::{Say as _, Word};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::check::{check_layer, expand_models, gather_switches};
+use super::check::{check_layer, expand_models, gather_switches, take_later_sections};
 use super::de;
 use super::diagnose::{ConfigError, Notice, Report, Severity, decode, file_report};
 use super::env::{Override, from_env, from_flags};
 use super::files::{Stamp, stamp};
-use super::legacy::{modernise, set_aside};
 use super::merge::merge;
 use super::paths::{Env, Places, anchor_paths};
 use super::project::{
@@ -210,7 +209,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// A file as a tree in today's form. None when it is absent or broken; the latter is reported.
+    /// A file as a tree. None when it is absent or broken; the latter is reported.
     fn file(&mut self, path: &Path, layer: Layer) -> Option<Node> {
         match read_text(path, &self.places.shown(path)) {
             Ok(text) => self.text(text?, path, layer),
@@ -228,14 +227,14 @@ impl<'a> Loader<'a> {
             path: Some(path.to_owned()),
             text,
         });
-        let (mut tree, errors) = parse(&self.sources.get(source).text, source);
-        if !errors.is_empty() {
-            self.reports
-                .extend(syntax_reports(errors, source, &self.sources));
-            return None;
+        match parse(&self.sources.get(source).text, source) {
+            Ok(tree) => Some(tree),
+            Err(errors) => {
+                let reports = syntax_reports(errors, source, &self.sources);
+                self.reports.extend(reports);
+                None
+            }
         }
-        modernise(&mut tree, &self.sources, &mut self.notices);
-        Some(tree)
     }
 
     /// Holds a project against what the person said to it. What needs trust and has none is taken out.
@@ -321,16 +320,10 @@ impl<'a> Loader<'a> {
 
     /// Checks a layer and brings it into the form that layers are merged in.
     fn finish(&mut self, mut tree: Node, layer: Layer, file: &Path) -> Node {
-        match layer {
-            Layer::Project => {
-                drop_user_only(&mut tree, &self.sources, &mut self.notices);
-            }
-            Layer::Environment | Layer::Flag => {
-                modernise(&mut tree, &self.sources, &mut self.notices);
-            }
-            Layer::Default | Layer::User | Layer::Local => {}
+        if layer == Layer::Project {
+            drop_user_only(&mut tree, &self.sources, &mut self.notices);
         }
-        set_aside(&mut tree, &self.sources, &mut self.notices);
+        take_later_sections(&mut tree, &self.sources, &mut self.notices);
         self.switches(&mut tree);
         let reports = check_layer(&mut tree, &self.sources, &mut self.notices);
         self.reports.extend(reports);

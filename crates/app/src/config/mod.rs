@@ -15,7 +15,6 @@ pub mod hooks;
 pub mod json_schema;
 pub mod keys;
 pub mod layers;
-pub mod legacy;
 pub mod merge;
 pub mod oauth;
 pub mod paths;
@@ -28,7 +27,6 @@ pub mod schema;
 pub mod show;
 pub mod tree;
 pub mod trust;
-pub mod trusted;
 pub mod units;
 pub mod variables;
 

@@ -289,7 +289,12 @@ pub fn real(path: &Path) -> PathBuf {
     path.ancestors()
         .find_map(|ancestor| {
             let rest = path.strip_prefix(ancestor).ok()?;
-            Some(ancestor.canonicalize().ok()?.join(rest))
+            let real = ancestor.canonicalize().ok()?;
+            // A slash at its end would make a folder of a file.
+            Some(match rest.as_os_str().is_empty() {
+                true => real,
+                false => real.join(rest),
+            })
         })
         .unwrap_or_else(|| path.to_owned())
 }

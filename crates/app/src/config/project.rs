@@ -4,8 +4,6 @@
 use crate::speech::{filled, spoken};
 use ostler_wire::Word;
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::Read as _;
 
 use super::diagnose::Notice;
 use super::hooks;
@@ -38,12 +36,13 @@ const USER_ONLY: [&[&str]; 18] = [
     &["ui", "status_line"],
 ];
 
-/// Runs code, sends data or widens what may be reached.
-const NEEDS_TRUST: [&[&str]; 17] = [
+/// Runs code, sends data, widens what may be reached, or changes the words in which the person is asked.
+const NEEDS_TRUST: [&[&str]; 18] = [
     &["agent", "plan_mode_allowed_tools"],
     &["backend"],
     &["hooks"],
     &["host"],
+    &["language"],
     &["models"],
     &["network", "ca_file"],
     &["permissions", "allow"],
@@ -299,15 +298,8 @@ fn content(node: &Node, places: &Places) -> Option<String> {
         .filter(|path| path.contains(['/', '.', '\\']))?;
     let path = absolute(written, &places.root, places.user_home.as_deref());
     let file = Some(&path).filter(|path| is_inside(path, &places.root))?;
-    let length = file
-        .metadata()
-        .ok()
-        .filter(std::fs::Metadata::is_file)?
-        .len();
-    let mut bytes = Vec::new();
-    let file = File::open(file).ok()?;
-    file.take(MAX_CONTENT).read_to_end(&mut bytes).ok()?;
-    Some(format!("{}-{length}", hash(&[&bytes])))
+    let read = ostler_host::read_bounded(file, MAX_CONTENT, &ostler_host::Border::none()).ok()?;
+    Some(format!("{}-{}", hash(&[&read.bytes]), read.stat.len))
 }
 
 /// The item that an allow rule of a project's file is.

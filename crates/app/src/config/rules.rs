@@ -1,14 +1,17 @@
-//! Adding rules to the lists of a configuration file and taking them out, so that comments, order and older forms stay.
-//! A file that does not load is left alone. Which file it should be is decided elsewhere.
+//! The lists of configuration files that answers of the person change: rules, and the trusted tools of a server. Comments,
+//! order and older forms stay, and a file that does not load is left alone. Which file it should be is decided elsewhere.
 
 use std::path::Path;
 
-use toml_edit::{Array, DocumentMut, Value};
+use crate::speech::filled;
+use ostler_wire::Word;
+use toml_edit::{Array, Item, TableLike, Value};
 
-use super::diagnose::{ConfigError, Report};
-use super::edit::{BOM, put, save, starts_with_bom, with_old_endings};
-use super::layers::{RuleList, inspect, read_text};
-use super::paths::Places;
+use super::diagnose::ConfigError;
+use super::edit::{Draft, EditableFile, plain_error, put};
+use super::files::{self, Access};
+use super::layers::{RuleList, read_text};
+use super::plugins::ServerFile;
 use super::tree::Layer;
 
 /// What a project's file begins with when it is made for a rule.
@@ -16,31 +19,26 @@ const OPENING: &str =
     "# Settings of Ostler for this project. `ostler trust` shows what of them needs trust.\n";
 const INDENT: &str = "    ";
 
-/// A file with rules.
+/// Which tools of a server the person trusts, in the entry of the server.
+const TRUSTED_TOOLS: &str = "trusted_read_only_tools";
+
+/// What becomes of tools in the list of their server.
 #[derive(Debug, Clone, Copy)]
-pub struct RuleFile<'a> {
-    pub path: &'a Path,
-    /// Whose file it is: User, Local or Project.
-    pub layer: Layer,
-    pub places: &'a Places,
-    pub tools: &'a [&'a str],
+pub struct ToolChange<'a> {
+    pub server: &'a str,
+    /// As the server calls them.
+    pub tools: &'a [String],
+    pub trusted: bool,
 }
 
-/// A file that was read and can be edited.
-pub(super) struct Draft<'a> {
-    file: RuleFile<'a>,
-    old: String,
-    pub(super) document: DocumentMut,
-}
-
-impl<'a> RuleFile<'a> {
+impl<'a> EditableFile<'a> {
     /// Adds those of the rules to the allow list that are not there in any form. What was added.
     pub fn add(
         self,
         rules: &[String],
         is_same: impl Fn(&str, &str) -> bool,
     ) -> Result<Vec<String>, ConfigError> {
-        let mut draft = self.draft()?;
+        let mut draft = self.lists()?;
         let there = draft.list(RuleList::Allow);
         let new: Vec<String> = rules
             .iter()
@@ -53,7 +51,7 @@ impl<'a> RuleFile<'a> {
         for rule in &new {
             draft.push(rule)?;
         }
-        draft.finish()?;
+        draft.save()?;
         Ok(new)
     }
 
@@ -62,7 +60,7 @@ impl<'a> RuleFile<'a> {
         self,
         fits: impl Fn(&str) -> bool,
     ) -> Result<Vec<(RuleList, String)>, ConfigError> {
-        let mut draft = self.draft()?;
+        let mut draft = self.lists()?;
         let mut out = Vec::new();
         for list in RuleList::ALL {
             let Some(array) = draft.array(list) else {
@@ -78,7 +76,7 @@ impl<'a> RuleFile<'a> {
             }
         }
         if !out.is_empty() {
-            draft.finish()?;
+            draft.save()?;
         }
         out.reverse();
         Ok(out)
@@ -86,31 +84,39 @@ impl<'a> RuleFile<'a> {
 
     /// Every rule of the file, also those that are not in force.
     pub fn rules(self) -> Result<Vec<String>, ConfigError> {
-        let mut draft = self.draft()?;
+        let mut draft = self.lists()?;
         let lists = RuleList::ALL.into_iter();
         Ok(lists.flat_map(|list| draft.list(list)).collect())
     }
 
-    pub(super) fn draft(self) -> Result<Draft<'a>, ConfigError> {
-        let name = self.places.shown(self.path);
-        let old = read_text(self.path, &name).map_err(|report| ConfigError::new(vec![*report]))?;
-        let old = match (old, self.layer) {
-            (Some(old), _) => old,
-            (None, Layer::Project) => OPENING.to_owned(),
-            (
-                None,
-                Layer::Default | Layer::User | Layer::Local | Layer::Environment | Layer::Flag,
-            ) => String::new(),
+    /// Changes which tools of a server in `[[plugins]]` are trusted.
+    pub fn trust_tools(self, change: ToolChange<'_>) -> Result<(), ConfigError> {
+        let mut draft = self.lists()?;
+        let plugins = draft.document.get_mut("plugins");
+        let table = plugins.and_then(|plugins| table_named(plugins, change.server));
+        let table = table.ok_or_else(|| {
+            let text = filled(Word::TrustNoServer, &[&change.server]);
+            plain_error(text)
+        })?;
+        if table.get(TRUSTED_TOOLS).is_none() && change.trusted {
+            table.insert(TRUSTED_TOOLS, Item::Value(Value::Array(Array::new())));
+        }
+        if let Some(list) = table.get_mut(TRUSTED_TOOLS).and_then(Item::as_array_mut) {
+            change_tools(list, change);
+        }
+        draft.save().map(drop)
+    }
+
+    /// The file, if it loads.
+    fn lists(self) -> Result<Draft<'a>, ConfigError> {
+        let absent = match self.layer {
+            Layer::Project => OPENING,
+            Layer::Default | Layer::User | Layer::Local | Layer::Environment | Layer::Flag => "",
         };
-        let context = (self.places, self.tools);
-        let (errors, _) = inspect(old.clone(), self.path, self.layer, context);
-        match old.parse::<DocumentMut>() {
-            Ok(document) if errors.is_empty() => Ok(Draft {
-                file: self,
-                old,
-                document,
-            }),
-            Ok(_) | Err(_) => Err(ConfigError::new(errors)),
+        let draft = self.open(absent)?;
+        match draft.errors.is_empty() {
+            true => Ok(draft),
+            false => Err(ConfigError::new(draft.errors)),
         }
     }
 }
@@ -137,29 +143,13 @@ impl Draft<'_> {
         let keys = ["permissions", RuleList::Allow.key()].map(str::to_owned);
         let list = Value::Array(Array::from_iter([rule]));
         put(&mut self.document, &keys, list)
-            .map(|_| ())
-            .map_err(|message| ConfigError::new(vec![Report::plain(message)]))
-    }
-
-    pub(super) fn finish(self) -> Result<(), ConfigError> {
-        let RuleFile {
-            path,
-            layer,
-            places,
-            tools,
-        } = self.file;
-        let text = with_old_endings(&self.old, &self.document.to_string());
-        let (errors, _) = inspect(text.clone(), path, layer, (places, tools));
-        if !errors.is_empty() {
-            return Err(ConfigError::new(errors));
-        }
-        let bom = if starts_with_bom(path) { BOM } else { "" };
-        save(path, places, &format!("{bom}{text}"))
+            .map(drop)
+            .map_err(plain_error)
     }
 }
 
 /// Appends in the layout of the list: a line of its own where the others have one, and below their comments.
-pub(super) fn push(array: &mut Array, rule: &str) {
+fn push(array: &mut Array, rule: &str) {
     let mut value = Value::from(rule);
     let prefix_of = |value: &Value| {
         let prefix = value.decor().prefix().and_then(|p| p.as_str());
@@ -204,7 +194,7 @@ pub(super) fn push(array: &mut Array, rule: &str) {
 }
 
 /// Takes out one element with the comments that belong to it: the lines above it, and what stands behind it on its line.
-pub(super) fn take_out(array: &mut Array, index: usize) {
+fn take_out(array: &mut Array, index: usize) {
     let removed = array.remove(index);
     let prefix = removed.decor().prefix().and_then(|p| p.as_str());
     let prefix = prefix.unwrap_or_default();
@@ -225,4 +215,56 @@ pub(super) fn take_out(array: &mut Array, index: usize) {
         let end = joined(end);
         array.set_trailing(end);
     }
+}
+
+fn change_tools(list: &mut Array, change: ToolChange<'_>) {
+    let is = |value: &Value, tool: &str| value.as_str() == Some(tool);
+    for tool in change.tools {
+        let there = list.iter().position(|value| is(value, tool));
+        match (there, change.trusted) {
+            (None, true) => push(list, tool),
+            (Some(at), false) => take_out(list, at),
+            (Some(_), true) | (None, false) => {}
+        }
+    }
+}
+
+fn table_named<'a>(plugins: &'a mut Item, name: &str) -> Option<&'a mut dyn TableLike> {
+    let is_it = |table: &dyn TableLike| table.get("name").and_then(Item::as_str) == Some(name);
+    match plugins {
+        Item::ArrayOfTables(tables) => {
+            let found = tables.iter_mut().find(|table| is_it(*table));
+            found.map(|table| table as &mut dyn TableLike)
+        }
+        Item::Value(Value::Array(values)) => {
+            let mut tables = values.iter_mut().filter_map(Value::as_inline_table_mut);
+            let found = tables.find(|table| is_it(*table));
+            found.map(|table| table as &mut dyn TableLike)
+        }
+        Item::None | Item::Value(_) | Item::Table(_) => None,
+    }
+}
+
+/// Changes which tools of a server in a JSON list of servers are trusted. The error is the end of a sentence.
+pub fn trust_tools_in_json(path: &Path, shown: &str, change: ToolChange<'_>) -> Result<(), String> {
+    let text = read_text(path, shown).map_err(|report| report.title)?;
+    let text = text.ok_or_else(|| filled(Word::TrustFileGone, &[&shown]))?;
+    let mut file: ServerFile =
+        serde_json::from_str(&text).map_err(|e| filled(Word::TrustNoServers, &[&shown, &e]))?;
+    let entry = file.servers.get_mut(change.server);
+    let entry = entry.and_then(serde_json::Value::as_object_mut);
+    let entry = entry.ok_or_else(|| filled(Word::TrustNoServer, &[&change.server]))?;
+    let list = entry
+        .entry(TRUSTED_TOOLS)
+        .or_insert_with(|| serde_json::json!([]));
+    let list = list
+        .as_array_mut()
+        .ok_or_else(|| filled(Word::TrustNoList, &[&TRUSTED_TOOLS]))?;
+    list.retain(|tool| !change.tools.iter().any(|one| tool == one));
+    if change.trusted {
+        list.extend(change.tools.iter().map(|tool| tool.as_str().into()));
+    }
+    let text = serde_json::to_string_pretty(&file).map_err(|e| e.to_string())? + "\n";
+    files::write(path, text.as_bytes(), Access::AsBefore)
+        .map_err(|e| filled(Word::CannotWrite, &[&shown, &e]))
 }

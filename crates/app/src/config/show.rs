@@ -113,27 +113,27 @@ pub fn get(loaded: &Loaded, key: &str, tools: &[&str]) -> Result<Vec<Setting>, G
     })
 }
 
-/// Whether the schema has this key.
+/// Whether the schema has this key. Providers and servers go by their names.
 fn is_known(path: &[String]) -> bool {
-    let at = At::whole(Sources::BUILT_IN);
-    let mut keys: Vec<&str> = path.iter().map(String::as_str).collect();
-    let is_provider = matches!(keys.as_slice(), ["providers", ..]);
-    if is_provider && keys.len() < 3 {
-        return keys.len() == 1;
+    let mut steps = Vec::new();
+    for (depth, key) in path.iter().enumerate() {
+        let in_list = depth == 1 && matches!(path[0].as_str(), "providers" | "plugins");
+        if in_list && path.len() == 2 {
+            // There is none of that name.
+            return false;
+        }
+        if in_list {
+            steps.push(Step::Index(0));
+            continue;
+        }
+        if let Some(fields) = de::fields_at::<Config>(&steps)
+            && !fields.contains(&key.as_str())
+        {
+            return false;
+        }
+        steps.push(Step::Key(key.clone()));
     }
-    let mut root = Node::new(Value::Table(Table::new()), at);
-    let leaf = Node::new(Value::String(String::new()), at);
-    if is_provider {
-        let mut item = Node::new(Value::Table(Table::new()), at);
-        item.put_new(&["name"], leaf.clone()).ok();
-        item.put_new(keys.get(2..).unwrap_or_default(), leaf).ok();
-        keys.truncate(1);
-        root.put_new(&keys, Node::new(Value::Array(vec![item]), at))
-            .ok();
-    } else {
-        root.put_new(&keys, leaf).ok();
-    }
-    de::check::<Config>(&root).1.is_empty()
+    true
 }
 
 /// The defaults as a tree. Made only for showing.

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml_edit::{Document, Item, TableLike};
 
 /// Who supplied a value. Later variants win over earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -218,6 +217,14 @@ impl Node {
         }
     }
 
+    pub fn as_array_mut(&mut self) -> Option<&mut Vec<Node>> {
+        if let Value::Array(items) = &mut self.value {
+            Some(items)
+        } else {
+            None
+        }
+    }
+
     pub fn as_str(&self) -> Option<&str> {
         if let Value::String(text) = &self.value {
             Some(text)
@@ -245,6 +252,35 @@ impl Node {
     pub fn get_mut(&mut self, path: &[&str]) -> Option<&mut Node> {
         path.iter()
             .try_fold(self, |node, key| node.as_table_mut()?.get_mut(*key))
+    }
+
+    /// The value at the end of a path.
+    pub fn at_path(&self, path: &[Step]) -> Option<&Node> {
+        path.iter().try_fold(self, |node, step| match step {
+            Step::Key(key) => node.as_table()?.get(key),
+            Step::Index(index) => node.as_array()?.get(*index),
+        })
+    }
+
+    /// Takes the value at the end of a path out of the tree.
+    pub fn strike(&mut self, path: &[Step]) -> bool {
+        let Some((last, parents)) = path.split_last() else {
+            return false;
+        };
+        let parent = parents.iter().try_fold(self, |node, step| match step {
+            Step::Key(key) => node.as_table_mut()?.get_mut(key),
+            Step::Index(index) => node.as_array_mut()?.get_mut(*index),
+        });
+        let Some(parent) = parent else { return false };
+        match last {
+            Step::Key(key) => parent
+                .as_table_mut()
+                .is_some_and(|table| table.remove(key).is_some()),
+            Step::Index(index) => parent.as_array_mut().is_some_and(|items| {
+                let there = *index < items.len();
+                there.then(|| items.remove(*index)).is_some()
+            }),
+        }
     }
 
     /// Takes the value under a chain of keys out of the tree.
@@ -286,9 +322,7 @@ pub fn item_named<'a>(root: &'a mut Node, list: &str, name: &str, at: At) -> Opt
         .as_table_mut()?
         .entry(list.to_owned())
         .or_insert_with(|| Node::new(Value::Array(Vec::new()), at));
-    let Value::Array(items) = &mut list.value else {
-        return None;
-    };
+    let items = list.as_array_mut()?;
     let known = items.iter().position(|item| item.name() == Some(name));
     let index = known.unwrap_or_else(|| {
         let name = Node::new(Value::String(name.to_owned()), at);
@@ -356,82 +390,92 @@ pub struct SyntaxError {
     pub span: Span,
 }
 
-/// Parses a file. All errors found are returned; the tree is complete when there are none.
-pub fn parse(text: &str, source: SourceId) -> (Node, Vec<SyntaxError>) {
-    let (document, errors) = DeTable::parse_recoverable(text);
-    let mut errors: Vec<SyntaxError> = errors
-        .into_iter()
-        .map(|error| SyntaxError {
-            message: error.message().to_owned(),
-            span: error.span().map_or_else(Span::default, Span::from),
-        })
-        .collect();
-    let at = At::whole(source);
-    let value = from_table(document.into_inner(), source, &mut errors);
-    (Node::new(value, at), errors)
+/// Parses a file. The editor's parser stops at the first error, so a file with one is read again by a parser that
+/// lists them all.
+pub fn parse(text: &str, source: SourceId) -> Result<Node, Vec<SyntaxError>> {
+    let document = Document::parse(text).map_err(|first| {
+        let (_, all) = toml::de::DeTable::parse_recoverable(text);
+        match all.is_empty() {
+            false => all.iter().map(SyntaxError::from).collect(),
+            // Numbers that are too large are found by the editor alone.
+            true => vec![SyntaxError {
+                message: spoken(Word::CfgBigNumber).into(),
+                span: first.span().map_or_else(Span::default, Span::from),
+            }],
+        }
+    })?;
+    let value = table_value(document.as_table(), source);
+    Ok(Node::new(value, At::whole(source)))
 }
 
 /// Reads the text of a variable or flag: a TOML value when it is one, else a string.
 pub fn parse_typed(text: &str, source: SourceId) -> Node {
     let at = At::whole(source);
-    let mut errors = Vec::new();
-    let value = DeValue::parse(text.trim())
-        .ok()
-        .map(|value| from_value(value.into_inner(), at, &mut errors));
-    match value {
-        Some(value) if errors.is_empty() => {
-            let is_text = matches!(value, Value::String(_));
-            let typed = (!is_text).then(|| text.to_owned());
+    match text.trim().parse::<toml_edit::Value>() {
+        Ok(value) => {
+            let typed = (!value.is_str()).then(|| text.to_owned());
+            let value = plain_value(&value, source);
             Node { value, at, typed }
         }
-        Some(_) | None => Node::new(Value::String(text.to_owned()), at),
+        Err(_) => Node::new(Value::String(text.to_owned()), at),
     }
 }
 
-fn from_table(table: DeTable<'_>, source: SourceId, errors: &mut Vec<SyntaxError>) -> Value {
-    let mut out = Table::new();
-    for (key, value) in table {
+impl From<&toml::de::Error> for SyntaxError {
+    fn from(error: &toml::de::Error) -> Self {
+        Self {
+            message: error.message().to_owned(),
+            span: error.span().map_or_else(Span::default, Span::from),
+        }
+    }
+}
+
+fn table_value(table: &dyn TableLike, source: SourceId) -> Value {
+    let node = |(key, item): (&str, &Item)| {
+        let key_span = table.key(key).and_then(toml_edit::Key::span);
         let at = At {
             source,
-            key: key.span().into(),
-            value: value.span().into(),
+            key: key_span.map_or_else(Span::default, Span::from),
+            value: item.span().map_or_else(Span::default, Span::from),
         };
-        let value = from_value(value.into_inner(), at, errors);
-        out.insert(key.into_inner().into_owned(), Node::new(value, at));
-    }
-    Value::Table(out)
+        let value = match item {
+            Item::None => return None,
+            Item::Value(value) => plain_value(value, source),
+            Item::Table(table) => table_value(table, source),
+            Item::ArrayOfTables(tables) => {
+                let element = |table: &toml_edit::Table| {
+                    list_element(table_value(table, source), table.span(), source)
+                };
+                Value::Array(tables.iter().map(element).collect())
+            }
+        };
+        Some((key.to_owned(), Node::new(value, at)))
+    };
+    Value::Table(table.iter().filter_map(node).collect())
 }
 
-fn from_value(value: DeValue<'_>, at: At, errors: &mut Vec<SyntaxError>) -> Value {
+fn plain_value(value: &toml_edit::Value, source: SourceId) -> Value {
     match value {
-        DeValue::String(text) => Value::String(text.into_owned()),
-        DeValue::Integer(digits) => match i64::from_str_radix(digits.as_str(), digits.radix()) {
-            Ok(number) => Value::Integer(number),
-            Err(_) => {
-                errors.push(SyntaxError {
-                    message: spoken(Word::CfgBigNumber).into(),
-                    span: at.value,
-                });
-                Value::Integer(0)
-            }
-        },
-        DeValue::Float(digits) => Value::Float(digits.as_str().parse().unwrap_or(f64::NAN)),
-        DeValue::Boolean(flag) => Value::Boolean(flag),
-        DeValue::Datetime(moment) => Value::Datetime(moment.to_string()),
-        DeValue::Array(items) => Value::Array(
-            items
-                .into_iter()
-                .map(|item: Spanned<DeValue<'_>>| {
-                    let span = Span::from(item.span());
-                    let at = At {
-                        source: at.source,
-                        key: span,
-                        value: span,
-                    };
-                    Node::new(from_value(item.into_inner(), at, errors), at)
-                })
-                .collect(),
-        ),
-        DeValue::Table(table) => from_table(table, at.source, errors),
+        toml_edit::Value::String(text) => Value::String(text.value().clone()),
+        toml_edit::Value::Integer(number) => Value::Integer(*number.value()),
+        toml_edit::Value::Float(number) => Value::Float(*number.value()),
+        toml_edit::Value::Boolean(flag) => Value::Boolean(*flag.value()),
+        toml_edit::Value::Datetime(moment) => Value::Datetime(moment.value().to_string()),
+        toml_edit::Value::Array(items) => {
+            let element = |item| list_element(plain_value(item, source), item.span(), source);
+            Value::Array(items.iter().map(element).collect())
+        }
+        toml_edit::Value::InlineTable(table) => table_value(table, source),
     }
+}
+
+/// What stands in a list has no key: the value itself is pointed at.
+fn list_element(value: Value, span: Option<std::ops::Range<usize>>, source: SourceId) -> Node {
+    let span = span.map_or_else(Span::default, Span::from);
+    let at = At {
+        source,
+        key: span,
+        value: span,
+    };
+    Node::new(value, at)
 }

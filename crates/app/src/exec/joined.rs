@@ -42,14 +42,11 @@ pub async fn begin(
             Some(Event::Entry(entry)) if is_prompt(&entry.body, &id) => {
                 return Ok(Began::Turn(Event::Entry(entry)));
             }
-            Some(Event::Reply(reply)) if reply.op.as_ref() == Some(&id) => match &reply.view {
-                View::Error(why) => anyhow::bail!(why.clone()),
-                View::Text(_)
-                | View::Table { .. }
-                | View::List(_)
-                | View::Diff(_)
-                | View::Do(_) => {}
-            },
+            Some(Event::Reply(reply)) if reply.op.as_ref() == Some(&id) => {
+                if let View::Error(why) = &reply.view {
+                    anyhow::bail!(why.clone());
+                }
+            }
             Some(Event::Delta(Delta::Announcement {
                 view: View::Text(text),
             })) => {

@@ -4,6 +4,7 @@
 use super::{Busy, Talk};
 use crate::color::Ink;
 use crate::exec;
+use ostler_engine::commands::transcript;
 use ostler_wire::{Body, Client, Clients, Delta, Entry, Event, Hub as _, Open, Role, Word};
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -72,7 +73,8 @@ impl Talk {
             .iter()
             .any(|entry| matches!(entry.body, Body::Message(_)))
         {
-            let text = crate::cmd::transcript::render(&self.client.session_id, &past);
+            let text =
+                transcript::render(&self.client.session_id, &past, crate::speech::language());
             self.printer.lines(Ink::Grey, text.trim_end())?;
         }
         self.printer.flush()

@@ -3,12 +3,15 @@
 
 use ostler_engine::tool::Scope;
 use ostler_guard::Rule;
+use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Files and folders that are looked at, and how far down.
 const MAX_LOOKED_AT: usize = 4096;
 const MAX_DEPTH: usize = 4;
+/// Rules that are looked for among all of these; of more rules, among fewer files.
+pub const MAX_RULES: usize = 256;
 /// Most paths of each kind.
 const MAX_FOUND: usize = 256;
 /// Nobody's own files lie there, and they are large.
@@ -22,6 +25,12 @@ pub struct Denied {
 }
 
 impl Denied {
+    /// How many of the rules are looked for among the files of the project.
+    pub fn count(rules: &[Rule]) -> usize {
+        let inside = rules.iter().filter_map(spec);
+        inside.filter(|spec| !spec.starts_with(['/', '~'])).count()
+    }
+
     pub fn find(rules: &[Rule], scope: &Scope) -> Self {
         let rules: Vec<&Rule> = rules.iter().filter(|rule| spec(rule).is_some()).collect();
         let mut found = Self::default();
@@ -36,6 +45,18 @@ impl Denied {
                 found.take(&[rule], &path, scope);
             }
         }
+        // Links are not followed on the way through the project: a rule may name what lies behind one.
+        for rule in &inside {
+            let is_path = spec(rule).is_some_and(|s| s.trim_end_matches('/').contains('/'));
+            let named = is_path.then(|| candidates(rule, scope));
+            for path in named
+                .into_iter()
+                .flatten()
+                .filter(|path| is_behind_link(path))
+            {
+                found.take(&[rule], &path, scope);
+            }
+        }
         if !inside.is_empty() {
             found.walk(&inside, scope);
         }
@@ -43,15 +64,18 @@ impl Denied {
     }
 
     fn walk(&mut self, rules: &[&Rule], scope: &Scope) {
-        let mut open = vec![(scope.root.clone(), 0)];
+        let most = MAX_LOOKED_AT * MAX_RULES / rules.len().max(MAX_RULES);
+        let trees = std::iter::once(&scope.root).chain(&scope.trees);
+        let mut open: VecDeque<(PathBuf, usize)> = trees.map(|tree| (tree.clone(), 0)).collect();
         let mut seen = 0;
-        while let Some((folder, depth)) = open.pop() {
+        // The upper ones first.
+        while let Some((folder, depth)) = open.pop_front() {
             let Ok(entries) = fs::read_dir(&folder) else {
                 continue;
             };
             for entry in entries.flatten() {
                 seen += 1;
-                if seen > MAX_LOOKED_AT {
+                if seen > most {
                     return;
                 }
                 let path = entry.path();
@@ -59,7 +83,7 @@ impl Denied {
                 let passed_over = PASSED_OVER.iter().any(|name| entry.file_name() == *name);
                 if !self.take(rules, &path, scope) && is_folder && !passed_over && depth < MAX_DEPTH
                 {
-                    open.push((path, depth + 1));
+                    open.push_back((path, depth + 1));
                 }
             }
         }
@@ -77,6 +101,10 @@ impl Denied {
         }
         reads
     }
+}
+
+fn is_behind_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok() && ostler_host::real_path(path) != path
 }
 
 /// What a rule of a certain path or of a pattern in one folder may be about.
@@ -151,5 +179,29 @@ mod tests {
         check(&["Read(~/.netrc)"], &["home/.netrc"], &[]);
         check(&["Read(~/keys/*.pem)"], &["home/keys/a.pem"], &[]);
         check(&["Read(~/*/b.txt)"], &[], &[]);
+    }
+
+    /// What is compared is bounded, whatever the number of rules and of files.
+    #[test]
+    fn many_rules_are_looked_for_in_fewer_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        for number in 0..40 {
+            fs::create_dir_all(top.join(format!("d{number}/e"))).unwrap();
+            fs::write(top.join(format!("d{number}/e/s")), "").unwrap();
+        }
+        fs::write(top.join(".env"), "").unwrap();
+        let scope = Scope::new(top.clone(), None);
+        let found = |rules: usize| {
+            let others = (1..rules).map(|n| format!("Read(other{n}/**)"));
+            let all = others.chain(["Read(.env)".into(), "Read(s)".into()]);
+            let rules: Vec<Rule> = all.map(|r| Rule::parse(&r, "x").unwrap()).collect();
+            let found = Denied::find(&rules, &scope).read;
+            (Denied::count(&rules), found.len())
+        };
+        assert_eq!(found(10), (11, 41));
+        // 42 entries are compared: those of the top and one more.
+        let many = MAX_LOOKED_AT * MAX_RULES / 42 - 1;
+        assert_eq!(found(many), (many + 1, 1));
     }
 }

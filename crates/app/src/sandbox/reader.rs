@@ -4,7 +4,6 @@
 use super::{absolute, expand};
 use crate::config::paths::{Env, is_inside};
 use ostler_engine::confine::Reader;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 const VIEW: &str = include_str!("reader.txt");
@@ -105,7 +104,7 @@ impl Ground<'_> {
 
 /// What we cannot read ourselves need not be hidden.
 fn is_readable(path: &Path) -> bool {
-    File::open(path).is_ok()
+    ostler_host::open_without_waiting(path).is_ok()
 }
 
 #[cfg(test)]

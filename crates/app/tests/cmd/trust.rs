@@ -58,6 +58,25 @@ fn it_shows_asks_and_remembers() {
     );
 }
 
+/// The person is asked in words of their own.
+#[test]
+fn an_untrusted_project_does_not_choose_the_language() {
+    let space = TempWorkspace::new();
+    space.write("ostler.toml", "language = \"zh\"\n");
+    let out = space.ostler(["trust"]).output().exits(2);
+    assert!(out.stdout.contains("is not trusted"), "{}", out.stdout);
+    assert!(out.stdout.contains("language"), "{}", out.stdout);
+    // A file that cannot be read is complained of in the person's language as well.
+    space.write("ostler.toml", "language = \"zh\"\nbroken = [\n");
+    let out = space.ostler(["doctor"]).output();
+    let all = out.stdout + &out.stderr;
+    assert!(all.is_ascii() || !all.contains('，'), "{all}");
+    space.write("ostler.toml", "language = \"zh\"\n");
+    space.ostler(["trust", "--yes"]).output().ok();
+    let out = space.ostler(["trust"]).output().ok();
+    assert!(out.stdout.contains("受信任"), "{}", out.stdout);
+}
+
 #[test]
 fn a_change_says_what_is_new() {
     let space = space();

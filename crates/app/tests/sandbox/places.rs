@@ -490,3 +490,52 @@ fn a_named_configuration_in_the_project_is_protected() {
         assert_eq!(scene.space.read("my.toml"), text, "{layer}: {told:#?}");
     }
 }
+
+/// The flags that a refusal names are enough for all that the command does.
+#[test]
+fn a_refused_command_does_its_work_with_the_flags_of_the_refusal() {
+    for layer in layers() {
+        let outer = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let outer = outer.path().canonicalize().unwrap();
+        let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+        let at = outer.display();
+        scene.space.write(outer.join("notes/secret"), "text-4711");
+        scene.space.write(outer.join("made/old"), "");
+        let run = |command: &str, flags: &[String]| {
+            let before = scene.server.requests().len();
+            scene
+                .server
+                .push(Step::answer().call("bash", json!({ "command": command })));
+            scene.server.push(Step::answer().text("ok"));
+            let out = scene.ostler(["exec", "-p", "go"]).args(flags).output().ok();
+            let results = scene.server.request(before + 1).tool_results();
+            (results.last().expect("a result").1.clone(), out.stderr)
+        };
+        for (command, expect) in [
+            (format!("cat {at}/notes/secret"), "text-4711"),
+            (
+                format!("cp {at}/notes/secret {at}/made/new && cat {at}/made/new"),
+                "text-4711",
+            ),
+            (
+                format!("sort < {at}/notes/secret > {at}/made/other && echo done"),
+                "done",
+            ),
+        ] {
+            let (result, stderr) = run(&command, &[]);
+            assert!(
+                result.starts_with("Error (blocked): "),
+                "{layer} {command}: {result}"
+            );
+            let (_, named) = stderr.split_once("To allow it: ").expect(&stderr);
+            let named = named.lines().next().unwrap_or_default();
+            let words = named.split('\'').map(|word| word.trim().to_owned());
+            let flags: Vec<String> = words.filter(|word| !word.is_empty()).collect();
+            let (result, _) = run(&command, &flags);
+            assert!(
+                result.contains(expect),
+                "{layer} {command} {flags:?}: {result}"
+            );
+        }
+    }
+}

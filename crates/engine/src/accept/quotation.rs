@@ -4,9 +4,8 @@
 use super::{Surroundings, read_call, refusal};
 use crate::tools::canonical_name;
 use ostler_guard::shell::is_hiding;
-use ostler_llm::ToolSpec;
 use ostler_llm::repair::{Ended, mentioned_calls};
-use ostler_wire::{Body, Entry, Origin, Role};
+use ostler_wire::{Body, Entry, Origin, Role, ToolSpec};
 use serde_json::Value;
 use std::borrow::Borrow;
 

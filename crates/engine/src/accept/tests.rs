@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::{answer, called, numbered, origin, prefix, result, said, tool_use, user};
-use ostler_wire::Body;
+use ostler_wire::{Body, ToolSpec};
 use serde_json::{Value, json};
 
 fn text(text: &str) -> AnswerPart {

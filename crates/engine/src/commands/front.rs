@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 use crate::inbox::Inbox;
-use ostler_wire::{Body, Deed, Role, View, Word};
+use ostler_wire::{Body, Deed, Role, Table, View, Word};
 
 pub fn help(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
     let language = desk.manner.language;
@@ -20,10 +20,7 @@ pub fn help(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
     if rows.is_empty() {
         return View::Error(language.fill(Word::NoCommand, &[wanted]));
     }
-    View::Table {
-        columns: Vec::new(),
-        rows,
-    }
+    View::Table(Table::of_texts(Vec::new(), rows))
 }
 
 /// The last answer, or its n-th from the end.

@@ -1,9 +1,11 @@
 //! `/mcp`: the servers, how each stands, and what can be done about it.
 
+use super::context::column;
 use crate::desk::Desk;
 use crate::inbox::Inbox;
-use crate::mcp::{Fleet, Snapshot, State, Trust, tool_name};
-use ostler_wire::{Act, Action, Deed, Item, Language, List, View, Word};
+use ostler_mcp::{Servers, Snapshot, State, Trust, tool_name};
+use ostler_wire::{Act, Action, Cell, ColumnKind, Deed, Language, Row, Table, View, Word};
+use serde_json::{Value, json};
 
 pub fn panel(desk: &mut Desk, _: &mut Inbox, words: &str) -> View {
     let language = desk.manner.language;
@@ -28,16 +30,16 @@ pub fn panel(desk: &mut Desk, _: &mut Inbox, words: &str) -> View {
 }
 
 /// The person's word on all tools of a server that only read.
-fn trust(desk: &mut Desk, servers: &Fleet, name: &str, trust: Trust) -> View {
+fn trust(desk: &mut Desk, servers: &Servers, name: &str, trust: Trust) -> View {
     let language = desk.manner.language;
-    let Some(kept) = servers.find(name) else {
+    let Some(handle) = servers.find(name) else {
         return View::Error(language.fill(Word::McpNoServer, &[name]));
     };
-    let tools = kept.readers();
+    let tools = handle.readers();
     if tools.is_empty() {
         return View::Text(language.fill(Word::McpNoReaders, &[name]));
     }
-    let place = servers.trust(&kept, &tools, trust);
+    let place = servers.trust(&handle, &tools, trust);
     let trusted = &mut desk.standing.trusted;
     let names: Vec<String> = tools.iter().map(|tool| tool_name(name, tool)).collect();
     trusted.retain(|tool| !names.contains(tool));
@@ -56,8 +58,8 @@ fn trust(desk: &mut Desk, servers: &Fleet, name: &str, trust: Trust) -> View {
     })
 }
 
-fn list(desk: &Desk, servers: &Fleet, language: Language) -> View {
-    let items = servers.snapshots().into_iter().map(|(name, snapshot)| {
+fn list(desk: &Desk, servers: &Servers, language: Language) -> View {
+    let rows = servers.snapshots().into_iter().map(|(name, snapshot)| {
         let action = |word: Word, act: Act| Action {
             label: language.say(word).into(),
             act,
@@ -65,7 +67,7 @@ fn list(desk: &Desk, servers: &Fleet, language: Language) -> View {
         let command = |verb: &str| Act::Command(format!("mcp {verb} {name}"));
         let readers = servers
             .find(&name)
-            .map_or_else(Vec::new, |kept| kept.readers());
+            .map_or_else(Vec::new, |handle| handle.readers());
         let trusted = |tool: &String| desk.standing.trusted.contains(&tool_name(&name, tool));
         let is_trusted = !readers.is_empty() && readers.iter().all(trusted);
         let trust = match is_trusted {
@@ -73,50 +75,62 @@ fn list(desk: &Desk, servers: &Fleet, language: Language) -> View {
             false => action(Word::McpTrust, command("trust")),
         };
         let login = Deed::Copy(language.fill(Word::McpLoginCommand, &[&name]));
-        Item {
-            detail: detail(&snapshot, language),
+        Row {
             marked: snapshot.state == State::Ready,
             actions: vec![
                 action(Word::McpReconnect, command("reconnect")),
                 trust,
                 action(Word::McpLogin, Act::Do(login)),
             ],
-            label: name,
+            cells: vec![
+                Cell::text(name.as_str()),
+                state(&snapshot, language),
+                offers(&snapshot, language),
+                Cell::text(snapshot.about.server.as_str()),
+            ],
         }
     });
-    View::List(List {
+    let column = |kind, key, word| column(language, kind, key, word);
+    let columns = vec![
+        column(ColumnKind::Text, "name", Word::ColName),
+        column(ColumnKind::Text, "state", Word::ColState),
+        column(ColumnKind::Text, "offers", Word::RowTools),
+        column(ColumnKind::Prose, "server", Word::ColWhat),
+    ];
+    View::Table(Table {
         title: language.say(Word::McpTitle).into(),
-        items: items.collect(),
         empty: language.say(Word::McpNone).into(),
-        ..List::default()
+        ..Table::new(columns, rows.collect())
     })
 }
 
-fn detail(snapshot: &Snapshot, language: Language) -> String {
-    let state = match &snapshot.state {
-        State::Idle => language.say(Word::McpIdle).to_owned(),
-        State::Starting => language.say(Word::McpStarting).to_owned(),
-        State::Ready => language.say(Word::McpReady).to_owned(),
-        State::Failed(why) => why
-            .say(language)
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .to_owned(),
+fn state(snapshot: &Snapshot, language: Language) -> Cell {
+    let (name, word) = match &snapshot.state {
+        State::Idle => ("idle", Word::McpIdle),
+        State::Starting => ("starting", Word::McpStarting),
+        State::Ready => ("ready", Word::McpReady),
+        State::Failed(why) => {
+            let why = why.say(language);
+            return Cell::named(why.lines().next().unwrap_or_default(), "failed");
+        }
     };
+    Cell::named(language.say(word), name)
+}
+
+/// How many tools, prompts and resources there are.
+fn offers(snapshot: &Snapshot, language: Language) -> Cell {
     let Some(lists) = &snapshot.lists else {
-        return state;
+        return Cell::absent();
     };
     let counts = [
-        (lists.tools.len(), Word::ManyTools),
-        (lists.prompts.len(), Word::ManyPrompts),
-        (lists.resources.len(), Word::ManyResources),
+        ("tools", lists.tools.len(), Word::ManyTools),
+        ("prompts", lists.prompts.len(), Word::ManyPrompts),
+        ("resources", lists.resources.len(), Word::ManyResources),
     ];
-    let counts = counts.map(|(n, word)| language.many(word, n, &[&n.to_string()]));
-    let counts = counts.join(language.say(Word::Comma));
-    [state, counts, snapshot.about.server.clone()]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(" · ")
+    let texts = counts.map(|(_, n, word)| language.many(word, n, &[&n.to_string()]));
+    let values = counts.map(|(name, n, _)| (name.to_owned(), json!(n)));
+    Cell::named(
+        texts.join(language.say(Word::Comma)),
+        Value::Object(values.into_iter().collect()),
+    )
 }

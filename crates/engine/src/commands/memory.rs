@@ -1,16 +1,56 @@
-//! `/memory`: what is remembered, and why it came up. What a person does here they did themselves: nobody is asked.
+//! `memory`: what is remembered, and why it came up. What a person does here they did themselves: nobody is asked.
 
 use super::Work;
-use crate::memory::{Explained, Fact, Fate, Memory, MemoryError, Recalled, Worth};
+use super::context::{HubContext, report};
+use crate::memory::{Explained, Fact, Fate, MemoryError, Place, Recalled, Worth};
 use crate::session::Session;
-use ostler_wire::{Act, Action, Item, Language, List, Say, View, Word};
-use std::sync::Arc;
+use ostler_wire::{Act, Action, Cell, Column, ColumnKind, Language, Row, Say, Table, View, Word};
+use serde_json::{Value, json};
 
-/// Facts of one list.
+/// Facts in a menu.
 const MAX_LISTED: usize = 500;
 const HITS: usize = 50;
 
-pub fn memory<'a>(session: &'a mut Session, words: &'a str) -> Work<'a> {
+/// What is wanted of memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemoryRequest {
+    List,
+    Archived,
+    /// Files that are no facts.
+    Files,
+    Search(String),
+    Show(String),
+    /// Where a person can edit it.
+    Edit(String),
+    Archive(String),
+    Restore(String),
+    /// Where facts lie, or one of them.
+    Path(Option<String>),
+}
+
+impl MemoryRequest {
+    fn parse(words: &str) -> Option<Self> {
+        let (verb, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+        let rest = rest.trim();
+        Some(match (verb, rest) {
+            ("" | "list", "") => Self::List,
+            ("archived", "") => Self::Archived,
+            ("files", "") => Self::Files,
+            ("path", "") => Self::Path(None),
+            (_, "") => return None,
+            ("search", words) => Self::Search(words.into()),
+            ("show", id) => Self::Show(id.into()),
+            ("edit", id) => Self::Edit(id.into()),
+            ("archive", id) => Self::Archive(id.into()),
+            ("restore", id) => Self::Restore(id.into()),
+            ("path", id) => Self::Path(Some(id.into())),
+            _ => return None,
+        })
+    }
+}
+
+/// `/memory`. What came up with the last prompt is known to the session alone.
+pub(super) fn slash<'a>(session: &'a mut Session, words: &'a str) -> Work<'a> {
     Box::pin(async move {
         let language = session.options.language;
         let mind = &session.desk.manner.mind;
@@ -21,81 +61,108 @@ pub fn memory<'a>(session: &'a mut Session, words: &'a str) -> Work<'a> {
                 (None, true) => View::Text(language.say(Word::MemoryNoPrompt).into()),
             };
         }
-        let (store, words) = (mind.memory.clone(), words.to_owned());
-        let work = tokio::task::spawn_blocking(move || look(&store, &words, language));
+        let Some(request) = MemoryRequest::parse(words) else {
+            return View::Error(language.say(Word::MemoryUsage).into());
+        };
+        let context = session.hub_context();
+        let work = tokio::task::spawn_blocking(move || memory(&context, &request));
         match session.inbox.attend(work).await {
+            Ok(Ok(View::Table(mut table))) => {
+                table.rows.truncate(MAX_LISTED);
+                table.drop_data();
+                View::Table(table)
+            }
             Ok(Ok(view)) => view,
             Ok(Err(_)) | Err(_) => View::Text(String::new()),
         }
     })
 }
 
-fn look(store: &Arc<Memory>, words: &str, language: Language) -> View {
-    let (verb, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
-    let rest = rest.trim();
-    let view = match (verb, rest) {
-        ("" | "list", "") => store.list(None).map(|facts| list(&facts, language)),
-        ("archived", "") => store.archived().map(|facts| archived(&facts, language)),
-        ("files", "") => files(store, language),
-        ("search", words) if !words.is_empty() => store.search(words, None, HITS).map(|hits| {
+/// Looks at facts and keeps them in order.
+pub fn memory(context: &HubContext, request: &MemoryRequest) -> View {
+    let view = answer(context, request);
+    view.unwrap_or_else(|error| View::Error(error.say(context.language)))
+}
+
+fn answer(context: &HubContext, request: &MemoryRequest) -> Result<View, MemoryError> {
+    let memory = &context.memory;
+    let fact = |text: String, fact: &Fact| report(text, &value(fact));
+    Ok(match request {
+        MemoryRequest::List => View::Table(Table {
+            title: context.say(Word::MemoryTitle).into(),
+            empty: context.say(Word::MemoryNone).into(),
+            search: Some("memory search".into()),
+            remarks: left_out(context)?,
+            ..table(context, &memory.list(None)?, &ACTIONS)
+        }),
+        MemoryRequest::Archived => View::Table(Table {
+            title: context.say(Word::MemoryArchivedTitle).into(),
+            empty: context.say(Word::MemoryArchivedNone).into(),
+            remarks: left_out(context)?,
+            ..table(
+                context,
+                &memory.archived()?,
+                &[(Word::MemoryRestore, "restore")],
+            )
+        }),
+        MemoryRequest::Search(words) => {
+            let hits = memory.search(words, None, HITS)?;
             let facts: Vec<Fact> = hits.into_iter().map(|hit| hit.fact).collect();
-            found(&facts, words, language)
+            View::Table(Table {
+                title: context.fill(Word::MemoryFound, &[words]),
+                empty: context.fill(Word::MemoryFoundNone, &[words]),
+                search: Some("memory search".into()),
+                ..table(context, &facts, &ACTIONS)
+            })
+        }
+        MemoryRequest::Files => View::Text(match left_out(context)? {
+            left if left.is_empty() => context.say(Word::MemoryFilesNone).into(),
+            left => left.join("\n\n"),
         }),
-        ("show", id) if !id.is_empty() => store.read(id).map(|fact| View::Text(card(&fact))),
-        ("edit", id) if !id.is_empty() => store.path_of(id).map(|path| {
-            let path = path.display().to_string();
-            View::Text(language.fill(Word::MemoryPath, &[&path]))
-        }),
-        ("archive", id) if !id.is_empty() => store
-            .archive(id, None)
-            .map(|fact| View::Text(language.fill(Word::MemoryDoArchive, &[&fact.name, &fact.id]))),
-        ("restore", id) if !id.is_empty() => store
-            .restore(id)
-            .map(|fact| View::Text(language.fill(Word::MemoryDoRestore, &[&fact.name]))),
-        _ => return View::Error(language.say(Word::MemoryUsage).into()),
-    };
-    view.unwrap_or_else(|error| View::Error(error.say(language)))
+        MemoryRequest::Show(id) => {
+            let found = memory.read(id)?;
+            let text = format!("{} {}\n{}", found.id, found.version(), found.card());
+            fact(text, &found)
+        }
+        MemoryRequest::Edit(id) => {
+            let path = memory.path_of(id)?.display().to_string();
+            View::Text(context.fill(Word::MemoryPath, &[&path]))
+        }
+        MemoryRequest::Archive(id) => {
+            let gone = memory.archive(id, None)?;
+            let text = context.fill(Word::MemoryDoArchive, &[&gone.name, &gone.id]);
+            fact(text, &gone)
+        }
+        MemoryRequest::Restore(id) => {
+            let back = memory.restore(id)?;
+            let text = context.fill(Word::MemoryDoRestore, &[&back.name, &back.id]);
+            fact(text, &back)
+        }
+        MemoryRequest::Path(Some(id)) => {
+            let path = memory.path_of(id)?;
+            report(path.display().to_string(), &json!({"path": path}))
+        }
+        MemoryRequest::Path(None) => {
+            let (project, global) = (memory.folder(Place::Project), memory.folder(Place::Global));
+            let text = format!("{}\n{}", project.display(), global.display());
+            report(text, &json!({"project": project, "global": global}))
+        }
+    })
 }
 
-fn card(fact: &Fact) -> String {
-    let dates: Vec<&str> = [&fact.created, &fact.updated]
-        .into_iter()
-        .map(|date| date.get(..10).unwrap_or(date))
-        .filter(|date| !date.is_empty())
-        .collect();
-    format!(
-        "**{}** `{}`\n\n{} · {} · {} · {}\n\n{}\n\n{}",
-        fact.name,
-        fact.id,
-        fact.kind.name(),
-        fact.place.name(),
-        fact.version(),
-        dates.join(" → "),
-        fact.description,
-        fact.body
-    )
+/// Files that are no facts.
+fn left_out(context: &HubContext) -> Result<Vec<String>, MemoryError> {
+    let left = context.memory.left_out()?;
+    Ok(left.iter().map(|left| left.say(context.language)).collect())
 }
 
-fn item(fact: &Fact, actions: &[(Word, &str)], language: Language) -> Item {
-    let action = |(word, verb): &(Word, &str)| Action {
-        label: language.say(*word).into(),
-        act: Act::Command(format!("memory {verb} {}", fact.id)),
-    };
-    let date = fact.updated.get(..10).unwrap_or_default();
-    let parts = [
-        fact.id.as_str(),
-        fact.kind.name(),
-        fact.place.name(),
-        date,
-        &fact.description,
-    ];
-    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    Item {
-        label: fact.name.clone(),
-        detail: parts.join(" · "),
-        actions: actions.iter().map(action).collect(),
-        ..Item::default()
-    }
+/// A fact for programs.
+fn value(fact: &Fact) -> Value {
+    json!({
+        "id": fact.id, "revision": fact.version(), "name": fact.name, "description": fact.description,
+        "type": fact.kind, "scope": fact.place, "created": fact.created, "updated": fact.updated,
+        "content": fact.body,
+    })
 }
 
 const ACTIONS: [(Word, &str); 3] = [
@@ -104,46 +171,45 @@ const ACTIONS: [(Word, &str); 3] = [
     (Word::MemoryArchive, "archive"),
 ];
 
-fn list(facts: &[Fact], language: Language) -> View {
-    let items = facts.iter().take(MAX_LISTED);
-    View::List(List {
-        title: language.say(Word::MemoryTitle).into(),
-        items: items.map(|fact| item(fact, &ACTIONS, language)).collect(),
-        empty: language.say(Word::MemoryNone).into(),
-        search: Some("memory search".into()),
-    })
-}
-
-fn found(facts: &[Fact], words: &str, language: Language) -> View {
-    View::List(List {
-        title: language.fill(Word::MemoryFound, &[words]),
-        items: facts
+fn table(context: &HubContext, facts: &[Fact], actions: &[(Word, &str)]) -> Table {
+    let row = |fact: &Fact| Row {
+        actions: actions
             .iter()
-            .map(|fact| item(fact, &ACTIONS, language))
+            .map(|(word, verb)| Action {
+                label: context.say(*word).into(),
+                act: Act::Command(format!("memory {verb} {}", fact.id)),
+            })
             .collect(),
-        empty: language.fill(Word::MemoryFoundNone, &[words]),
-        search: Some("memory search".into()),
-    })
-}
-
-fn archived(facts: &[Fact], language: Language) -> View {
-    let actions = [(Word::MemoryRestore, "restore")];
-    let items = facts.iter().take(MAX_LISTED);
-    View::List(List {
-        title: language.say(Word::MemoryArchivedTitle).into(),
-        items: items.map(|fact| item(fact, &actions, language)).collect(),
-        empty: language.say(Word::MemoryArchivedNone).into(),
-        ..List::default()
-    })
-}
-
-fn files(store: &Memory, language: Language) -> Result<View, MemoryError> {
-    let left = store.left_out()?;
-    if left.is_empty() {
-        return Ok(View::Text(language.say(Word::MemoryFilesNone).into()));
+        ..Row::new(vec![
+            Cell::text(fact.id.as_str()),
+            Cell::text(fact.place.name()),
+            Cell::text(fact.kind.name()),
+            Cell::named(
+                fact.updated.get(..10).unwrap_or_default(),
+                fact.updated.as_str(),
+            ),
+            Cell::text(fact.name.as_str()),
+            Cell::text(fact.description.as_str()),
+            Cell::data(&fact.version()),
+            Cell::data(&fact.created),
+            Cell::data(&fact.body),
+        ])
+    };
+    let columns = vec![
+        context.column(ColumnKind::Text, "id", Word::ColId),
+        context.column(ColumnKind::Text, "scope", Word::ColScope),
+        context.column(ColumnKind::Text, "type", Word::ColType),
+        context.column(ColumnKind::Text, "updated", Word::ColUpdated),
+        context.column(ColumnKind::Text, "name", Word::ColName),
+        context.column(ColumnKind::Prose, "description", Word::ColAbout),
+        Column::data("revision"),
+        Column::data("created"),
+        Column::data("content"),
+    ];
+    Table {
+        label: "name".into(),
+        ..Table::new(columns, facts.iter().map(row).collect())
     }
-    let lines: Vec<String> = left.iter().map(|left| left.say(language)).collect();
-    Ok(View::Text(lines.join("\n\n")))
 }
 
 /// What came into question, and what became of it.
@@ -178,10 +244,10 @@ fn explained(last: &Recalled, language: Language) -> View {
             words.collect::<Vec<_>>().join(", "),
         ]
     };
-    View::Table {
-        columns: columns.map(|word| language.say(word).to_owned()).to_vec(),
-        rows: last.why.iter().map(row).collect(),
-    }
+    View::Table(Table::of_texts(
+        columns.map(|word| language.say(word).to_owned()).to_vec(),
+        last.why.iter().map(row).collect(),
+    ))
 }
 
 fn fate(fate: Fate) -> Word {

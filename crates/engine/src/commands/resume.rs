@@ -1,11 +1,13 @@
 //! `/resume`: sessions of this project to go on with, all of them or those in which something was said.
 
+use super::context::HubContext;
+use super::sessions::{self, Projects};
 use super::tasks::refusal;
 use crate::cut::clip;
 use crate::history::{Found, History, HistoryError, Query, Reach, Words};
 use crate::session::Session;
-use crate::store::Store;
-use ostler_wire::{Act, Action, Deed, Item, Language, List, Open, SessionInfo, View, Word};
+use jiff::Timestamp;
+use ostler_wire::{Cell, ColumnKind, Deed, Open, Row, SessionInfo, Table, View, Word};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -28,62 +30,29 @@ pub fn resume(session: &mut Session, id: &str) -> View {
     if !id.is_empty() {
         return View::Do(Deed::Open(Open::Resume(id.to_owned())));
     }
-    let language = session.options.language;
     let own = session.desk.account.session.clone();
-    let listed = match session.store().list_own() {
+    let context = session.hub_context();
+    let listed = match context.store.list_own() {
         Ok(listed) => listed,
         Err(why) => return View::Error(why),
     };
-    let items = listed
-        .into_iter()
-        .filter(|info| info.id != own)
-        .take(MAX_LISTED)
-        .map(|info| Item {
-            detail: format!(
-                "{} · {} · {}",
-                minute(&info.updated),
-                language.many(Word::Turns, info.turns as usize, &[&info.turns.to_string()]),
-                info.id.get(..SHORT_ID).unwrap_or(&info.id),
-            ),
-            ..item(&info.id, &info.title, language)
-        });
-    View::List(List {
-        title: language.say(Word::ResumeTitle).into(),
-        items: items.collect(),
-        empty: language.say(Word::ResumeNone).into(),
+    let others = listed.into_iter().filter(|info| info.id != own);
+    let mut table = Table {
+        title: context.say(Word::ResumeTitle).into(),
+        empty: context.say(Word::ResumeNone).into(),
         search: Some(NAME.into()),
-    })
-}
-
-fn item(id: &str, title: &str, language: Language) -> Item {
-    let action = |word: Word, open: Open| Action {
-        label: language.say(word).into(),
-        act: Act::Do(Deed::Open(open)),
+        ..sessions::table(&context, others.take(MAX_LISTED), Projects::This)
     };
-    Item {
-        label: match title.is_empty() {
-            true => id.to_owned(),
-            false => title.to_owned(),
-        },
-        actions: vec![
-            action(Word::ActResume, Open::Resume(id.to_owned())),
-            action(Word::ActFork, Open::Fork(id.to_owned())),
-        ],
-        ..Item::default()
-    }
-}
-
-fn minute(ts: &str) -> String {
-    ts.get(..16).unwrap_or(ts).replace('T', " ")
+    table.drop_data();
+    View::Table(table)
 }
 
 /// A search for sessions. It reads many files, so it runs beside the session.
 pub struct Look {
-    store: Store,
+    context: HubContext,
     history: History,
     own: String,
     words: String,
-    language: Language,
 }
 
 /// What a line looks for, if it is one that looks for words.
@@ -93,58 +62,63 @@ pub fn look(session: &Session, line: &str) -> Option<Look> {
     if name != NAME || words.is_empty() || refusal(&session.inbox, language).is_some() {
         return None;
     }
-    let store = session.store();
-    if looks_like_id(words) || store.find(words).is_ok() {
+    let context = session.hub_context();
+    if looks_like_id(words) || context.store.find(words).is_ok() {
         return None;
     }
     Some(Look {
         history: History::clone(&session.desk.shop.history),
-        store,
+        context,
         own: session.desk.account.session.clone(),
         words: words.to_owned(),
-        language,
     })
 }
 
 impl Look {
     /// Those whose title has the words, then those in which they were said.
     pub fn view(&self, stop: &dyn Fn() -> bool) -> View {
-        let listed = match self.store.list() {
+        let listed = match self.context.store.list() {
             Ok(listed) => listed,
             Err(why) => return View::Error(why),
         };
         let found = match self.found(stop) {
             Ok(found) => found,
-            Err(error) => return View::Error(error.say(self.language)),
+            Err(error) => return View::Error(error.say(self.context.language)),
         };
-        let said = |id: &str| found.hits.iter().find(|hit| hit.session == id);
         let named = listed.iter().filter(|info| self.is_titled(info));
         let named = named.map(|info| info.id.as_str());
         let spoken = found.hits.iter().map(|hit| hit.session.as_str());
         let mut seen = HashSet::from([self.own.as_str()]);
-        let mut items: Vec<Item> = Vec::new();
-        for id in named.chain(spoken) {
-            if items.len() == MAX_LISTED || !seen.insert(id) {
-                continue;
-            }
-            let info = listed.iter().find(|info| info.id == id);
+        let ids: Vec<&str> = named.chain(spoken).filter(|id| seen.insert(id)).collect();
+        let now = Timestamp::now();
+        let row = |id: &&str| {
+            let info = listed.iter().find(|info| info.id == *id);
             let title = info.map_or("", |info| info.title.as_str());
-            let when = info.map_or_else(String::new, |info| minute(&info.updated));
-            let place = said(id).map_or_else(String::new, |hit| format!(" · {}", hit.text));
-            items.push(Item {
-                detail: format!("{when}{place}"),
-                ..item(id, &clip(title, TITLE_CHARS), self.language)
-            });
-        }
-        items.extend(found.notice(self.language).map(|label| Item {
-            label,
-            ..Item::default()
-        }));
-        View::List(List {
-            title: self.language.fill(Word::ResumeFound, &[&self.words]),
-            items,
-            empty: self.language.fill(Word::ResumeNothing, &[&self.words]),
+            let updated = info.map_or("", |info| info.updated.as_str());
+            let hit = found.hits.iter().find(|hit| hit.session == *id);
+            Row {
+                actions: sessions::actions(&self.context, id),
+                ..Row::new(vec![
+                    Cell::named(clip(title, TITLE_CHARS), title),
+                    Cell::age(updated, now, self.context.language),
+                    hit.map_or_else(Cell::absent, |hit| Cell::text(hit.text.as_str())),
+                ])
+            }
+        };
+        let columns = vec![
+            self.context
+                .column(ColumnKind::Text, "title", Word::ColTitle),
+            self.context
+                .column(ColumnKind::Time, "updated", Word::ColAge),
+            self.context
+                .column(ColumnKind::Prose, "text", Word::ColText),
+        ];
+        View::Table(Table {
+            title: self.context.fill(Word::ResumeFound, &[&self.words]),
+            empty: self.context.fill(Word::ResumeNothing, &[&self.words]),
             search: Some(NAME.into()),
+            remarks: found.notice(self.context.language).into_iter().collect(),
+            ..Table::new(columns, ids.iter().take(MAX_LISTED).map(row).collect())
         })
     }
 

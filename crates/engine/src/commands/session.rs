@@ -5,7 +5,7 @@ use crate::points::Points;
 use crate::session::Session;
 use crate::{export, log};
 use ostler_llm::Effort;
-use ostler_wire::{Act, Action, Body, Deed, Item, List, Open, Say, View, Word};
+use ostler_wire::{Act, Action, Body, Deed, Item, List, Open, Say, Table, View, Word};
 use std::sync::Arc;
 
 pub fn new(session: &mut Session, _: &str) -> View {
@@ -76,10 +76,7 @@ pub fn session(session: &mut Session, _: &str) -> View {
         let resume = format!("ostler resume {short}");
         rows.push(vec![language.say(Word::RowResume).into(), resume]);
     }
-    View::Table {
-        columns: Vec::new(),
-        rows,
-    }
+    View::Table(Table::of_texts(Vec::new(), rows))
 }
 
 pub fn model(session: &mut Session, reference: &str) -> View {

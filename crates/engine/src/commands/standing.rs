@@ -6,7 +6,7 @@ use crate::inbox::{Inbox, Prompt, Purpose};
 use crate::standing::Grant;
 use crate::tools::unknown_tool;
 use ostler_guard::{Approve, Mode, Rule, Rules};
-use ostler_wire::{Access, Delta, GoalState, Language, Say, View, Word};
+use ostler_wire::{Access, Delta, GoalState, Language, Say, Table, View, Word};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -264,12 +264,12 @@ fn table(desk: &Desk) -> View {
     for text in hosts.chain(writable).chain(readable).chain(agent) {
         rows.push(row(language.say(Word::Sandbox), text, own));
     }
-    View::Table {
-        columns: [Word::ColWhat, Word::ColValue, Word::ColFrom]
+    View::Table(Table::of_texts(
+        [Word::ColWhat, Word::ColValue, Word::ColFrom]
             .map(|word| language.say(word).to_owned())
             .to_vec(),
         rows,
-    }
+    ))
 }
 
 fn granted(desk: &Desk, grant: &Grant) -> Option<String> {

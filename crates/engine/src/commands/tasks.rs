@@ -7,7 +7,7 @@ use crate::jobs::JobState;
 use crate::log;
 use ostler_guard::time_shown;
 use ostler_wire::parse_duration;
-use ostler_wire::{Body, Doing, Entry, Language, Notice, Role, View, Word};
+use ostler_wire::{Body, Doing, Entry, Language, Notice, Role, Table, View, Word};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -79,10 +79,10 @@ pub fn ps(inbox: &mut Inbox, _: &str) -> View {
         return View::Text(language.say(Word::NothingRuns).into());
     }
     let columns = [Word::ColId, Word::ColState, Word::ColTime, Word::ColWhat];
-    View::Table {
-        columns: columns.map(|word| language.say(word).to_owned()).to_vec(),
+    View::Table(Table::of_texts(
+        columns.map(|word| language.say(word).to_owned()).to_vec(),
         rows,
-    }
+    ))
 }
 
 /// What a task is at, for people.

@@ -91,15 +91,22 @@ impl Protection {
 
     /// Ends what commands left in the background, and looks a last time.
     pub async fn finish(&self) -> Vec<Change> {
+        self.end_leftovers("end").await.1
+    }
+
+    /// Ends what commands left in the background: of how many of them something was alive, and what was put back.
+    pub async fn end_leftovers(&self, call_id: &str) -> (usize, Vec<Change>) {
         let leftovers = std::mem::take(&mut self.lock().leftovers);
         if leftovers.is_empty() {
             // Whatever changed since the last command, none of ours did it; its own look may still go on.
-            return self.repositories.wait(None).await;
+            return (0, self.repositories.wait(None).await);
         }
+        let mut ended = 0;
         for one in leftovers.into_iter().filter(Leftovers::is_alive) {
             one.end().await;
+            ended += 1;
         }
-        self.put_back("end", None).await
+        (ended, self.put_back(call_id, None).await)
     }
 
     async fn put_back(&self, call_id: &str, patience: Option<Duration>) -> Vec<Change> {
@@ -172,29 +179,29 @@ impl State {
     }
 
     fn put_back(&mut self, call_id: &str) -> Vec<Change> {
-        let mut changes = Vec::new();
+        let Some(watch) = &mut self.watch else {
+            return Vec::new();
+        };
         let artifacts = self.artifacts.as_ref();
         let keep = |(number, path): (usize, &PathBuf)| {
             let name = format!("protected-{call_id}-{number}");
-            artifacts.and_then(|to| keep_aside(to, &name, path))
+            let bytes = watch.read(path, MAX_ASIDE)?;
+            artifacts.and_then(|to| keep_text(to, &name, &bytes))
         };
-        if let Some(watch) = &mut self.watch {
-            // Whoever changed it, perhaps the person meanwhile: nothing is lost.
-            let changed = watch.changed();
-            let kept: Vec<_> = changed.iter().enumerate().map(keep).collect();
-            let aside: Vec<_> = kept.into_iter().zip(changed).collect();
-            let undone = watch.undo().into_iter().map(|change| Change {
-                undone: change.undone.is_ok(),
-                aside: aside
-                    .iter()
-                    .find(|(_, path)| *path == change.path)
-                    .and_then(|(kept, _)| kept.clone()),
-                path: change.path,
-                refused: change.refused,
-            });
-            changes.extend(undone);
-        }
-        changes
+        // Whoever changed it, perhaps the person meanwhile: nothing is lost.
+        let changed = watch.changed();
+        let kept: Vec<_> = changed.iter().enumerate().map(keep).collect();
+        let aside: Vec<_> = kept.into_iter().zip(changed).collect();
+        let undone = watch.undo().into_iter().map(|change| Change {
+            undone: change.undone.is_ok(),
+            aside: aside
+                .iter()
+                .find(|(_, path)| *path == change.path)
+                .and_then(|(kept, _)| kept.clone()),
+            path: change.path,
+            refused: change.refused,
+        });
+        undone.collect()
     }
 }
 
@@ -262,9 +269,11 @@ impl Search {
             });
             for (number, (repositories, tampered)) in checked.enumerate() {
                 let name = format!("repository-{call_id}-{number}");
+                let bytes = repositories.read(&tampered.path, MAX_ASIDE);
                 let aside = artifacts
                     .as_ref()
-                    .and_then(|to| keep_aside(to, &name, &tampered.path));
+                    .zip(bytes)
+                    .and_then(|(to, bytes)| keep_text(to, &name, &bytes));
                 let change = Change {
                     aside,
                     undone: repositories.mend(&tampered).is_ok(),
@@ -282,14 +291,6 @@ impl Search {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn keep_aside(artifacts: &Artifacts, name: &str, path: &Path) -> Option<PathBuf> {
-    let meta = std::fs::symlink_metadata(path).ok()?;
-    if !meta.is_file() || meta.len() > MAX_ASIDE {
-        return None;
-    }
-    keep_text(artifacts, name, &std::fs::read(path).ok()?)
 }
 
 pub(super) fn keep_text(artifacts: &Artifacts, name: &str, text: &[u8]) -> Option<PathBuf> {

@@ -86,6 +86,11 @@ impl LocalHub {
             let forbidden = &mut Arc::make_mut(&mut heir.policy).folders.forbidden;
             let copies = copied_paths(forbidden, &self.options.root, root);
             forbidden.extend(copies);
+            let parent = &self.options.root;
+            let parents = [parent.clone(), ostler_host::real_path(parent)];
+            let folders = &mut Arc::make_mut(&mut heir.policy).folders;
+            folders.copied_from.extend(parents);
+            folders.copied_from.dedup();
         }
         let prefix = match (heir.prefix.take(), &heir.duty) {
             (Some(prefix), _) => prefix,
@@ -164,6 +169,7 @@ impl LocalHub {
 /// Makes a desk that of a child.
 pub fn settle(desk: &mut Desk, heir: Heir) {
     desk.policy = heir.policy;
+    Arc::make_mut(&mut desk.scope).trees = desk.policy.folders.trees();
     desk.standing.inherit(heir.standing);
     desk.manner.effort = heir.effort;
     desk.account.role = budget::TASK.into();

@@ -3,12 +3,14 @@
 use super::never_ran;
 use crate::commands;
 use crate::desk::Desk;
-use crate::inbox::{Answer, Inbox};
+use crate::inbox::Inbox;
 use crate::tool::Typed as _;
 use crate::tool::{Done, Question, ToolError};
 use crate::tools::exit_plan_mode::ExitPlanMode;
 use ostler_guard::Mode;
-use ostler_wire::{Ask, AskKind, Choice, Language, PlanChoice, PreviewFormat, Silence, Word};
+use ostler_wire::{
+    Ask, AskAnswer, AskKind, Choice, Language, PlanChoice, PreviewFormat, Silence, Word,
+};
 use std::time::Instant;
 
 /// The person's answer; `None` when there is nobody to give one, or no words in it.
@@ -17,7 +19,7 @@ pub async fn put(
     inbox: &mut Inbox,
     tool: &str,
     question: Question,
-) -> Result<Option<Answer>, ToolError> {
+) -> Result<Option<AskAnswer>, ToolError> {
     let ask = match question {
         Question::Words {
             text,
@@ -63,7 +65,7 @@ pub async fn put(
 }
 
 /// What is neither an approval nor a plan of the person's own leaves things as they are.
-fn decision(mut answer: Answer) -> Answer {
+fn decision(mut answer: AskAnswer) -> AskAnswer {
     answer.reason = answer.reason.filter(|reason| !reason.trim().is_empty());
     let decides = match PlanChoice::from_id(&answer.choice) {
         PlanChoice::Approve => true,
@@ -97,8 +99,8 @@ fn plan_ask(plan: String, language: Language) -> Ask {
     }
 }
 
-/// An approved plan ends plan mode, and until the end of the turn its calls need no further word.
-pub fn settle(desk: &mut Desk, tool: &str, answer: Option<&Answer>, done: &mut Done) {
+/// An approved plan ends plan mode, and until the end of the turn its calls are judged as in posture `auto`.
+pub fn settle(desk: &mut Desk, tool: &str, answer: Option<&AskAnswer>, done: &mut Done) {
     let approved =
         answer.is_some_and(|answer| PlanChoice::from_id(&answer.choice) != PlanChoice::Keep);
     if tool == ExitPlanMode::NAME && approved {

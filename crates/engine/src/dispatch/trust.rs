@@ -8,8 +8,8 @@ use crate::commands;
 use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::mcp::{Fleet, Kept, Trust};
 use crate::tool::ToolError;
+use ostler_mcp::{ServerHandle, Servers, Trust};
 use ostler_wire::{Ask, AskKind, Body, Choice, Notice, PermissionChoice, Word};
 use std::sync::Arc;
 
@@ -61,19 +61,19 @@ pub async fn ask_trust(
 
 /// A server's tool whose trust can be kept, and where.
 struct Keeping {
-    servers: Arc<Fleet>,
-    kept: Arc<Kept>,
+    servers: Arc<Servers>,
+    handle: Arc<ServerHandle>,
     tool: String,
     place: String,
 }
 
 fn keeping(desk: &Desk, name: &str) -> Option<Keeping> {
     let servers = desk.shop.servers.clone()?;
-    let (kept, tool) = servers.owner(name)?;
-    let place = servers.trust_place(&kept)?;
+    let (handle, tool) = servers.owner(name)?;
+    let place = servers.trust_place(&handle)?;
     Some(Keeping {
         servers,
-        kept,
+        handle,
         tool,
         place,
     })
@@ -105,7 +105,7 @@ async fn keep_trust(
     let language = desk.manner.language;
     let saving = tokio::task::spawn_blocking(move || {
         let tools = [keeping.tool.clone()];
-        keeping.servers.trust(&keeping.kept, &tools, Trust::Yes)
+        keeping.servers.trust(&keeping.handle, &tools, Trust::Yes)
     });
     let why = match inbox.attend(saving).await {
         Ok(Ok(Ok(place))) => return Ok(place),

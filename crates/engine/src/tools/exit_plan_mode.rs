@@ -79,14 +79,14 @@ impl Typed for ExitPlanMode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::Answer;
     use crate::tool::Tool;
     use crate::tools::testing::Bench;
+    use ostler_wire::AskAnswer;
 
     #[tokio::test]
     async fn what_was_decided_is_told() {
         let answer = |choice: &str, reason: Option<&str>| {
-            Some(Answer {
+            Some(AskAnswer {
                 choice: choice.into(),
                 reason: reason.map(Into::into),
             })

@@ -37,6 +37,7 @@ pub(crate) mod files;
 mod ignored;
 #[cfg(all(test, unix))]
 mod races;
+pub(crate) mod server_result;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod text;

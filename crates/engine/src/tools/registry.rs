@@ -4,8 +4,7 @@ use super::tool_search::{self, ToolSearch};
 use super::*;
 use crate::tool::{Rendered, Tool};
 use ostler_guard::Rule;
-use ostler_llm::ToolSpec;
-use ostler_wire::{Json, ToolDeclaration, ToolMark};
+use ostler_wire::{Json, ToolDeclaration, ToolMark, ToolSpec, is_server_tool};
 use serde_json::Value;
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
@@ -222,7 +221,7 @@ impl Tools {
 
     /// Whether a tool of this name may be used, or a server's may.
     pub fn allows(&self, name: &str) -> bool {
-        self.find(name).is_some() || crate::mcp::is_theirs(name) && self.admits(name)
+        self.find(name).is_some() || is_server_tool(name) && self.admits(name)
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
@@ -262,7 +261,7 @@ pub fn all_names() -> impl Iterator<Item = &'static str> {
 /// The tool that a rule is about, when there is none of that name. Tools of servers are known later.
 pub fn unknown_tool(rule: &Rule) -> Option<&str> {
     let name = rule.tool()?;
-    (!name.starts_with("mcp__") && declaration(name).is_none()).then_some(name)
+    (!is_server_tool(name) && declaration(name).is_none()).then_some(name)
 }
 
 /// The name a tool goes by, for one of the names it may be called by.
@@ -286,7 +285,7 @@ pub fn render(name: &str, output: &Json, envelope: bool) -> Rendered {
     let tool = canonical_name(name).and_then(|n| BUILTINS.iter().find(|t| t.name() == n));
     match tool {
         Some(tool) => tool.render(data),
-        None if crate::mcp::is_theirs(name) => crate::mcp::render(data),
+        None if is_server_tool(name) => server_result::render(data),
         None => data.to_string().into(),
     }
 }

@@ -117,8 +117,8 @@ impl Bench {
             terms: Arc::default(),
             todo: Arc::default(),
             answer: None,
-            petitions: None,
-            aside: None,
+            server_questions: None,
+            side_request: None,
             hand: None,
             language: Default::default(),
         }

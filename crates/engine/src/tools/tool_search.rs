@@ -3,11 +3,9 @@
 
 use crate::arguments::fit_arguments;
 use crate::cut::cut_text;
-use crate::mcp;
 use crate::tool::{Call, Context, Done, Rendered, Scope, Subject, Tool, ToolError};
 use futures_util::future::BoxFuture;
-use ostler_llm::ToolSpec;
-use ostler_wire::{Access, Json, ToolDeclaration, ToolKind};
+use ostler_wire::{Access, Json, ToolDeclaration, ToolKind, ToolSpec, is_server_tool};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -78,7 +76,7 @@ impl Tool for ToolSearch {
     fn spec(&self) -> ToolSpec {
         // Those of servers are in the list by name.
         let names = self.tools.iter().map(|tool| tool.name.as_str());
-        let names: Vec<&str> = names.filter(|name| !mcp::is_theirs(name)).collect();
+        let names: Vec<&str> = names.filter(|name| !is_server_tool(name)).collect();
         let description = match names.is_empty() {
             true => PROSE.trim().to_owned(),
             false => format!("{} There are: {}.", PROSE.trim(), names.join(", ")),
@@ -116,7 +114,8 @@ impl Tool for ToolSearch {
     }
 
     fn render(&self, data: &Value) -> Rendered {
-        mcp::render(data)
+        let text = data.get("text").and_then(Value::as_str);
+        text.unwrap_or_default().to_owned().into()
     }
 }
 

@@ -25,6 +25,7 @@ fn policy(containment: Containment, allow: &[&str]) -> Policy {
         containment,
         folders: Folders {
             inside: vec!["/added".into()],
+            forbidden: vec!["/home/me/.ssh".into()],
             ..Folders::default()
         },
         ..Policy::default()
@@ -395,6 +396,9 @@ fn refused_calls() -> Vec<((&'static str, Value), &'static str)> {
         (run("unknown /home/me"), "Bash(unknown /home/me)"),
         (run("cat /proc/self/status"), "Bash(cat /proc/self/status)"),
         (run("cat /other/*.txt"), none),
+        (run("cat ~/.ssh/id"), held),
+        (run("unknown --key=/home/me/.ssh/id"), held),
+        (run("scp -i ~/.ssh/id a h0.example:b"), held),
         // Hosts
         (run("curl -s https://h1.example/x"), "Net(h1.example)"),
         (
@@ -472,6 +476,48 @@ fn what_a_refusal_names_allows_this_call_and_no_other() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_refusal_names_the_folders_in_which_a_command_would_write() {
+    let policy = policy(Containment::Sandbox, &[]);
+    for (command, flags) in [
+        (
+            "wget -O /other/o/x https://a.example/x",
+            "--allow 'Net(a.example)' --add-dir '/other/o'",
+        ),
+        (
+            "wget -P /other/o https://a.example/x",
+            "--allow 'Net(a.example)' --add-dir '/other/o'",
+        ),
+        (
+            "curl -o /other/o/x https://a.example/x",
+            "--allow 'Net(a.example)' --add-dir '/other/o'",
+        ),
+        (
+            "curl https://a.example/x > /other/o/x",
+            "--allow 'Net(a.example)' --add-dir '/other/o'",
+        ),
+        (
+            "cp /secret/c /other/o/x",
+            "--allow 'Read(/secret/c)' --add-dir '/other/o'",
+        ),
+        ("wget -O x https://a.example/x", "--allow 'Net(a.example)'"),
+        (
+            "wget -O /tmp/x https://a.example/x",
+            "--allow 'Net(a.example)'",
+        ),
+        ("wget -O - https://a.example/x", "--allow 'Net(a.example)'"),
+        (
+            "wget -O /added/x https://a.example/x",
+            "--allow 'Net(a.example)'",
+        ),
+        ("wget -O ~/x https://a.example/x", "NoFlagBroad"),
+    ] {
+        let (tool, args) = run(command);
+        let told = said(&policy, tool, &args);
+        assert_eq!(told.as_deref(), Some(flags), "{command}");
+    }
 }
 
 #[test]

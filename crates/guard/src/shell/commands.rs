@@ -489,8 +489,62 @@ pub const RUNS_QUOTED: &[&str] = &[
     "zip",
 ];
 
-/// Run what stands in files, which their words may put elsewhere: an allow rule speaks of files in the project.
-pub const RUNS_FILES: &[&str] = &["cargo", "go", "make", "npm", "pnpm", "pytest", "yarn"];
+/// Run a program of a package that stands among their words.
+pub const RUNS_PACKAGES: &[&str] = &[
+    "bunx",
+    "hatch run",
+    "pdm run",
+    "pnpm dlx",
+    "pnpm exec",
+    "python -m",
+    "python3 -m",
+    "rye run",
+    "uvx",
+    "yarn dlx",
+    "yarn exec",
+];
+
+/// Run what stands in files or at addresses that their words may name. An allow rule speaks of those in the project.
+pub const RUNS_FILES: &[&str] = &[
+    "bazel",
+    "bun",
+    "bundle",
+    "bunx",
+    "cargo",
+    "cmake",
+    "composer",
+    "ctest",
+    "deno",
+    "docker compose",
+    "docker-compose",
+    "dotnet",
+    "go",
+    "gradle",
+    "just",
+    "make",
+    "meson",
+    "mvn",
+    "ninja",
+    "npm",
+    "npx",
+    "nx",
+    "pip",
+    "pip3",
+    "pnpm",
+    "podman compose",
+    "poetry",
+    "pytest",
+    "rake",
+    "swift",
+    "task",
+    "terraform",
+    "tofu",
+    "tox",
+    "turbo",
+    "uv",
+    "uvx",
+    "yarn",
+];
 
 /// Take folders with all that is in them, in words that are not understood.
 pub const TREES: &[&str] = &["7z", "bsdtar", "git mv", "rsync", "scp", "tar", "zip"];

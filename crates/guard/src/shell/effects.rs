@@ -73,6 +73,12 @@ pub fn of(words: &[Word]) -> Effects {
     if commands::NET_OPERANDS.contains(&base) {
         net(args, &mut out);
     }
+    if base == "wget" {
+        let document = value_of(args, "-O", "--output-document");
+        let folder = value_of(args, "-P", "--directory-prefix").map(|f| format!("{f}{DEEP}"));
+        let files = document.into_iter().chain(folder).filter(|f| f != "-");
+        out.touches.extend(files.map(Touch::Write));
+    }
     if let Some(writer) = commands::WRITERS.iter().find(|w| w.name == base) {
         out.understood = true;
         out.marks.extend(writer.mark);

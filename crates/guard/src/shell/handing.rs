@@ -129,6 +129,7 @@ pub const RUNS_OPTION: &[Handing] = &[
         "uc",
         "obj",
     ),
+    handing("git grep", &["open-files-in-pager"], "O", "eABCfm"),
     handing("git difftool", &["extcmd", "tool"], "xt", ""),
     handing(
         "git",
@@ -159,6 +160,9 @@ pub const RUNS_OPTION: &[Handing] = &[
         "IF",
         "fCTX",
     ),
+    handing("find", &["fls", "fprint", "fprint0", "fprintf"], "", ""),
+    handing("docker exec", &["env-file"], "", ""),
+    handing("podman exec", &["env-file"], "", ""),
     handing("rsync", &["rsh", "rsync-path"], "e", ""),
     handing("ssh", &[], "oF", "pil"),
     handing("scp", &[], "oFS", "Pi"),
@@ -207,6 +211,35 @@ pub const RUNS_OPTION: &[Handing] = &[
     handing("rspec", &["require", "options"], "rIO", "et"),
     handing("phpunit", &["configuration", "bootstrap"], "cd", ""),
     handing("rake", &["rakefile", "require", "execute"], "frep", ""),
+];
+
+/// Options of git before its command that say which programs and which repository it uses.
+pub const GIT_PLACES: &[&str] = &[
+    "--config-env",
+    "--exec-path",
+    "--git-dir",
+    "--namespace",
+    "--super-prefix",
+    "--work-tree",
+];
+/// Settings for one git command that run no program: whole ones, keys, and sections.
+pub const GIT_SETTINGS: &[&str] = &[
+    "advice.",
+    "color.",
+    "commit.gpgsign=false",
+    "core.autocrlf",
+    "core.filemode",
+    "core.pager=cat",
+    "core.quotepath",
+    "diff.renames",
+    "gc.auto",
+    "init.defaultbranch",
+    "log.showsignature=false",
+    "pull.rebase",
+    "push.default",
+    "tag.gpgsign=false",
+    "user.email",
+    "user.name",
 ];
 
 /// Variables that `make` takes from its words and that change what runs.

@@ -33,25 +33,6 @@ pub(super) fn hidden(words: &[Word]) -> Vec<String> {
     out
 }
 
-/// Words of a command that runs what it finds in files, as far as they may name places.
-pub(super) fn outer_words(words: &[Word]) -> impl Iterator<Item = &str> {
-    let texts: Vec<&str> = words.iter().map(|w| w.text.as_str()).collect();
-    let runs = commands::RUNS_FILES
-        .iter()
-        .any(|entry| commands::starts(&texts, entry));
-    let args = texts.into_iter().skip(1).filter(move |_| runs);
-    let pieces = args.flat_map(|text| {
-        // `-kC/x`: the value hangs on the letters.
-        let hanging = text
-            .starts_with('-')
-            .then(|| text.find(['/', '.']))
-            .flatten();
-        let hanging = hanging.and_then(|at| text.get(at..));
-        text.split(['=', ',']).chain(hanging)
-    });
-    pieces.filter(|piece| piece.contains('/') || piece.contains(".."))
-}
-
 /// Packs or copies folders with all that is in them.
 pub(super) fn takes_trees(words: &[Word]) -> bool {
     let name = words.first().map(|w| w.text.rsplit('/').next());
@@ -62,14 +43,30 @@ pub(super) fn takes_trees(words: &[Word]) -> bool {
         .any(|entry| commands::starts(&texts, entry))
 }
 
-/// An option by which the command runs another, in any spelling.
+/// An option by which the command runs another, in any spelling. What stands behind a program that runs its words is
+/// looked at as well.
 pub(super) fn hands_over(words: &[Word]) -> bool {
-    let mut texts: Vec<&str> = words.iter().map(|w| w.text.as_str()).collect();
-    if matches!(texts.as_slice(), ["python" | "python3", "-m", ..]) {
-        texts.drain(..2);
-    }
+    let texts: Vec<&str> = words.iter().map(|w| w.text.as_str()).collect();
+    let runs_words = commands::RUNS_WORDS
+        .iter()
+        .chain(commands::RUNS_PACKAGES)
+        .any(|entry| commands::starts(&texts, entry));
+    let inner = if runs_words { texts.len() } else { 1 };
+    (0..inner.min(MAX_HIDDEN)).any(|at| texts.get(at..).is_some_and(is_handing_over))
+}
+
+fn is_handing_over(texts: &[&str]) -> bool {
     let Some((name, args)) = texts.split_first() else {
         return false;
+    };
+    if *name == "git" && is_git_elsewhere(args) {
+        return true;
+    }
+    let own: Vec<&str> = match *name == "git" {
+        true => std::iter::once("git")
+            .chain(super::leads::past_git_options(args).iter().copied())
+            .collect(),
+        false => texts.to_vec(),
     };
     let variable = |arg: &&str| {
         let name = arg.split_once('=').map_or("", |(name, _)| name);
@@ -78,7 +75,7 @@ pub(super) fn hands_over(words: &[Word]) -> bool {
     if *name == "make" && args.iter().any(|arg| is_make_text(arg) || variable(arg)) {
         return true;
     }
-    let fits = |row: &&handing::Handing| commands::starts(&texts, row.command);
+    let fits = |row: &&handing::Handing| commands::starts(&own, row.command);
     let table = handing::RUNS_OPTION.iter().filter(fits);
     table.into_iter().any(|row| {
         // Behind `--` they are meant for somebody else.
@@ -91,6 +88,41 @@ pub(super) fn hands_over(words: &[Word]) -> bool {
             let next = own.get(i + 1).copied();
             is_handing(row, arg, next)
         })
+    })
+}
+
+/// Whether git is told of other programs, of another repository than the one it stands in, or of an address that is a
+/// program.
+fn is_git_elsewhere(args: &[&str]) -> bool {
+    let mut rest = args.iter().copied();
+    while let Some(arg) = rest.next().filter(|arg| arg.starts_with('-')) {
+        let is_place = |place: &&str| {
+            let value = arg.strip_prefix(*place);
+            value.is_some_and(|value| value.is_empty() || value.starts_with('='))
+        };
+        if handing::GIT_PLACES.iter().any(is_place) {
+            return true;
+        }
+        if arg == "-c" && !rest.next().is_some_and(is_harmless_setting) {
+            return true;
+        }
+    }
+    args.iter().enumerate().any(|(at, arg)| {
+        let helper = arg.split_once("::").map(|(helper, _)| helper);
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "+.-_".contains(c);
+        helper.is_some_and(|h| !h.is_empty() && !h.starts_with('-') && h.chars().all(is_name))
+            && !super::leads::is_text("git", args, at)
+    })
+}
+
+/// A setting for one command that runs no program.
+fn is_harmless_setting(setting: &str) -> bool {
+    let setting = setting.to_ascii_lowercase();
+    let key = setting.split('=').next().unwrap_or_default();
+    handing::GIT_SETTINGS.iter().any(|known| match known {
+        whole if whole.contains('=') => *whole == setting,
+        section if section.ends_with('.') => key.starts_with(*section),
+        name => *name == key,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Redirections and here-documents: which files and hosts they open, and what text they carry.
 
 use super::public::SINKS;
-use super::walk::{Walker, gaps_are_blank, text};
+use super::walk::{Walker, gaps_are_blank, has_line_end, is_local_name, text};
 use ostler_wire::{Access, Mark, Segment};
 use tree_sitter::Node;
 
@@ -34,6 +34,7 @@ impl Walker<'_> {
             }
         }
         around.unsure |= !gaps_are_blank(src, node);
+        around.unsure |= has_line_end(src, node);
         if let Some(command) = body.filter(|b| b.kind() == "command") {
             return self.command(src, command, around, node);
         }
@@ -152,7 +153,9 @@ impl Walker<'_> {
                         .lines()
                         .any(|line| line.trim_start_matches('\t') == delimiter);
                     if !quoted {
-                        around.unsure |= self.shows_environment(src, child);
+                        // The grammar does not see every variable in a body that begins with a blank.
+                        around.unsure |=
+                            self.shows_environment(src, child) || self.names_variable(body);
                         self.substitutions(src, child);
                     }
                 }
@@ -175,6 +178,25 @@ impl Walker<'_> {
         }
         // What the shell takes the body for must be what the grammar took it for.
         around.unsure |= delimiter.is_empty() || src.contains("\\\n");
+    }
+
+    /// Whether a text that a shell expands holds a variable which is neither public nor set by the command itself.
+    fn names_variable(&self, body: &str) -> bool {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        body.match_indices('$').any(|(at, _)| {
+            let (before, after) = body.split_at(at);
+            let backslashes = before.len() - before.trim_end_matches('\\').len();
+            let after = after.get(1..).unwrap_or_default();
+            let name = after.trim_start_matches('{').trim_start_matches(['#', '!']);
+            let indirect = after.starts_with("{!");
+            let end = name.find(|c| !is_part(c)).unwrap_or(name.len());
+            let name = name.get(..end).unwrap_or_default();
+            let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+            let is_known = self.vars.contains_key(name)
+                || super::checks::is_public(name)
+                || is_local_name(name);
+            backslashes % 2 == 0 && is_name && (indirect || !is_known)
+        })
     }
 
     /// Puts what stands around a command on its segment.

@@ -1,8 +1,9 @@
 //! One simple command: taken out of its wrappers, then judged by its words.
 
 use super::effects::DEEP;
-use super::effects::{self, Touch};
-use super::hidden::{hands_over, hidden, outer_words, tails, takes_trees};
+use super::effects::{self, Effects, Touch};
+use super::hidden::{hands_over, hidden, tails, takes_trees};
+use super::leads;
 use super::public::{self, PUBLIC, is_listed};
 use super::spec::Reader;
 use super::walk::{Walker, is_local_name};
@@ -143,7 +144,8 @@ impl Walker<'_> {
             && (harmless || peeled.bound.is_none())
             && told
             && !hands_over(words)
-            && self.stays(words);
+            && self.stays();
+        segment.leads = self.leads(words, &effects);
         segment.marks.dedup();
         self.push(segment);
         if name.text.ends_with("find") {
@@ -346,11 +348,25 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether it runs in the project, and what it runs is found there: elsewhere the same words mean other files.
-    fn stays(&self, words: &[Word]) -> bool {
-        let inside = |path: PathBuf| path.starts_with(self.place.root);
-        self.folders.iter().all(|folder| inside(normalise(folder)))
-            && outer_words(words).all(|word| self.paths(word).into_iter().all(inside))
+    /// Whether it runs in the project: elsewhere the same words mean other files.
+    fn stays(&self) -> bool {
+        let mut folders = self.folders.iter();
+        folders.all(|folder| normalise(folder).starts_with(self.place.root))
+    }
+
+    /// What a known command does to files is declared; of any other, a word may be a file that it runs.
+    fn leads(&self, words: &[Word], effects: &Effects) -> Vec<String> {
+        let declared = effects.reader.is_some() || effects.understood;
+        match declared && !leads::runs_files(words) {
+            true => Vec::new(),
+            false => leads::leading(words, |piece| self.is_inside(piece)),
+        }
+    }
+
+    /// Whether a word names a path in the project.
+    fn is_inside(&self, text: &str) -> bool {
+        let mut paths = self.paths(text).into_iter();
+        paths.all(|path| path.starts_with(self.place.root))
     }
 
     /// Every file that a word of an unknown command could mean.

@@ -146,6 +146,56 @@ pub fn all() -> impl Iterator<Item = &'static Reader> {
 
 /// Stands for one plain word in the first words of a row.
 const ANY: &str = "*";
+/// Parts of programs that run the words behind them.
+const RUNS_REST: &[&str] = &["bisect", "create", "difftool", "exec", "run", "start", "x"];
+/// Programs that take an unknown part for a script of the project, and the parts that are their own.
+const OWN_PARTS: &[(&str, &[&str])] = &[
+    (
+        "bun",
+        &[
+            "add", "build", "create", "init", "install", "link", "outdated", "patch", "pm",
+            "publish", "remove", "repl", "run", "test", "unlink", "update", "upgrade", "x",
+        ],
+    ),
+    (
+        "pnpm",
+        &[
+            "add", "audit", "config", "deploy", "dlx", "exec", "fetch", "import", "init",
+            "install", "licenses", "link", "list", "ls", "outdated", "pack", "patch", "prune",
+            "publish", "rebuild", "remove", "run", "store", "unlink", "update", "why",
+        ],
+    ),
+    (
+        "yarn",
+        &[
+            "add",
+            "audit",
+            "bin",
+            "cache",
+            "config",
+            "create",
+            "dlx",
+            "exec",
+            "info",
+            "init",
+            "install",
+            "link",
+            "list",
+            "outdated",
+            "pack",
+            "publish",
+            "remove",
+            "run",
+            "unlink",
+            "up",
+            "upgrade",
+            "version",
+            "why",
+            "workspace",
+            "workspaces",
+        ],
+    ),
+];
 /// Words that are no program of their own: what they say holds for the shell, or they run other words.
 const NO_PROGRAMS: &[&str] = &[
     ".",
@@ -228,7 +278,9 @@ pub fn find(words: &[&Word]) -> impl Iterator<Item = (&'static Reader, usize)> {
     };
     let fits = |row: &&Reader| {
         let mut pairs = row.words.iter().zip(words);
-        words.len() >= row.words.len() && pairs.all(|(want, have)| same(want, have))
+        words.len() >= row.words.len()
+            && pairs.all(|(want, have)| same(want, have))
+            && is_help_of_part(row, words)
     };
     let own = of(name).iter().find(fits);
     let any = match NO_PROGRAMS.contains(&name) {
@@ -236,6 +288,23 @@ pub fn find(words: &[&Word]) -> impl Iterator<Item = (&'static Reader, usize)> {
         false => of(ANY).iter().find(fits),
     };
     own.into_iter().chain(any).map(|row| (row, row.words.len()))
+}
+
+/// Whether `--help` behind words that the row does not know is answered by the program itself. It is not where a part
+/// of it takes the rest for a program to run, or where an unknown part is a file or a script of the project.
+fn is_help_of_part(row: &Reader, words: &[&Word]) -> bool {
+    let name = words.first().map(|w| w.text.as_str()).unwrap_or_default();
+    let pairs = row.words.iter().zip(words).skip(1);
+    let parts = pairs.filter(|(want, _)| **want == ANY);
+    let parts: Vec<&str> = parts.map(|(_, have)| have.text.as_str()).collect();
+    let known = OWN_PARTS.iter().find(|(program, _)| *program == name);
+    let is_own = |part: &&str| match known {
+        Some((_, own)) => own.contains(part),
+        None => name == "npx" || !part.contains('.'),
+    };
+    let runs_rest = |part: &&str| RUNS_REST.contains(part);
+    let before_last = parts.len().saturating_sub(1);
+    parts.iter().take(1).all(is_own) && !parts.iter().take(before_last).any(runs_rest)
 }
 
 fn rows(text: &'static str) -> Vec<Reader> {

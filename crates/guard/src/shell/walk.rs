@@ -462,7 +462,9 @@ impl<'p> Walker<'p> {
         let mut assigned = Vec::new();
         let mut cursor = node.walk();
         let children: Vec<Node<'_>> = node.children(&mut cursor).collect();
-        around.unsure |= !gaps_are_blank(src, node) || self.shows_environment(src, node);
+        around.unsure |= !gaps_are_blank(src, node)
+            || has_line_end(src, node)
+            || self.shows_environment(src, node);
         for child in children {
             match child.kind() {
                 "variable_assignment" => match self.assigned(src, child) {
@@ -550,6 +552,17 @@ pub(super) fn gaps_are_blank(src: &str, node: Node<'_>) -> bool {
         blank
     });
     blank && is_blank(src.get(at..node.end_byte()))
+}
+
+/// Whether a line ends between the parts of a simple command: there it ends for every shell, whatever the grammar says.
+pub(super) fn has_line_end(src: &str, node: Node<'_>) -> bool {
+    let mut at = node.start_byte();
+    let mut cursor = node.walk();
+    node.children(&mut cursor).any(|child| {
+        let gap = src.get(at..child.start_byte()).unwrap_or_default();
+        at = at.max(child.end_byte());
+        gap.replace("\\\n", "").contains('\n')
+    })
 }
 
 fn is_blank(gap: Option<&str>) -> bool {

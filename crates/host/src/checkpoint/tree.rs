@@ -209,6 +209,17 @@ pub fn join(at: &mut Rel, name: &[u8]) {
     at.extend_from_slice(name);
 }
 
+/// The folder of a path and the name in it.
+pub fn split(rel: &[u8]) -> (&[u8], &[u8]) {
+    match rel.iter().rposition(|b| *b == b'/') {
+        Some(at) => {
+            let name = rel.get(at + 1..).unwrap_or_default();
+            (rel.get(..at).unwrap_or_default(), name)
+        }
+        None => (&[], rel),
+    }
+}
+
 /// Whether `path` is `top` or below it. The empty path is above all.
 pub fn is_within(path: &[u8], top: &[u8]) -> bool {
     top.is_empty()

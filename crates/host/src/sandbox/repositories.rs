@@ -4,12 +4,12 @@
 //! other means. Finding them is cheap: folders are read again only when they changed.
 
 use super::gitconfig::{Kind, Merged};
-use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
+use crate::files::Dir;
+use crate::host::Kind as FileKind;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -148,25 +148,21 @@ impl Repositories {
     pub fn mend(&self, tampered: &Tampered) -> io::Result<()> {
         let Tampered { path, instead, .. } = tampered;
         let folder = path.parent().unwrap_or(&self.root);
-        let name = path.file_name().unwrap_or_default();
+        let name = path.file_name().unwrap_or_default().as_bytes();
         self.regain(folder);
         let folder = self.open_folder(folder)?;
-        let is_folder = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)
-            .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir());
-        if is_folder {
+        let found = folder.look(name);
+        if found.is_ok_and(|found| found.kind == FileKind::Directory) {
             // Kept beside, where git does not look for it.
             let mut aside = name.to_owned();
-            aside.push(format!(".removed-{}", std::process::id()));
-            return Ok(rustix::fs::renameat(&folder, name, &folder, &aside)?);
+            aside.extend(format!(".removed-{}", std::process::id()).into_bytes());
+            return folder.rename(name, &aside);
         }
-        rustix::fs::unlinkat(&folder, name, AtFlags::empty())?;
-        let Some(bytes) = instead else {
-            return Ok(());
-        };
-        let flags =
-            OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&folder, name, flags, Mode::from_raw_mode(0o644))?;
-        fs::File::from(file).write_all(bytes)
+        folder.remove_file(name)?;
+        match instead {
+            Some(bytes) => folder.create_file(name)?.write_all(bytes),
+            None => Ok(()),
+        }
     }
 
     /// All repositories, from folders that are read only if they changed.
@@ -351,32 +347,29 @@ impl Repositories {
         let Ok(below) = folder.strip_prefix(&self.root) else {
             return;
         };
-        let mut at = self.root.clone();
-        for part in below.components() {
-            at.push(part);
-            if at.is_symlink() {
-                return;
+        let mut held = Dir::open(&self.root).ok();
+        for part in below {
+            held = held.and_then(|above| above.enter(part.as_bytes()).ok());
+            if let Some(held) = &held {
+                super::watch::regain(held);
             }
-            super::watch::regain(&at);
         }
     }
 
+    /// The bytes of a regular file of a repository, if it is not longer than this. No link is followed to it.
+    pub fn read(&self, path: &Path, most: u64) -> Option<Vec<u8>> {
+        let folder = self.open_folder(path.parent()?).ok()?;
+        folder.read_file(path.file_name()?.as_bytes(), most)
+    }
+
     /// A folder of the project, reached without any link.
-    fn open_folder(&self, folder: &Path) -> io::Result<OwnedFd> {
+    fn open_folder(&self, folder: &Path) -> io::Result<Dir> {
         let below = folder.strip_prefix(&self.root).map_err(io::Error::other)?;
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        let root = rustix::fs::openat(CWD, &self.root, flags, Mode::empty())?;
-        if below.as_os_str().is_empty() {
-            return Ok(root);
+        let root = Dir::open(&self.root)?;
+        match below.as_os_str().is_empty() {
+            true => Ok(root),
+            false => root.enter(below.as_os_str().as_bytes()),
         }
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        Ok(rustix::fs::openat2(
-            &root,
-            below,
-            flags,
-            Mode::empty(),
-            resolve,
-        )?)
     }
 }
 
@@ -434,26 +427,19 @@ fn is_folder(path: &Path) -> bool {
 }
 
 /// The bytes of a file in a folder; of a link, where it leads; of what is too long, something that is harmful.
-fn read_at(folder: &OwnedFd, name: &OsStr) -> Option<Vec<u8>> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    match rustix::fs::openat(folder, name, flags, Mode::empty()) {
-        Ok(file) => {
-            let mut bytes = Vec::new();
-            let file = fs::File::from(file);
-            if !file.metadata().is_ok_and(|meta| meta.is_file()) {
-                return Some(b"[".to_vec());
-            }
-            file.take(MAX_CONFIG + 1).read_to_end(&mut bytes).ok()?;
-            Some(match bytes.len() as u64 > MAX_CONFIG {
-                true => b"[".to_vec(),
-                false => bytes,
-            })
+fn read_at(folder: &Dir, name: &OsStr) -> Option<Vec<u8>> {
+    let name = name.as_bytes();
+    match folder.look(name).ok()?.kind {
+        FileKind::Symlink => {
+            let target = folder.read_link(name).ok()?;
+            Some([b"[".as_slice(), &target].concat())
         }
-        Err(rustix::io::Errno::LOOP) => {
-            let target = rustix::fs::readlinkat(folder, name, Vec::new()).ok()?;
-            Some([b"[".as_slice(), target.as_bytes()].concat())
+        FileKind::File | FileKind::Directory | FileKind::Other | FileKind::Missing => {
+            // What nobody may read says nothing to git either.
+            folder.open_file(name).ok()?;
+            let read = folder.read_file(name, MAX_CONFIG);
+            Some(read.unwrap_or_else(|| b"[".to_vec()))
         }
-        Err(_) => None,
     }
 }
 

@@ -2,11 +2,12 @@
 //! and plans of git, changes that run nothing are taken over.
 
 use super::gitconfig::{Kind, Merged};
+use crate::files::{Dir, set_file_mode};
+use crate::host::Kind as FileKind;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
-use std::fs::{self, Permissions};
-use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Most files and folders below the protected paths.
@@ -20,6 +21,8 @@ const MAX_DETOURS: usize = 8;
 /// Most bytes of one file, and of all.
 const MAX_FILE: u64 = 1 << 20;
 const MAX_TOTAL: u64 = 16 << 20;
+/// Folders inside each other that are removed.
+const MAX_DEPTH: usize = 256;
 
 /// The protected paths as they were.
 #[derive(Debug)]
@@ -59,13 +62,12 @@ enum Kept {
 impl Watch {
     /// Remembers the paths as they are now.
     pub fn new(roots: &[PathBuf]) -> Self {
-        let (before, complete) = snapshot(roots);
+        let placed = roots.iter().map(|root| (root.clone(), place(root)));
+        let placed: Vec<(PathBuf, PathBuf)> = placed.collect();
+        let (before, complete) = snapshot(&placed);
         Self {
             before,
-            roots: roots
-                .iter()
-                .map(|root| (root.clone(), place(root)))
-                .collect(),
+            roots: placed,
             links: links_above(roots),
             open: BTreeSet::new(),
             complete,
@@ -128,7 +130,7 @@ impl Watch {
     pub fn changed(&self) -> Vec<PathBuf> {
         // Behind a link lies what the command could not show us otherwise.
         let here = self.roots.iter().filter(|(root, at)| place(root) == *at);
-        let here: Vec<PathBuf> = here.map(|(root, _)| root.clone()).collect();
+        let here: Vec<(PathBuf, PathBuf)> = here.cloned().collect();
         let (after, _) = snapshot(&here);
         let differs = |path: &&PathBuf| match judge(path, self.before.get(*path), after.get(*path))
         {
@@ -152,7 +154,6 @@ impl Watch {
             .iter()
             .cloned()
             .partition(|(root, before)| place(root) == *before);
-        let here: Vec<PathBuf> = here.into_iter().map(|(root, _)| root).collect();
         let (after, _) = snapshot(&here);
         changes.extend(led_away.into_iter().map(|(path, _)| Change {
             path,
@@ -164,7 +165,7 @@ impl Watch {
         let new = new.filter(|path| self.complete && !self.before.contains_key(*path));
         let new: Vec<PathBuf> = new.cloned().collect();
         let old = self.before.keys();
-        let old = old.filter(|path| here.iter().any(|root| path.starts_with(root)));
+        let old = old.filter(|path| here.iter().any(|(root, _)| path.starts_with(root)));
         let old: Vec<PathBuf> = old.cloned().collect();
         for path in new.into_iter().chain(old) {
             changes.extend(self.settle(&path, after.get(&path)));
@@ -185,7 +186,7 @@ impl Watch {
                 let Some((path, target)) = self.detour(root, before) else {
                     break;
                 };
-                let undone = lead_back(&path, target);
+                let undone = lead_back(&self.remembered(&path), target);
                 let is_done = undone.is_ok();
                 changes.push(Change {
                     path,
@@ -223,8 +224,40 @@ impl Watch {
         real.map(|path| (path, None)).or_else(as_written)
     }
 
+    /// The bytes of a regular file below a protected path, if it is not longer than this. No link is followed to it.
+    pub fn read(&self, path: &Path, most: u64) -> Option<Vec<u8>> {
+        let (dir, name) = spot(&self.real(path)).ok()?;
+        dir.read_file(&name, most)
+    }
+
+    /// Where a path below a protected one really was when that was remembered. It is reached there without links.
+    fn real(&self, path: &Path) -> PathBuf {
+        let above = self.roots.iter().filter(|(root, _)| path.starts_with(root));
+        let nearest = above.max_by_key(|(root, _)| root.as_os_str().len());
+        let real = nearest.map(|(root, at)| below(root, at, path));
+        real.unwrap_or_else(|| path.to_owned())
+    }
+
+    /// A folder on the way to a protected path, with the links above it that were there before.
+    fn remembered(&self, path: &Path) -> PathBuf {
+        let mut real = PathBuf::new();
+        let mut written = PathBuf::new();
+        let (folder, name) = (path.parent().unwrap_or(path), path.file_name());
+        for part in folder {
+            written.push(part);
+            real.push(part);
+            if let Some(target) = self.links.get(&written) {
+                real.pop();
+                real.push(target);
+            }
+        }
+        real.extend(name);
+        real
+    }
+
     /// Puts one path back, or takes over what may stay of its change.
     fn settle(&mut self, path: &Path, now: Option<&Kept>) -> Option<Change> {
+        let real = self.real(path);
         let before = self.before.get(path);
         if before == now {
             return None;
@@ -243,12 +276,12 @@ impl Watch {
                     Some(Kept::Folder | Kept::Link(_) | Kept::Other) | None => PLAIN,
                 };
                 let kept = Kept::File { bytes: text, mode };
-                let undone = put_back(path, &kept, now.is_some());
+                let undone = put_back(&real, &kept, now.is_some());
                 self.before.insert(path.to_owned(), kept);
                 (undone, refused)
             }
-            (Judged::Refused, Some(kept)) => (put_back(path, kept, now.is_some()), Vec::new()),
-            (Judged::Refused, None) => (remove(path), Vec::new()),
+            (Judged::Refused, Some(kept)) => (put_back(&real, kept, now.is_some()), Vec::new()),
+            (Judged::Refused, None) => (remove(&real), Vec::new()),
         };
         Some(Change {
             path: path.to_owned(),
@@ -259,24 +292,38 @@ impl Watch {
 }
 
 /// Makes a link to `target` again, or nothing. What is there instead is a link, which goes, or a folder, which stays beside.
-fn lead_back(path: &Path, target: Option<&Path>) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        regain(folder);
-    }
-    match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_symlink() => fs::remove_file(path)?,
+fn lead_back(real: &Path, target: Option<&Path>) -> io::Result<()> {
+    let (dir, name) = spot(real)?;
+    regain(&dir);
+    match dir.look(&name) {
+        Ok(found) if found.kind == FileKind::Symlink => dir.remove_file(&name)?,
         Ok(_) => {
-            let mut aside = path.as_os_str().to_owned();
-            aside.push(format!(".removed-{}", std::process::id()));
-            fs::rename(path, aside)?;
+            let mut aside = name.clone();
+            aside.extend(format!(".removed-{}", std::process::id()).into_bytes());
+            dir.rename(&name, &aside)?;
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
     match target {
-        Some(target) => std::os::unix::fs::symlink(target, path),
+        Some(target) => dir.make_link(&name, target.as_os_str().as_bytes()),
         None => Ok(()),
     }
+}
+
+/// The folder of a real path, held open and reached without links, and the name in it.
+fn spot(real: &Path) -> io::Result<(Dir, Vec<u8>)> {
+    let missing = || io::Error::from(io::ErrorKind::InvalidInput);
+    let folder = real.parent().ok_or_else(missing)?;
+    let name = real.file_name().ok_or_else(missing)?;
+    Ok((Dir::open(folder)?, name.as_bytes().to_vec()))
+}
+
+/// The place of a path below `root`, which is at `at`.
+fn below(root: &Path, at: &Path, path: &Path) -> PathBuf {
+    let mut real = at.to_owned();
+    real.extend(path.strip_prefix(root).into_iter().flatten());
+    real
 }
 
 fn links_above(roots: &[PathBuf]) -> BTreeMap<PathBuf, PathBuf> {
@@ -341,23 +388,20 @@ fn place(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-fn snapshot(roots: &[PathBuf]) -> (BTreeMap<PathBuf, Kept>, bool) {
+/// What is at and below these paths, each with its real place.
+fn snapshot(roots: &[(PathBuf, PathBuf)]) -> (BTreeMap<PathBuf, Kept>, bool) {
     let mut found = BTreeMap::new();
     let mut complete = true;
     let mut left = MAX_TOTAL;
-    let mut open: Vec<PathBuf> = roots.to_vec();
-    while let Some(path) = open.pop() {
+    let mut open: Vec<(PathBuf, PathBuf)> = roots.to_vec();
+    while let Some((path, real)) = open.pop() {
         if found.len() >= MAX_ENTRIES {
             return (found, false);
         }
-        match keep(&path, &mut left) {
-            Ok(Some(kept)) => {
-                if kept == Kept::Folder {
-                    match names(&path) {
-                        Ok(names) => open.extend(names.into_iter().map(|name| path.join(name))),
-                        Err(_) => complete = false,
-                    }
-                }
+        match keep(&real, &mut left) {
+            Ok(Some((kept, names))) => {
+                let names = names.iter().map(|name| crate::raw::name(name));
+                open.extend(names.map(|name| (path.join(&name), real.join(&name))));
                 found.insert(path, kept);
             }
             Ok(None) => {}
@@ -367,16 +411,11 @@ fn snapshot(roots: &[PathBuf]) -> (BTreeMap<PathBuf, Kept>, bool) {
     (found, complete)
 }
 
-fn names(folder: &Path) -> io::Result<Vec<OsString>> {
-    fs::read_dir(folder)?
-        .take(MAX_ENTRIES)
-        .map(|entry| Ok(entry?.file_name()))
-        .collect()
-}
-
-fn keep(path: &Path, left: &mut u64) -> io::Result<Option<Kept>> {
-    let meta = match fs::symlink_metadata(path) {
-        Ok(meta) => meta,
+/// What is at a real path, and the names in it if that is a folder. All of it is read from what was opened.
+fn keep(real: &Path, left: &mut u64) -> io::Result<Option<(Kept, Vec<Vec<u8>>)>> {
+    let found = spot(real).and_then(|(dir, name)| Ok((dir.look(&name)?, dir, name)));
+    let (found, dir, name) = match found {
+        Ok(found) => found,
         Err(error)
             if matches!(
                 error.kind(),
@@ -387,97 +426,104 @@ fn keep(path: &Path, left: &mut u64) -> io::Result<Option<Kept>> {
         }
         Err(error) => return Err(error),
     };
-    Ok(Some(if meta.is_symlink() {
-        Kept::Link(fs::read_link(path)?)
-    } else if meta.is_dir() {
-        Kept::Folder
-    } else if meta.is_file() {
-        let size = meta.len();
-        if size > MAX_FILE || size > *left {
-            return Err(io::ErrorKind::FileTooLarge.into());
+    let kept = match found.kind {
+        FileKind::Symlink => Kept::Link(crate::raw::name(&dir.read_link(&name)?).into()),
+        FileKind::Directory => {
+            let names = dir.enter(&name)?.names()?;
+            let names = names.into_iter().map(|name| name.bytes);
+            return Ok(Some((Kept::Folder, names.take(MAX_ENTRIES).collect())));
         }
-        *left -= size;
-        Kept::File {
-            bytes: fs::read(path)?,
-            mode: meta.permissions().mode(),
+        FileKind::File => {
+            let most = MAX_FILE.min(*left);
+            let too_large = || io::Error::from(io::ErrorKind::FileTooLarge);
+            let bytes = dir.read_file(&name, most).ok_or_else(too_large)?;
+            *left -= bytes.len() as u64;
+            let mode = found.mark.mode;
+            Kept::File { bytes, mode }
         }
-    } else {
-        Kept::Other
-    }))
+        FileKind::Other | FileKind::Missing => Kept::Other,
+    };
+    Ok(Some((kept, Vec::new())))
 }
 
-fn remove(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        regain(folder);
+fn remove(real: &Path) -> io::Result<()> {
+    let (dir, name) = spot(real)?;
+    regain(&dir);
+    remove_entry(&dir, &name, 0)
+}
+
+/// Removes what has this name, a folder with all that is in it. No link is followed.
+fn remove_entry(dir: &Dir, name: &[u8], depth: usize) -> io::Result<()> {
+    if dir.look(name)?.kind != FileKind::Directory {
+        return dir.remove_file(name);
     }
-    match fs::symlink_metadata(path)?.is_dir() {
-        true => {
-            regain_tree(path);
-            fs::remove_dir_all(path)
-        }
-        false => fs::remove_file(path),
+    if depth > MAX_DEPTH {
+        return Err(io::Error::other("folders lie too deep"));
     }
+    let inner = dir.enter(name)?;
+    regain(&inner);
+    for entry in inner.names()? {
+        remove_entry(&inner, &entry.bytes, depth + 1)?;
+    }
+    dir.remove_dir(name)
 }
 
 /// A command may have taken the right to change a folder away, from itself and from us.
-pub(super) fn regain(folder: &Path) {
-    if let Ok(meta) = fs::symlink_metadata(folder)
-        && meta.is_dir()
-        && meta.permissions().mode() & OWNER != OWNER
+pub(super) fn regain(folder: &Dir) {
+    if let Ok(found) = folder.look_at_itself()
+        && found.mark.mode & OWNER != OWNER
     {
-        let mode = meta.permissions().mode() | OWNER;
         // Where it is not ours, what follows fails and says so.
-        let _ = fs::set_permissions(folder, Permissions::from_mode(mode));
+        let _ = folder.set_mode(found.mark.mode | OWNER);
     }
 }
 
-fn regain_tree(top: &Path) {
-    let mut open = vec![top.to_owned()];
-    let mut seen = 0;
-    while let Some(folder) = open.pop() {
-        regain(&folder);
-        seen += 1;
-        if seen > MAX_ENTRIES {
-            return;
+fn put_back(real: &Path, kept: &Kept, is_there: bool) -> io::Result<()> {
+    if is_there {
+        remove(real)?;
+    }
+    let is_made = matches!(kept, Kept::File { .. } | Kept::Folder);
+    let (dir, name) = match spot(real) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && is_made => {
+            make_folder_of(real)?;
+            spot(real)?
         }
-        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-        let folders = entries.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir()));
-        open.extend(folders.map(|entry| entry.path()));
-    }
-}
-
-fn put_back(path: &Path, kept: &Kept, is_there: bool) -> io::Result<()> {
-    if is_there && *kept != Kept::Folder {
-        remove(path)?;
-    }
+        found => found?,
+    };
     match kept {
         Kept::File { bytes, mode } => {
-            if let Some(folder) = path.parent() {
-                fs::create_dir_all(folder)?;
-                regain(folder);
-            }
+            regain(&dir);
             // Never through a link that was put there meanwhile.
-            let mut file = fs::OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(path)?;
-            io::Write::write_all(&mut file, bytes)?;
-            file.set_permissions(Permissions::from_mode(*mode))
+            let mut file = dir.create_file(&name)?;
+            file.write_all(bytes)?;
+            set_file_mode(&file, *mode)
         }
-        Kept::Folder => {
-            if is_there {
-                remove(path)?;
+        Kept::Folder => match dir.make_dir(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                dir.enter(&name).map(drop)
             }
-            fs::create_dir_all(path)
-        }
-        Kept::Link(target) => std::os::unix::fs::symlink(target, path),
+            made => made,
+        },
+        Kept::Link(target) => dir.make_link(&name, target.as_os_str().as_bytes()),
         Kept::Other => Err(io::ErrorKind::Unsupported.into()),
     }
+}
+
+fn make_folder_of(real: &Path) -> io::Result<()> {
+    let top = Dir::open(Path::new("/"))?;
+    let mut below = Vec::new();
+    for part in real.parent().into_iter().flatten().skip(1) {
+        below.extend_from_slice(part.as_bytes());
+        below.push(b'/');
+    }
+    top.enter_or_make(&below).map(drop)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn changes_are_found_and_undone() {
@@ -559,7 +605,8 @@ mod tests {
             fs::write(top.join("hooks/a"), "good").unwrap();
             std::os::unix::fs::symlink("hooks", top.join("link")).unwrap();
             let roots = ["hooks", "none", "link"].map(|name| top.join(name));
-            let (before, _) = snapshot(&roots);
+            let placed = roots.clone().map(|root| (root.clone(), place(&root)));
+            let (before, _) = snapshot(&placed);
             let mut watch = Watch::new(&roots);
             act(top);
             let differs = watch.changed();
@@ -578,7 +625,7 @@ mod tests {
                 changes.iter().all(|change| change.undone.is_ok()),
                 "{name}: {changes:?}"
             );
-            assert_eq!(snapshot(&roots).0, before, "{name}");
+            assert_eq!(snapshot(&placed).0, before, "{name}");
         }
     }
 
@@ -714,5 +761,82 @@ mod tests {
         let file = folder.path().join("big");
         fs::write(&file, vec![0; MAX_FILE as usize + 1]).unwrap();
         assert!(!Watch::new(&[file]).complete());
+    }
+
+    /// A process that was left running exchanges a folder for a link to one of the person's while things are put back.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_that_becomes_a_link_meanwhile_does_not_lead_us_out() {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use std::sync::atomic::{AtomicBool, Ordering};
+        const ROUNDS: usize = 1500;
+        let folder = tempfile::tempdir().unwrap();
+        let [inside, outside] = ["in", "out"].map(|name| folder.path().join(name));
+        let (above, link) = (inside.join("above"), inside.join("link"));
+        for path in [outside.join("skills/mine"), above.join("skills")] {
+            fs::create_dir_all(path).unwrap();
+        }
+        fs::write(outside.join("skills/mine/file"), "theirs").unwrap();
+        fs::write(outside.join("config"), "theirs").unwrap();
+        fs::remove_dir(above.join("skills")).unwrap();
+        fs::write(above.join("config"), "ours").unwrap();
+        std::os::unix::fs::symlink(&outside, &link).unwrap();
+        let roots = ["skills", "config", "gone"].map(|name| above.join(name));
+        fs::write(&roots[2], "ours").unwrap();
+        let mut watch = Watch::new(&roots);
+        fs::remove_file(&roots[2]).unwrap();
+        let over = AtomicBool::new(false);
+        let mut done = 0;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    // Whatever is at these names at the moment.
+                    let _ = renameat_with(CWD, &above, CWD, &link, RenameFlags::EXCHANGE);
+                }
+            });
+            for _ in 0..ROUNDS {
+                for path in watch.changed() {
+                    let bytes = watch.read(&path, MAX_FILE).unwrap_or_default();
+                    assert_ne!(bytes, b"theirs", "{path:?}");
+                }
+                done += watch.undo().len();
+                let is_whole = fs::read_to_string(outside.join("skills/mine/file"));
+                if is_whole.is_err() || outside.join("gone").exists() {
+                    break;
+                }
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+        let text = |name: &str| fs::read_to_string(outside.join(name)).ok();
+        assert_eq!(text("skills/mine/file").as_deref(), Some("theirs"));
+        assert_eq!(text("config").as_deref(), Some("theirs"));
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 2);
+        assert!(done > 0, "nothing was put back");
+    }
+
+    /// A link that takes a folder's place between the check and the change leads nowhere.
+    #[test]
+    fn nothing_is_put_back_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("theirs/hooks")).unwrap();
+        fs::write(top.join("theirs/hooks/a"), "theirs").unwrap();
+        std::os::unix::fs::symlink("theirs", top.join("link")).unwrap();
+        let kept = || Kept::File {
+            bytes: b"ours".to_vec(),
+            mode: 0o644,
+        };
+        assert!(remove(&top.join("link/hooks")).is_err());
+        assert!(remove(&top.join("link/hooks/a")).is_err());
+        assert!(put_back(&top.join("link/hooks/a"), &kept(), true).is_err());
+        assert!(put_back(&top.join("link/hooks/b"), &kept(), false).is_err());
+        assert!(put_back(&top.join("link/new/b"), &kept(), false).is_err());
+        assert!(put_back(&top.join("link/c"), &Kept::Folder, false).is_err());
+        assert!(lead_back(&top.join("link/hooks"), Some(Path::new("/x"))).is_err());
+        let names = |at: &str| fs::read_dir(top.join(at)).unwrap().count();
+        assert_eq!((names("theirs"), names("theirs/hooks")), (1, 1));
+        assert_eq!(fs::read(top.join("theirs/hooks/a")).unwrap(), b"theirs");
+        put_back(&top.join("deep/er/b"), &kept(), false).unwrap();
+        assert_eq!(fs::read(top.join("deep/er/b")).unwrap(), b"ours");
     }
 }

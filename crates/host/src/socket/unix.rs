@@ -122,6 +122,12 @@ fn may_connect(pid: i32) -> bool {
         .any(|ancestor| ancestor == own || (is_ostler(ancestor) && !above.contains(&ancestor)))
 }
 
+/// Whether this process runs below an Ostler, so that sessions of others refuse it.
+pub fn is_inside_session() -> bool {
+    let own = i32::try_from(std::process::id()).unwrap_or(0);
+    ancestors(own).into_iter().any(is_ostler)
+}
+
 /// The parent of a process, its parent, and so on. Empty where the system does not say.
 fn ancestors(pid: i32) -> Vec<i32> {
     let mut found = Vec::new();

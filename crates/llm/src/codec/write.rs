@@ -1,8 +1,8 @@
 //! Appends JSON to a byte buffer. What is written is never read back or moved, apart from one kind of late mark.
 
 use super::loose::{self, Fields};
-use crate::{CallResult, Calls, Params, Target, ToolSpec};
-use ostler_wire::{Image, Json};
+use crate::{CallResult, Calls, Params, Target};
+use ostler_wire::{Image, Json, ToolSpec};
 use serde::Serializer;
 use serde_json::value::RawValue;
 use std::borrow::Cow;

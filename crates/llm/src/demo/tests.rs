@@ -3,10 +3,10 @@
 use super::{BUG, FIX, KIND, MARKER, PASSED, scratch_files};
 use crate::{
     Answer, AnswerPart, Assembler, CallResult, Mark, Model, Msg, Params, Prefix, Proxies, Target,
-    ToolSpec, Transport, TransportOptions,
+    Transport, TransportOptions,
 };
 use bytes::Bytes;
-use ostler_wire::{Json, Origin, Stop};
+use ostler_wire::{Json, Origin, Stop, ToolSpec};
 use std::path::Path;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;

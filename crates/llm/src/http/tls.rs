@@ -74,6 +74,9 @@ impl LazyVerifier {
     }
 }
 
+/// Most bytes of a file of certificates.
+const MAX_PEM: u64 = 16 << 20;
+
 /// Settings for a client that speaks HTTP/2 where the server does.
 pub(super) fn config(verifier: Arc<LazyVerifier>) -> Result<ClientConfig, rustls::Error> {
     let mut config = ClientConfig::builder_with_provider(verifier.crypto.clone())
@@ -127,8 +130,9 @@ impl ServerCertVerifier for LazyVerifier {
 
 fn read_pem(file: &Path) -> Result<Vec<CertificateDer<'static>>, Why> {
     let name = || file.display().to_string().into();
-    let certs: Vec<_> = CertificateDer::pem_file_iter(file)
-        .and_then(|certs| certs.collect())
+    let certs: Vec<_> = check_file(file)
+        .map_err(pem::Error::Io)
+        .and_then(|()| CertificateDer::pem_file_iter(file)?.collect())
         .map_err(|error| {
             let said = match &error {
                 pem::Error::Io(error) => error.into(),
@@ -141,6 +145,16 @@ fn read_pem(file: &Path) -> Result<Vec<CertificateDer<'static>>, Why> {
         return Err(Why::ours(Word::LlmNoCertificate, [name()]));
     }
     Ok(certs)
+}
+
+/// A setting may name a pipe or a device, which has no end.
+fn check_file(file: &Path) -> std::io::Result<()> {
+    let meta = std::fs::metadata(file)?;
+    match (meta.is_file(), meta.len() <= MAX_PEM) {
+        (true, true) => Ok(()),
+        (true, false) => Err(std::io::ErrorKind::FileTooLarge.into()),
+        (false, _) => Err(std::io::ErrorKind::InvalidInput.into()),
+    }
 }
 
 /// Where the common systems keep their bundle. The loader below us reads only `SSL_CERT_FILE` when that is set; we want both.

@@ -43,8 +43,12 @@ impl State {
             // The wait begins when the person sends, not when the engine answers.
             self.work.since.get_or_insert(now);
         }
+        let text = match is_prompt {
+            true => sent.text,
+            false => sent.text.trim_end().to_owned(),
+        };
         self.effects.push(Effect::Send(Op::Say {
-            text: sent.text,
+            text,
             delivery,
             images: sent.images,
         }));

@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use super::super::edit::EditableFile;
 use super::super::layers::RuleList;
-use super::super::rules::RuleFile;
 use super::super::tree::Layer;
 use super::{Bench, TOOLS, read};
 use insta::assert_snapshot;
@@ -19,7 +19,7 @@ fn added(before: Option<&str>, rules: &[&str]) -> String {
         None => Bench::new(),
     };
     let path = bench.places().project_config();
-    let file = RuleFile {
+    let file = EditableFile {
         path: &path,
         layer: Layer::Project,
         places: &bench.places(),
@@ -36,7 +36,7 @@ fn added(before: Option<&str>, rules: &[&str]) -> String {
 fn removed(before: &str, rule: &str) -> (String, Vec<(RuleList, String)>) {
     let bench = Bench::new().project(before);
     let path = bench.places().project_config();
-    let file = RuleFile {
+    let file = EditableFile {
         path: &path,
         layer: Layer::Project,
         places: &bench.places(),
@@ -164,7 +164,7 @@ fn a_mark_at_the_start_of_a_file_stays() {
     let bench = Bench::new();
     let path = bench.places().project_config();
     fs::write(&path, "\u{feff}[permissions]\nallow = []\n").unwrap();
-    let file = RuleFile {
+    let file = EditableFile {
         path: &path,
         layer: Layer::Project,
         places: &bench.places(),

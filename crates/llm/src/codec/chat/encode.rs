@@ -5,9 +5,9 @@ use super::super::{Mark, effort, loose::Fields};
 use super::{CALL, CALL_FIELDS, DETAILS, MESSAGE, MESSAGE_FIELDS, REASONING_FIELDS};
 use crate::{
     AnswerPart, CallResult, Effort, EffortField, MaxTokensField, Msg, Params, Prefix, Quirks,
-    ReasoningBack, SystemRole, Target, ToolSpec,
+    ReasoningBack, SystemRole, Target,
 };
-use ostler_wire::Image;
+use ostler_wire::{Image, ToolSpec};
 use std::borrow::Cow;
 
 /// Written before the messages.

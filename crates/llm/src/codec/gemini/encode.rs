@@ -3,8 +3,8 @@
 use super::super::effort;
 use super::super::write::{self, List, NO_IMAGE, Object, Top};
 use super::{PART, PART_FIELDS, SIGNATURE};
-use crate::{AnswerPart, CallResult, Effort, Msg, Params, Prefix, Target, Thinking, ToolSpec};
-use ostler_wire::{Image, Json};
+use crate::{AnswerPart, CallResult, Effort, Msg, Params, Prefix, Target, Thinking};
+use ostler_wire::{Image, Json, ToolSpec};
 
 /// Written before the messages.
 const BEFORE: [&str; 3] = ["systemInstruction", "tools", "contents"];

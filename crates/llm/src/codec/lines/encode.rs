@@ -120,7 +120,8 @@ pub fn close(params: &Params, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Effort, ToolSpec};
+    use crate::Effort;
+    use ostler_wire::ToolSpec;
 
     fn target() -> Target {
         Target::new(

@@ -3,10 +3,8 @@
 use super::super::write::{self, List, NO_IMAGE, Object, Top};
 use super::super::{Mark, effort};
 use super::{BLOCK, CALL_FIELDS, TEXT_FIELDS, THINKING_FIELDS};
-use crate::{
-    AnswerPart, CallResult, Effort, Msg, Params, Prefix, Target, Thinking, ThinkingOff, ToolSpec,
-};
-use ostler_wire::{Image, Json};
+use crate::{AnswerPart, CallResult, Effort, Msg, Params, Prefix, Target, Thinking, ThinkingOff};
+use ostler_wire::{Image, Json, ToolSpec};
 
 /// Written before the messages.
 const BEFORE: [&str; 5] = ["model", "stream", "tools", "system", "messages"];

@@ -3,8 +3,8 @@
 use super::super::effort;
 use super::super::write::{self, List, NO_IMAGE, RESULT_IMAGES, Top};
 use super::{CALL_FIELDS, ITEM, MESSAGE_FIELDS, REASONING_FIELDS};
-use crate::{AnswerPart, CallResult, Msg, Params, Prefix, Target, ToolSpec};
-use ostler_wire::Image;
+use crate::{AnswerPart, CallResult, Msg, Params, Prefix, Target};
+use ostler_wire::{Image, ToolSpec};
 
 /// Written before the messages.
 const BEFORE: [&str; 7] = [

@@ -9,9 +9,8 @@ mod responses;
 use super::{Codec, Frame, Mark};
 use crate::{
     AnswerPart, Assembler, CallResult, Calls, Chunk, Effort, Error, Msg, Params, Prefix, Target,
-    ToolSpec,
 };
-use ostler_wire::{Image, Json, Origin};
+use ostler_wire::{Image, Json, Origin, ToolSpec};
 
 /// A model that thinks and sees, at an endpoint without quirks.
 fn target() -> Target {

@@ -4,7 +4,7 @@
 use super::*;
 use crate::screen::{Narrowed, Screen};
 use ostler_wire::{
-    Approval, ErrorEntry, Image, Mode, Notice, Part, Stop, Task, Todo, TodoItem, TodoState,
+    Approval, ErrorEntry, Image, Mode, Notice, Part, Stop, Table, Task, Todo, TodoItem, TodoState,
 };
 use proptest::prelude::*;
 use std::num::NonZeroU16;
@@ -186,7 +186,7 @@ fn any_view() -> impl Strategy<Value = View> {
         any_text().prop_map(View::Error),
         any_text().prop_map(View::Diff),
         (proptest::collection::vec(any_text(), 0..4), rows)
-            .prop_map(|(columns, rows)| View::Table { columns, rows }),
+            .prop_map(|(columns, rows)| View::Table(Table::of_texts(columns, rows))),
         (any_text(), any_text()).prop_map(list),
         any_text()
             .prop_flat_map(move |text| proptest::sample::select(deed(text)))

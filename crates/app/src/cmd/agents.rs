@@ -1,0 +1,33 @@
+//! `ostler skills` and `ostler agents`: what sessions of this project would find. Running one is `exec`.
+
+use super::panel::print_view;
+use crate::boot::Boot;
+use crate::config::crew::settings;
+use crate::flags::{Agents, Listing, Skills};
+use crate::speech;
+use ostler_engine::commands;
+use ostler_engine::roles::Roles;
+use ostler_engine::skills::Skills as Found;
+
+pub fn skills(boot: &Boot, args: Skills) -> anyhow::Result<u8> {
+    let settings = settings(&boot.loaded, &boot.places);
+    let (found, left_out) = Found::load(&settings.skills, &crate::folders::reader(boot));
+    let language = speech::language();
+    match args {
+        Skills::List { format } => {
+            print_view(&commands::skills(&found, left_out, language), format)
+        }
+        Skills::Show { name } => {
+            print_view(&commands::skill(&found, &name, language), Listing::Text)
+        }
+    }
+}
+
+pub fn agents(boot: &Boot, args: Agents) -> anyhow::Result<u8> {
+    let settings = settings(&boot.loaded, &boot.places);
+    let reader = crate::folders::reader(boot);
+    let (found, left_out) = Roles::load(&settings.role_sources, &settings.roles, &reader);
+    let Agents::List { format } = args;
+    let view = commands::agents(&found, left_out, speech::language());
+    print_view(&view, format)
+}

@@ -1,0 +1,129 @@
+//! Where it is kept which tools of a server the person trusts to read only: the file that has the server. A project that
+//! was trusted before stays so, because the change is the person's own. It decides nothing.
+
+use super::ConfigFiles;
+use crate::boot::Boot;
+use crate::config::layers::Loaded;
+use crate::config::plugins::{Configured, PluginConfig, Scope, gather};
+use crate::config::project::SERVERS;
+use crate::config::rules::{ToolChange, trust_tools_in_json};
+use crate::config::trust::{Answer, Approval, Book, Item, Record, State};
+use crate::flags::RuleLayer;
+use crate::speech::{language, spoken};
+use ostler_mcp::{ToolTrust, Trust};
+use ostler_wire::{Say, Word};
+use std::path::PathBuf;
+
+pub struct TrustedTools {
+    files: ConfigFiles,
+    /// Which file each server stands in.
+    servers: Vec<(String, Scope)>,
+}
+
+impl std::fmt::Debug for TrustedTools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "TrustedTools({:?})", self.servers)
+    }
+}
+
+impl TrustedTools {
+    pub fn new(boot: &Boot) -> Self {
+        let one = |one: &Configured| (one.plugin.name.clone(), one.scope);
+        Self {
+            files: ConfigFiles::new(boot),
+            servers: boot.servers.iter().map(one).collect(),
+        }
+    }
+
+    fn scope(&self, server: &str) -> Option<Scope> {
+        let mut all = self.servers.iter();
+        all.find(|(name, _)| name == server)
+            .map(|(_, scope)| *scope)
+    }
+
+    fn path(&self, scope: Scope) -> PathBuf {
+        let [project, local] = SERVERS;
+        let places = &self.files.places;
+        match scope {
+            Scope::User => self.files.path(RuleLayer::User),
+            Scope::Project => self.files.path(RuleLayer::Project),
+            Scope::UserJson => places.home.join("mcp.json"),
+            Scope::ProjectJson => places.root.join(project),
+            Scope::LocalJson => places.root.join(local),
+        }
+    }
+
+    fn shown(&self, scope: Scope) -> String {
+        self.files.shown(&self.path(scope))
+    }
+
+    fn write(&self, scope: Scope, change: ToolChange<'_>) -> Result<(), String> {
+        let layer = match scope {
+            Scope::User => RuleLayer::User,
+            Scope::Project => RuleLayer::Project,
+            Scope::UserJson | Scope::ProjectJson | Scope::LocalJson => {
+                return trust_tools_in_json(&self.path(scope), &self.shown(scope), change);
+            }
+        };
+        let edited = self.files.edit(layer, |file| file.trust_tools(change));
+        edited.map_err(|error| error.to_string())
+    }
+
+    fn load(&self, approval: Approval<'_>) -> Result<Loaded, String> {
+        self.files.load(approval).map_err(|error| error.to_string())
+    }
+
+    /// Writes into a project's file, and into the book that the person knows its new content.
+    fn write_in_project(&self, scope: Scope, change: ToolChange<'_>) -> Result<(), String> {
+        let path = self.files.places.trust();
+        let mut book = Book::load(&path);
+        let record = book.record(&self.files.places.root).cloned();
+        let before = self.load(Approval::Recorded(record.as_ref()))?;
+        let record = record.filter(|_| before.workspace.state == State::Trusted);
+        let record = record.ok_or_else(|| spoken(Word::TrustNotForGood))?;
+        self.write(scope, change)?;
+        let after = self.load(Approval::ThisRun)?;
+        let is_new = |item: &&Item| !record.items.iter().any(|known| known.hash == item.hash);
+        let new = after.workspace.items.iter().filter(is_new).count();
+        // Something else that is new is somebody else's, and has to be looked at.
+        if new > 1 || self.servers_of(&before) != self.servers_of(&after) {
+            return Err(spoken(Word::TrustChangedMeanwhile).into());
+        }
+        let known = Record::new(Answer::Trusted, record.since, &after.workspace.items);
+        let set = book.set(&path, &self.files.places.root, Some(known));
+        set.map(drop).map_err(|error| error.to_string())
+    }
+
+    /// All there are, but for which of their tools are trusted.
+    fn servers_of(&self, loaded: &Loaded) -> Vec<PluginConfig> {
+        let all = gather(loaded, &self.files.places, &mut Vec::new()).into_iter();
+        all.map(|one| PluginConfig {
+            trusted_read_only_tools: Vec::new(),
+            ..one.plugin
+        })
+        .collect()
+    }
+}
+
+impl ToolTrust for TrustedTools {
+    fn place(&self, server: &str) -> Option<String> {
+        Some(self.shown(self.scope(server)?))
+    }
+
+    fn set(&self, server: &str, tools: &[String], trust: Trust) -> Result<String, String> {
+        let scope = self
+            .scope(server)
+            .ok_or_else(|| spoken(Word::TrustNoFile))?;
+        let _lock = self.files.lock().map_err(|e| e.say(language()))?;
+        let change = ToolChange {
+            server,
+            tools,
+            trusted: trust == Trust::Yes,
+        };
+        match scope.is_of_project() {
+            true => self.write_in_project(scope, change)?,
+            false => self.write(scope, change)?,
+        }
+        Ok(self.shown(scope))
+    }
+}

@@ -1,0 +1,76 @@
+//! Which addresses belong to this machine or its network: no call reaches them without a word of the person. Pure.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Not an address of this machine or house.
+pub fn is_public_address(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => is_public_v4(ip),
+        IpAddr::V6(ip) => match ip.to_ipv4_mapped().or_else(|| embedded_v4(ip)) {
+            Some(inner) => is_public_v4(inner),
+            None => {
+                let first = ip.segments().first().copied().unwrap_or_default();
+                !(ip.is_loopback()
+                    || ip.is_unspecified()
+                    || ip.is_multicast()
+                    || first & 0xfe00 == 0xfc00
+                    || first & 0xffc0 == 0xfe80
+                    || first & 0xffc0 == 0xfec0)
+            }
+        },
+    }
+}
+
+/// IPv4 inside 64:ff9b::/96 (NAT64) and 2002::/16 (6to4).
+fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
+    match ip.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, a, b] | [0x2002, a, b, ..] => {
+            Some(Ipv4Addr::from(u32::from(a) << 16 | u32::from(b)))
+        }
+        _ => None,
+    }
+}
+
+fn is_public_v4(ip: Ipv4Addr) -> bool {
+    let [a, b, ..] = ip.octets();
+    !(ip.is_private()
+        || ip.is_loopback()
+        || ip.is_link_local()
+        || ip.is_broadcast()
+        || ip.is_multicast()
+        || ip.is_documentation()
+        || a == 0
+        || a >= 240
+        || (a == 100 && (64..128).contains(&b))
+        || (a == 198 && (b == 18 || b == 19))
+        || (a == 192 && b == 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_addresses_are_known() {
+        for (ip, expect) in [
+            ("8.8.8.8", true),
+            ("127.0.0.1", false),
+            ("10.1.2.3", false),
+            ("172.16.0.1", false),
+            ("192.168.1.1", false),
+            ("169.254.169.254", false),
+            ("100.64.0.1", false),
+            ("0.0.0.0", false),
+            ("2606:4700::1111", true),
+            ("::1", false),
+            ("fd00::1", false),
+            ("fe80::1", false),
+            ("::ffff:127.0.0.1", false),
+            ("64:ff9b::7f00:1", false),
+            ("2002:7f00:1::", false),
+            ("64:ff9b::808:808", true),
+        ] {
+            assert_eq!(is_public_address(ip.parse().unwrap()), expect, "{ip}");
+        }
+    }
+}

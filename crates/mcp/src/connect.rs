@@ -1,0 +1,379 @@
+//! Opening a connection: a program started, an address reached, the handshake made. Every failure is a sentence that says what
+//! to do.
+
+use crate::auth;
+use crate::client::Connection;
+use crate::failure::{Failure, FailureCode, MAX_SAID, Place, on_the_way};
+use crate::handler::{Handler, PendingCalls};
+use crate::http_client::{RedirectTarget, client};
+use crate::launch::Program;
+use crate::settings::{Address, Endpoint, Redaction, Sampling, Server, ServerContext};
+use crate::stdio::{self, MAX_MESSAGE, ServerLog, with_log_tail};
+use crate::{Lists, text};
+use http::{HeaderName, HeaderValue};
+use ostler_host::{Output, Stdio};
+use ostler_wire::{Why, Word};
+use rmcp::model::ProtocolVersion;
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, serve_client_with_lifecycle_and_ct,
+};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{AuthClient, StreamableHttpClientTransport};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Of the command that makes headers.
+const MAX_HEADERS: usize = 64 * 1024;
+const MAX_REVISION: usize = 64;
+/// How far the start of a server has come, for the message after a timeout.
+#[derive(Default)]
+struct StartProgress(Mutex<(ServerLog, StartStep)>);
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum StartStep {
+    #[default]
+    Greeting,
+    Listing,
+}
+
+impl StartProgress {
+    fn at(&self) -> MutexGuard<'_, (ServerLog, StartStep)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn late(&self, server: &Server, limit: Duration) -> ConnectError {
+        let (log, step) = self.at().clone();
+        let what = match (step, &server.endpoint) {
+            (StartStep::Listing, _) => Word::McpLateLists.into(),
+            (StartStep::Greeting, Endpoint::Address(address)) => {
+                Why::ours(Word::McpLateAddress, [address.url.as_str().into()])
+            }
+            (StartStep::Greeting, Endpoint::Program(program)) => {
+                Why::ours(Word::McpLateProgram, [program.name().into()])
+            }
+            (StartStep::Greeting, Endpoint::Unusable(why)) => why.as_str().into(),
+        };
+        let seconds = limit.as_secs().to_string();
+        let why = Why::ours(Word::McpNotReady, [seconds.into(), what]);
+        ConnectError::finally(Failure::new(FailureCode::Timeout, with_log_tail(why, &log)))
+    }
+}
+
+impl Connection {
+    /// Connects and learns what the server offers, within the time that it may take.
+    pub async fn open_and_list(
+        server: &Server,
+        context: &ServerContext,
+        cancel: CancellationToken,
+    ) -> Result<(Self, Lists), ConnectError> {
+        let progress = StartProgress::default();
+        let limit = context.settings.start;
+        let meeting = async {
+            let connection = Self::open_on(server, context, cancel, &progress).await?;
+            progress.at().1 = StartStep::Listing;
+            let lists = connection.lists(server).await?;
+            Ok((connection, lists))
+        };
+        let met = tokio::time::timeout(limit, meeting).await;
+        let met = met.unwrap_or_else(|_| Err(progress.late(server, limit)));
+        met.map_err(|failed| failed.redacted(&context.settings.redaction))
+    }
+
+    /// Connects, whatever revision of the protocol the server speaks. The error is the end of a sentence.
+    pub async fn open(
+        server: &Server,
+        context: &ServerContext,
+        cancel: CancellationToken,
+    ) -> Result<Self, ConnectError> {
+        let opened = Self::open_on(server, context, cancel, &StartProgress::default()).await;
+        opened.map_err(|failed| failed.redacted(&context.settings.redaction))
+    }
+
+    async fn open_on(
+        server: &Server,
+        context: &ServerContext,
+        cancel: CancellationToken,
+        progress: &StartProgress,
+    ) -> Result<Self, ConnectError> {
+        let auto = ClientLifecycleMode::Auto {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+            legacy_version: Some(ProtocolVersion::V_2025_11_25),
+        };
+        let begin = |mode| {
+            let log = ServerLog::default();
+            progress.at().0 = log.clone();
+            Self::open_as(server, context, mode, (cancel.child_token(), log))
+        };
+        match begin(auto).await {
+            Ok(connection) => Ok(connection),
+            // Some servers of old end at a question that they do not know.
+            Err(first) if first.again => {
+                let second = begin(ClientLifecycleMode::Initialize).await;
+                second.map_err(|_| first)
+            }
+            Err(failed) => Err(failed),
+        }
+    }
+
+    /// The same in one way only.
+    async fn open_as(
+        server: &Server,
+        context: &ServerContext,
+        mode: ClientLifecycleMode,
+        (over, log): (CancellationToken, ServerLog),
+    ) -> Result<Self, ConnectError> {
+        let pending = PendingCalls::default();
+        let handler = Handler {
+            version: context.version.clone(),
+            protocol: ProtocolVersion::V_2025_11_25,
+            root: context.root.clone(),
+            attended: context.interactive,
+            sampling: match server.sampling {
+                Sampling::Ask => context.interactive,
+                Sampling::Allow => true,
+                Sampling::Deny => false,
+            },
+            log: log.clone(),
+            pending: pending.clone(),
+        };
+        let drop_guard = over.clone().drop_guard();
+        let redirect = RedirectTarget::default();
+        let opened = match &server.endpoint {
+            Endpoint::Unusable(why) => return Err(unusable(why.clone().into())),
+            Endpoint::Program(program) => {
+                let launched = context
+                    .launcher
+                    .launch(program, Stdio::PipesWithStdin)
+                    .await;
+                let process =
+                    launched.map_err(|error| ConnectError::finally(error.failure(program)))?;
+                let stream = stdio::connect(process, &log, over.clone());
+                let (read, write) = tokio::io::split(stream);
+                // Longer ones do not come through.
+                let transport =
+                    AsyncRwTransport::new_client(read, write).with_max_line_length(2 * MAX_MESSAGE);
+                serve_client_with_lifecycle_and_ct(handler, transport, mode, over.clone()).await
+            }
+            Endpoint::Address(address) => {
+                let config = reach(address, context).await.map_err(unusable)?;
+                let client = client(context, &redirect).map_err(|why| unusable(why.into()))?;
+                let known = auth::known(address, context).await;
+                match known.map_err(|why| unusable(why.into()))? {
+                    Some(manager) => {
+                        let client = AuthClient::new(client, manager);
+                        let transport = StreamableHttpClientTransport::with_client(client, config);
+                        serve_client_with_lifecycle_and_ct(handler, transport, mode, over.clone())
+                            .await
+                    }
+                    None => {
+                        let transport = StreamableHttpClientTransport::with_client(client, config);
+                        serve_client_with_lifecycle_and_ct(handler, transport, mode, over.clone())
+                            .await
+                    }
+                }
+            }
+        };
+        let service = match opened {
+            Ok(service) => service,
+            Err(error) => return Err(explain(&error, server, (&log, &redirect))),
+        };
+        let over = drop_guard.disarm();
+        let connection = Self {
+            name: server.name.clone(),
+            url: match &server.endpoint {
+                Endpoint::Address(address) => Some(address.url.clone()),
+                Endpoint::Program(_) | Endpoint::Unusable(_) => None,
+            },
+            service,
+            log,
+            pending,
+            over,
+        };
+        connection.check_revision()?;
+        connection.subscribe();
+        Ok(connection)
+    }
+
+    /// The library takes any answer.
+    fn check_revision(&self) -> Result<(), ConnectError> {
+        let Some(info) = self.service.peer_info() else {
+            return Ok(());
+        };
+        let theirs = &info.protocol_version;
+        if ProtocolVersion::KNOWN_VERSIONS.contains(theirs) {
+            return Ok(());
+        }
+        let theirs = text::line(theirs.as_str(), MAX_REVISION);
+        let why = Why::ours(Word::McpNoRevision, [theirs.into()]);
+        Err(ConnectError::finally(Failure::new(
+            FailureCode::Revision,
+            why,
+        )))
+    }
+}
+
+/// Why a connection does not stand, and whether another way may.
+pub struct ConnectError {
+    /// The same for programs.
+    pub code: FailureCode,
+    pub why: Why,
+    /// Its words to whoever is to log in.
+    pub challenge: Option<String>,
+    pub(crate) again: bool,
+}
+
+impl ConnectError {
+    pub(crate) fn finally(failure: Failure) -> Self {
+        let Failure { code, why } = failure;
+        Self {
+            code,
+            why,
+            challenge: None,
+            again: false,
+        }
+    }
+
+    /// Without the values of variables that a program, an address or its last words hold.
+    fn redacted(mut self, redaction: &Redaction) -> Self {
+        self.why.rewrite(&mut |said| redaction.apply(said));
+        self.challenge = self.challenge.map(|said| redaction.apply(said));
+        self
+    }
+}
+
+fn unusable(why: Why) -> ConnectError {
+    ConnectError::finally(Failure::new(FailureCode::Settings, why))
+}
+
+async fn reach(
+    address: &Address,
+    context: &ServerContext,
+) -> Result<StreamableHttpClientTransportConfig, Why> {
+    let named = || Why::from(address.url.as_str());
+    let url = url::Url::parse(&address.url)
+        .map_err(|e| Why::ours(Word::McpNoUrl, [named(), e.to_string().into()]))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(Why::ours(Word::McpNoHttp, [named()]));
+    }
+    let mut headers = HashMap::new();
+    let mut all = address.headers.clone();
+    if let Some(helper) = address.helper(context) {
+        all.extend(helped(&helper, context).await?);
+    }
+    for (name, value) in &all {
+        let bad = || Why::ours(Word::McpBadHeaderOf, [name.as_str().into()]);
+        let parsed = HeaderName::try_from(name.as_str()).map_err(|_| bad())?;
+        let mut value = HeaderValue::try_from(value.as_str()).map_err(|_| bad())?;
+        value.set_sensitive(true);
+        headers.insert(parsed, value);
+    }
+    let config = StreamableHttpClientTransportConfig::with_uri(address.url.as_str())
+        .custom_headers(headers)
+        .max_sse_event_size(MAX_MESSAGE);
+    Ok(config)
+}
+
+/// Headers that a command prints as a JSON object.
+async fn helped(helper: &Program, context: &ServerContext) -> Result<Vec<(String, String)>, Why> {
+    let failed = |why: Why| Why::ours(Word::McpHelperFailed, [why]);
+    let launched = context.launcher.launch(helper, Stdio::Pipes).await;
+    let mut process = launched.map_err(|error| failed(error.why()))?;
+    let mut out = Vec::new();
+    loop {
+        match process.next().await {
+            Output::Stdout(bytes) if out.len() < MAX_HEADERS => out.extend_from_slice(&bytes),
+            Output::Stdout(_) | Output::Stderr(_) => {}
+            Output::Exited(exit) if exit.success() => break,
+            Output::Exited(exit) => return Err(failed(stdio::describe_exit(exit))),
+        }
+    }
+    let headers: HashMap<String, String> = serde_json::from_slice(&out)
+        .map_err(|e| failed(Why::ours(Word::McpHelperPrints, [e.to_string().into()])))?;
+    Ok(headers.into_iter().collect())
+}
+
+fn explain(
+    error: &ClientInitializeError,
+    server: &Server,
+    (log, redirect): (&ServerLog, &RedirectTarget),
+) -> ConnectError {
+    let challenge = error.auth_challenge().map(str::to_owned);
+    if error.is_authorization_required() && challenge.as_deref().is_none_or(is_oauth)
+        || challenge.as_deref().is_some_and(is_oauth)
+    {
+        let why = login_hint(&server.name);
+        return ConnectError {
+            challenge,
+            ..ConnectError::finally(Failure::new(FailureCode::Login, why))
+        };
+    }
+    let failure = match error {
+        ClientInitializeError::JsonRpcError(error) => {
+            let said = text::cut(&error.message, MAX_SAID);
+            Failure::new(
+                FailureCode::Refused,
+                Why::ours(Word::McpRefused, [said.into()]),
+            )
+        }
+        ClientInitializeError::NoCompatibleProtocolVersion {
+            server_supported, ..
+        } => {
+            let theirs = server_supported.iter().take(8).map(|v| v.to_string());
+            let theirs = text::line(&theirs.collect::<Vec<_>>().join(", "), MAX_SAID);
+            let why = Why::ours(Word::McpNoRevision, [theirs.into()]);
+            Failure::new(FailureCode::Revision, why)
+        }
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
+            return explain(fallback, server, (log, redirect));
+        }
+        ClientInitializeError::TransportError { error, .. } => match &server.endpoint {
+            Endpoint::Address(address) => {
+                let place = Place {
+                    server: &server.name,
+                    url: &address.url,
+                    redirect: redirect.at().clone(),
+                };
+                on_the_way(error.error.as_ref(), &place)
+            }
+            Endpoint::Program(_) | Endpoint::Unusable(_) => ended_early(server, log),
+        },
+        // Which of the two comes first when a program ends is chance.
+        ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::Cancelled => {
+            ended_early(server, log)
+        }
+        _ => Failure::new(FailureCode::NotMcp, Word::McpOddHello),
+    };
+    ConnectError {
+        again: failure.code.may_differ(),
+        why: with_log_tail(failure.why.clone(), log),
+        ..ConnectError::finally(failure)
+    }
+}
+
+/// Other ways to say who one is have no page to go to.
+fn is_oauth(challenge: &str) -> bool {
+    let scheme = challenge.trim_start().get(..6);
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
+}
+
+fn ended_early(server: &Server, log: &ServerLog) -> Failure {
+    if let Endpoint::Address(address) = &server.endpoint {
+        let why = Why::ours(Word::McpClosedEarly, [address.url.as_str().into()]);
+        return Failure::new(FailureCode::Closed, why);
+    }
+    let early = Why::from(Word::McpEndedEarly);
+    match (log.fault(), log.ending()) {
+        (Some(fault), _) => fault,
+        (None, Some(ending)) => {
+            Failure::new(FailureCode::Ended, Why::ours(Word::McpAnd, [early, ending]))
+        }
+        (None, None) => Failure::new(FailureCode::Ended, early),
+    }
+}
+
+pub(crate) fn login_hint(server: &str) -> Why {
+    Why::ours(Word::McpLoginHint, [server.into()])
+}
