@@ -5,11 +5,8 @@ use crate::commands;
 use crate::feed::Feed;
 use crate::hooks::Bell;
 use crate::server_question::{self, ServerQuestion, ServerQuestions};
-use ostler_wire::{
-    Ask, AskAnswer, Delivery, Delta, Doing, Escape, Op, ReplyTo, SentOp, TextUse, View, Word, clip,
-};
+use ostler_wire::{Ask, AskAnswer, Delivery, Delta, Doing, Op, ReplyTo, SentOp, View, Word, clip};
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher as _, RandomState};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,10 +14,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+mod asks;
 mod prompt;
 #[cfg(test)]
 mod tests;
 
+use asks::{escape, offered, random_name, withdraw_ask};
 use prompt::WaitingPrompts;
 pub use prompt::{CommandLine, Prompt, Purpose};
 
@@ -582,48 +581,4 @@ impl Inbox {
             self.feed.reply(reply_to, line, refused);
         }
     }
-}
-
-/// Tells every client that an ask waits no longer, and that nobody answered it.
-fn withdraw_ask(feed: &Feed, ask: &str) {
-    feed.delta(Delta::AskClosed {
-        ask: ask.to_owned(),
-        by: None,
-        answer: None,
-    });
-}
-
-/// An answer that was offered. What was not offered is no yes: it counts as no answer.
-fn offered(ask: &Ask, answer: AskAnswer) -> AskAnswer {
-    let is_choice = |id: &str| ask.options.iter().any(|choice| choice.id == id);
-    let is_offered = match ask.text_use() {
-        TextUse::Answer => true,
-        TextUse::Reason | TextUse::Nothing if ask.multi => {
-            answer.choice.split(", ").all(is_choice) || is_choice(&answer.choice)
-        }
-        TextUse::Reason | TextUse::Nothing => is_choice(&answer.choice),
-    };
-    match is_offered {
-        true => answer,
-        false => AskAnswer {
-            choice: ask.silence.choice.clone(),
-            ..answer
-        },
-    }
-}
-
-/// Escape at the ask of a prompt in the background, `t1`, says no to that and leaves the turn alone. A sub-agent of the
-/// turn asks with its role, `t1 builder`, and is stopped with it.
-fn escape(ask: &Ask) -> Escape {
-    let from = ask.from.as_deref().unwrap_or_default();
-    let first = from.split(" › ").next().unwrap_or_default();
-    match first.contains(' ') {
-        true => Escape::StopTurn,
-        false => Escape::Answer,
-    }
-}
-
-fn random_name() -> String {
-    let random = RandomState::new().hash_one(std::process::id());
-    format!("{random:016x}")
 }

@@ -486,17 +486,6 @@ impl State {
     }
 
     /// An ask was answered here or elsewhere, or withdrawn.
-    /// A question waits no longer. One that stands here and has an answer got it in another terminal.
-    fn close_ask(&mut self, ask: &str, answer: Option<&str>, now: Instant) {
-        let open = self.layers.len();
-        self.layers.retain(|layer| layer.ask() != Some(ask));
-        if let Some(answer) = answer.filter(|_| self.layers.len() < open) {
-            let answer = crate::text::visible(answer.to_owned());
-            let language = self.settings.language;
-            self.remark(&language.fill(Word::AnsweredElsewhere, &[&answer]), now);
-        }
-    }
-
     /// What an entry means beyond its cell.
     fn follow(&mut self, body: &Body, now: Instant) {
         match body {

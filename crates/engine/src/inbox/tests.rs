@@ -1,7 +1,7 @@
 //! Ops in every order, with work under way and without.
 
 use super::*;
-use ostler_wire::{AskKind, Choice, Event, OpSender, PermissionChoice, Posted, Silence};
+use ostler_wire::{AskKind, Choice, Escape, Event, OpSender, PermissionChoice, Posted, Silence};
 use std::future::pending;
 
 struct Desk {

@@ -39,6 +39,17 @@ impl State {
         self.question().is_some()
     }
 
+    /// A question waits no longer. One that stands here and has an answer got it in another terminal.
+    pub(super) fn close_ask(&mut self, ask: &str, answer: Option<&str>, now: Instant) {
+        let open = self.layers.len();
+        self.layers.retain(|layer| layer.ask() != Some(ask));
+        if let Some(answer) = answer.filter(|_| self.layers.len() < open) {
+            let answer = text::visible(answer.to_owned());
+            let language = self.settings.language;
+            self.remark(&language.fill(Word::AnsweredElsewhere, &[&answer]), now);
+        }
+    }
+
     /// The last frame is on the screen.
     pub fn set_drawn(&mut self, now: Instant) {
         let page = self.question().map(Asking::page);
