@@ -4,7 +4,7 @@
 use crate::line::typed::{Said, Typed, Want};
 use crate::print::{printable, printable_block};
 use ostler_host::keyboard::KeyByKey;
-use ostler_wire::{Ask, AskKind, Choice, Language, Op, Word};
+use ostler_wire::{Ask, AskKind, Choice, Language, Op, Takes, Word};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ pub async fn on_terminal(ask: &Ask, language: Language, lines: &mut Typed) -> io
         };
         let line = match put(&asked, lines).await? {
             Said::Line(line) | Said::Early(line) => line,
-            Said::Over => return Ok(answer(ask, "")),
+            Said::Over => return Ok(ask.leave()),
             Said::NoAnswer(line) => {
                 writeln!(io::stderr(), "{}", no_answer(&line, language))?;
                 continue;
@@ -94,14 +94,9 @@ pub fn confirmation(choice: &Choice, language: Language) -> Question {
     Question::new(format!("{text}\n{}", language.say(Word::KeySave)))
 }
 
-/// The choice that this line names and that outlives the session.
+/// The choice that this line names and that a second line has to confirm.
 pub fn to_confirm<'a>(ask: &'a Ask, line: &str) -> Option<&'a Choice> {
-    let named = match ask.kind {
-        AskKind::Permission | AskKind::Trust | AskKind::Budget => named(ask, line)?,
-        AskKind::Plan | AskKind::Question | AskKind::Elicitation => return None,
-    };
-    let choice = ask.options.iter().find(|choice| choice.id == named);
-    choice.filter(|choice| choice.outlives_session())
+    named(ask, line).filter(|choice| choice.confirm)
 }
 
 /// Whether a line is nothing but the name of an option.
@@ -111,15 +106,6 @@ pub fn is_answer(ask: &Ask, line: &str) -> bool {
 
 pub fn is_yes(line: &str) -> bool {
     matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
-}
-
-/// The answer that takes this choice.
-pub fn take(ask: &Ask, choice: &Choice) -> Op {
-    Op::Answer {
-        ask: ask.ask.clone(),
-        choice: choice.id.clone(),
-        reason: None,
-    }
 }
 
 /// `sign` stands before a command, as in the person's own shell.
@@ -136,21 +122,13 @@ fn question_at(ask: &Ask, sign: &str, language: Language) -> String {
         Some(command) => format!("{sign} {}", one_line(command)),
         None => one_line(&ask.subject),
     });
-    match ask.kind {
-        AskKind::Budget => text.push_str(&budget(ask)),
-        AskKind::Permission | AskKind::Trust => {
-            text.push_str(language.say(Word::Approve));
-            text.push('\n');
-            text.push_str(&options(ask, language));
-            text.push_str("  ");
-            text.push_str(language.say(Word::KeyNo));
-        }
-        AskKind::Plan => {
-            text.push('\n');
-            text.push_str(language.say(Word::KeyPlan));
-        }
-        AskKind::Question | AskKind::Elicitation => {
-            text.push('\n');
+    if ask.kind == AskKind::Permission {
+        text.push_str(language.say(Word::Approve));
+    }
+    text.push('\n');
+    match ask.is_approval() {
+        true => text.push_str(&approval(ask, language)),
+        false => {
             for (i, choice) in ask.options.iter().enumerate() {
                 text.push_str(&format!("  {}. {}\n", i + 1, printable(&choice.label)));
             }
@@ -164,44 +142,36 @@ fn question_at(ask: &Ask, sign: &str, language: Language) -> String {
     text
 }
 
-/// What can be said beside no, each with what exactly it would do.
-fn options(ask: &Ask, language: Language) -> String {
-    let line = |(at, choice): (usize, &Choice)| {
-        if choice.refuses() {
-            return None;
+/// The options, each with what exactly it would do. The line to answer on begins with the one that refuses.
+fn approval(ask: &Ask, language: Language) -> String {
+    let mut text = String::new();
+    let mut last = None;
+    for (at, choice) in ask.options.iter().enumerate() {
+        let key = choice.key.map_or((at + 1).to_string(), String::from);
+        let label = printable(&choice.label);
+        if choice.refuses && last.is_none() {
+            let hint = choice.hint.as_deref().map(printable);
+            last = Some(match (choice.takes, hint) {
+                (Takes::Reason, Some(hint)) => {
+                    language.fill(Word::LineReason, &[&key, &label, &hint])
+                }
+                (Takes::Reason | Takes::Nothing | Takes::EditedText, _) => {
+                    format!("[{key}] {label}: ")
+                }
+            });
+            continue;
         }
-        let key = match KEYS.iter().find(|(id, _)| *id == choice.id) {
-            Some((_, key)) => language.say(*key).to_owned(),
-            None => format!("[{}] {}", at + 1, printable(&choice.label)),
+        let detail = match (choice.takes, &choice.detail) {
+            (Takes::EditedText, None) => Some(language.fill(Word::LineEdited, &[&key])),
+            (Takes::EditedText | Takes::Nothing | Takes::Reason, detail) => {
+                detail.as_deref().map(one_line)
+            }
         };
-        let detail = choice.detail.as_deref().map(one_line);
         let detail = detail.map_or_else(String::new, |detail| format!(": {detail}"));
-        Some(format!("  {key}{detail}\n"))
-    };
-    ask.options.iter().enumerate().filter_map(line).collect()
+        text.push_str(&format!("  [{key}] {label}{detail}\n"));
+    }
+    format!("{text}  {}", last.unwrap_or_default())
 }
-
-/// Whether more may be spent.
-fn budget(ask: &Ask) -> String {
-    let line = |choice: &Choice| {
-        let letter = match choice.id.as_str() {
-            "deny" => 'n',
-            _ => 'y',
-        };
-        let detail = choice.detail.as_deref().map(one_line);
-        let detail = detail.map_or_else(String::new, |detail| format!(": {detail}"));
-        format!("\n  [{letter}] {}{detail}", printable(&choice.label))
-    };
-    let lines: String = ask.options.iter().map(line).collect();
-    lines + ": "
-}
-
-/// Options of a permission, and the letters they go by.
-const KEYS: [(&str, Word); 3] = [
-    ("once", Word::KeyOnce),
-    ("session", Word::KeySession),
-    ("always", Word::KeyAlways),
-];
 
 /// On one line, with line breaks to be seen: they separate commands.
 fn one_line(text: &str) -> String {
@@ -223,81 +193,47 @@ fn sign() -> String {
 /// What a typed line means. No answer is a no.
 pub fn answer(ask: &Ask, line: &str) -> Op {
     let line = line.trim();
-    let (choice, reason) = match ask.kind {
-        AskKind::Permission | AskKind::Trust | AskKind::Budget => permission(ask, line),
-        AskKind::Plan => plan(line),
-        AskKind::Question | AskKind::Elicitation => (chosen(&ask.options, line), None),
-    };
-    Op::Answer {
-        ask: ask.ask.clone(),
-        choice,
-        reason,
+    if !ask.is_approval() {
+        return ask.answer(&chosen(&ask.options, line), None);
     }
-}
-
-fn permission(ask: &Ask, line: &str) -> (String, Option<String>) {
-    match named(ask, line) {
-        Some(id) => (id.to_owned(), None),
-        None if line.is_empty() => ("deny".into(), None),
-        None => ("deny".into(), Some(line.to_owned())),
+    if let Some((choice, text)) = edited(ask, line) {
+        return ask.answer(&choice.id, Some(text));
     }
-}
-
-/// The option that a line is the exact name of.
-fn named<'a>(ask: &'a Ask, line: &str) -> Option<&'a str> {
-    let line = line.trim().to_lowercase();
-    let names = NAMES.iter().find(|(name, _)| *name == line);
-    let offered = |id: &str| ask.options.iter().any(|choice| choice.id == id);
-    match names {
-        Some((_, id)) => Some(*id).filter(|id| ask.options.is_empty() || offered(id)),
-        None => {
-            let at = line.parse::<usize>().ok()?.checked_sub(1)?;
-            let choice = ask.options.get(at)?;
-            let has_letter = NAMES.iter().any(|(_, id)| *id == choice.id);
-            Some(choice.id.as_str()).filter(|_| !has_letter)
+    match (named(ask, line), ask.refusal()) {
+        // A text that is to be edited has to be there.
+        (Some(choice), _) if choice.takes != Takes::EditedText => ask.take(choice, None),
+        (None, Some(no)) if no.takes == Takes::Reason && !line.is_empty() => {
+            ask.answer(&no.id, Some(line.to_owned()))
         }
+        (Some(_) | None, _) => ask.leave(),
     }
 }
 
-/// What is typed for the options that have a letter.
-const NAMES: [(&str, &str); 8] = [
-    ("y", "once"),
-    ("yes", "once"),
-    ("s", "session"),
-    ("session", "session"),
-    ("a", "always"),
-    ("always", "always"),
-    ("n", "deny"),
-    ("no", "deny"),
-];
-
-fn plan(line: &str) -> (String, Option<String>) {
-    let edited = ["e ", "edit "]
-        .iter()
-        .find_map(|verb| line.strip_prefix(verb))
-        .map(|plan| plan.trim().replace("\\n", "\n"));
-    match (line.to_lowercase().as_str(), edited) {
-        (_, Some(plan)) => ("edit".into(), Some(plan)),
-        ("y" | "yes", None) => ("approve".into(), None),
-        ("" | "n" | "no" | "e" | "edit", None) => ("keep".into(), None),
-        (_, None) => ("keep".into(), Some(line.to_owned())),
-    }
+/// The answer that takes this choice.
+pub fn take(ask: &Ask, choice: &Choice) -> Op {
+    ask.take(choice, None)
 }
 
-/// The answer of nobody: a no to a call, no words to a question.
-pub fn unanswered(ask: &Ask) -> Op {
-    let (choice, reason) = match ask.kind {
-        AskKind::Permission | AskKind::Trust | AskKind::Budget => {
-            ("deny", Some("nobody is there to answer"))
-        }
-        AskKind::Plan => ("keep", Some("nobody is there to approve it")),
-        AskKind::Question | AskKind::Elicitation => ("", None),
+/// The option that a line is the exact name of. One without a key goes by its number.
+fn named<'a>(ask: &'a Ask, line: &str) -> Option<&'a Choice> {
+    if !ask.is_approval() {
+        return None;
+    }
+    let by_number = || {
+        let at = line.trim().parse::<usize>().ok()?.checked_sub(1)?;
+        let choice = ask.options.get(at)?;
+        choice.key.is_none().then_some(at)
     };
-    Op::Answer {
-        ask: ask.ask.clone(),
-        choice: choice.into(),
-        reason: reason.map(Into::into),
-    }
+    let at = ask.named(line).or_else(by_number)?;
+    ask.options.get(at)
+}
+
+/// A choice that takes an edited text, and the text that follows its key or id.
+fn edited<'a>(ask: &'a Ask, line: &str) -> Option<(&'a Choice, String)> {
+    let (name, text) = line.split_once(' ')?;
+    let choice = ask.options.get(ask.named(name)?)?;
+    let text = text.trim().replace("\\n", "\n");
+    (choice.takes == Takes::EditedText).then_some((choice, text))
 }
 
 /// Numbers stand for options; anything else is taken as it is.
@@ -318,24 +254,50 @@ fn chosen(options: &[Choice], line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ostler_wire::PermissionChoice::{Always, AlwaysProject, Deny, Once, Session};
+    use ostler_wire::{PermissionChoice, PlanChoice, Silence};
 
-    fn ask(kind: AskKind, options: &[&str]) -> Ask {
-        let choice = |o: &&str| Choice::new(*o, *o);
+    fn ask(kind: AskKind, options: Vec<Choice>) -> Ask {
+        let no = options.iter().find(|choice| choice.refuses);
         Ask {
             ask: "a1".into(),
             kind,
             subject: "bash: rm x\u{1b}[2J".into(),
-            options: options.iter().map(choice).collect(),
+            silence: no.map_or_else(Silence::default, |no| Silence::refuses(&no.id)),
+            options,
             free_text: true,
             ..Ask::default()
         }
     }
 
+    fn choice(id: PermissionChoice) -> Choice {
+        Choice::permission(id, id.id())
+    }
+
+    fn plan() -> Ask {
+        let choice = |id: PlanChoice, label: &str| Choice::plan(id, label);
+        let options = vec![
+            choice(PlanChoice::Approve, "approve and go on"),
+            choice(PlanChoice::Edit, "edit it first"),
+            choice(PlanChoice::Keep, "keep planning").with_reason("what to change"),
+        ];
+        ask(AskKind::Plan, options)
+    }
+
     #[test]
     fn lines_become_answers() {
-        let permission = ask(AskKind::Permission, &[]);
-        let question = ask(AskKind::Question, &["red", "blue"]);
-        let plan = ask(AskKind::Plan, &[]);
+        let permission = ask(
+            AskKind::Permission,
+            vec![
+                choice(Once),
+                choice(Session),
+                choice(Always),
+                choice(Deny).with_reason("why not"),
+            ],
+        );
+        let colours = ["red", "blue"].map(|colour| Choice::new(colour, colour));
+        let question = ask(AskKind::Question, colours.to_vec());
+        let plan = plan();
         for (ask, line, choice, reason) in [
             (&permission, "y\n", "once", None),
             (&permission, "S", "session", None),
@@ -370,7 +332,12 @@ mod tests {
     fn only_what_is_offered_is_an_answer() {
         let offered = ask(
             AskKind::Permission,
-            &["once", "always", "always_repository", "deny"],
+            vec![
+                choice(Once),
+                choice(Always),
+                choice(AlwaysProject),
+                choice(Deny).with_reason("why not"),
+            ],
         );
         for (line, choice, reason, lasts) in [
             ("y", "once", None, false),
@@ -378,7 +345,7 @@ mod tests {
             ("yes please", "deny", Some("yes please"), false),
             ("actually, no", "deny", Some("actually, no"), false),
             ("a", "always", None, true),
-            ("3", "always_repository", None, true),
+            ("3", "always_project", None, true),
             ("1", "deny", Some("1"), false),
             ("9", "deny", Some("9"), false),
         ] {
@@ -390,35 +357,28 @@ mod tests {
             assert_eq!(answer(&offered, line), expect, "{line}");
             assert_eq!(to_confirm(&offered, line).is_some(), lasts, "{line}");
         }
-        let detailed = Choice {
-            detail: Some("Bash(make) in config.toml".into()),
-            ..Choice::new("always", "always")
-        };
+        let detailed = choice(Always).with_detail("Bash(make) in config.toml");
         let asked = confirmation(&detailed, Language::English);
         assert_eq!(
             asked.text,
             "Save this for good? Bash(make) in config.toml\n"
         );
         let shown = question(&offered, Language::English).text;
-        assert!(shown.contains("[3] always_repository"), "{shown}");
+        assert!(shown.contains("[3] always_project"), "{shown}");
     }
 
     #[test]
     fn what_a_yes_would_do_stands_above_it() {
-        let detailed = |id: &str, detail: &str| Choice {
-            detail: Some(detail.into()),
-            ..Choice::new(id, id)
-        };
         let permission = Ask {
             subject: "bash: make\nmake install".into(),
             preview: Some("-old\n+new\u{1b}[2J\n".into()),
             options: vec![
-                Choice::new("once", "allow once"),
-                detailed("session", "this exact command"),
-                detailed("always", "Bash(make) in config.toml\n[y]es"),
-                Choice::new("deny", "deny"),
+                choice(Once),
+                choice(Session).with_detail("this exact command"),
+                choice(Always).with_detail("Bash(make) in config.toml\n[y]es"),
+                choice(Deny).with_reason("why not"),
             ],
-            ..ask(AskKind::Permission, &[])
+            ..ask(AskKind::Permission, Vec::new())
         };
         assert_eq!(
             question_at(&permission, "me@box$", Language::English),
@@ -426,15 +386,15 @@ mod tests {
 +new\u{fffd}[2J
 
 me@box$ make ⏎ make install -- approve?
-  [y]es, once
-  [s]ession: this exact command
-  [a]lways: Bash(make) in config.toml ⏎ [y]es
-  [n]o, or why not: "
+  [y] once
+  [s] session: this exact command
+  [a] always: Bash(make) in config.toml ⏎ [y]es
+  [n] deny, or why not: "
         );
         let plan = Ask {
             subject: "Carry out this plan?".into(),
             preview: Some("1. look\n2. leap".into()),
-            ..ask(AskKind::Plan, &[])
+            ..plan()
         };
         assert_eq!(
             question_at(&plan, "me@box$", Language::English),
@@ -442,15 +402,15 @@ me@box$ make ⏎ make install -- approve?
 2. leap
 
 Carry out this plan?
-  [y]es
-  [e]dit: e and the plan as it shall be, \\n for a new line
-  [n]o, keep planning, or what to change: "
+  [y] approve and go on
+  [e] edit it first: e and the new text, \\n for a new line
+  [n] keep planning, or what to change: "
         );
     }
 
     #[test]
     fn a_subject_cannot_drive_the_terminal() {
-        let question = question(&ask(AskKind::Permission, &[]), Language::English);
+        let question = question(&ask(AskKind::Permission, Vec::new()), Language::English);
         assert!(!question.text.contains('\u{1b}'));
     }
 }

@@ -1,18 +1,22 @@
 //! Runs prompts without a conversation: `exec`, `-p`, `demo`, and ops from stdin.
 
 pub mod hub;
+pub mod joined;
 
 use crate::boot::{Boot, UsageError};
 use crate::color::{self, Ink, Paint};
 use crate::flags::{Exec, Format as FlagFormat, InputFormat, Output, OutputFormat};
 use crate::line::typed::Typed;
-use crate::live::SessionHub;
 use crate::print::{End, Format, Printer, Show};
 use crate::speech::{filled, spoken};
 use anyhow::Context as _;
-use ostler_engine::{LiveSessions, PIPED};
+use hub::{Attendance, ConversationHub};
+use joined::Began;
+use ostler_engine::PIPED;
 use ostler_host::signals::{Signals, Stop};
-use ostler_wire::{Ask, Client, Delivery, Event, HubError, Language, Op, Open, Outcome, Word};
+use ostler_wire::{
+    Ask, Client, Delivery, Delta, Event, Hub as _, Language, Op, Open, Outcome, Word,
+};
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -93,15 +97,18 @@ pub async fn exec(boot: Arc<Boot>, args: Exec) -> anyhow::Result<u8> {
 /// Runs one prompt to its end and says how it went by the exit code.
 pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     let start = Instant::now();
-    let interactive = wants_prompts(&boot);
+    let attendance = match wants_prompts(&boot) {
+        true => Attendance::Answers,
+        false => Attendance::Nobody,
+    };
     let format = match (&job.schema, job.format) {
         // An answer that has to be asked for again is not what the reader of stdout waits for.
         (Some(_), Format::Text) => Format::Final,
         (Some(_) | None, format) => format,
     };
     let mut printer = printer(&boot, format);
-    warn(&boot, &mut printer)?;
-    let mut client = open(&boot, job.open, interactive).await?;
+    let hub = ConversationHub::start(boot.clone(), attendance, |boot| warn(boot, &mut printer))?;
+    let mut client = hub.open(job.open).await?;
     announce(&boot, &client, &mut printer)?;
     let instruction = job
         .schema
@@ -112,10 +119,11 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
         None => job.prompt,
     };
     let mut signals = Signals::new()?;
-    let answers = if interactive {
-        Answers::Terminal(crate::speech::language(), None)
-    } else {
-        Answers::Nobody
+    let answers = match attendance {
+        Attendance::Conversation | Attendance::Answers => {
+            Answers::Terminal(crate::speech::language(), None)
+        }
+        Attendance::Nobody => Answers::Nobody,
     };
     let mut end = turn(&mut client, &mut printer, &mut signals, prompt, answers).await?;
     if let (Some(schema), Ended::Turn(End::Turn(Outcome::Done))) = (&job.schema, &end) {
@@ -150,20 +158,6 @@ pub fn code(end: &End) -> u8 {
         )
         | End::Unrecorded => FAILED,
     }
-}
-
-/// Says that a session that exists keeps its prompt.
-pub fn warn_of_prompt(boot: &Boot, which: &Open) {
-    if boot.global.system_prompt.is_some() && !matches!(which, Open::New) {
-        crate::cmd::say(spoken(Word::ExecSystemKept));
-    }
-}
-
-pub async fn open(boot: &Arc<Boot>, which: Open, interactive: bool) -> anyhow::Result<Client> {
-    warn_of_prompt(boot, &which);
-    let options = boot.options(interactive)?;
-    let hub = SessionHub::new(options, boot.transport(), LiveSessions::default());
-    Ok(hub.open_own(which).await.map_err(HubError::from)?)
 }
 
 /// Waits until the session has put everything away.
@@ -296,15 +290,26 @@ pub async fn turn(
         delivery: Delivery::Queue,
         images: Vec::new(),
     };
-    client
-        .ops
-        .send(op)
-        .await
-        .context(spoken(Word::SessionEnded))?;
+    let mut first = None;
+    if client.snapshot.clients.is_remote() {
+        match joined::begin(client, printer, signals, op).await? {
+            Began::Turn(event) => first = Some(event),
+            Began::Stopped(stop) => {
+                printer.note(Ink::Grey, spoken(Word::PromptWaits))?;
+                return Ok(match stop {
+                    Stop::Interrupt => Ended::Turn(End::Turn(Outcome::Interrupted)),
+                    Stop::Terminate => Ended::Terminated,
+                });
+            }
+        }
+    } else {
+        let sent = client.ops.send(op).await;
+        sent.context(spoken(Word::SessionEnded))?;
+    }
     let mut stops = 0;
     loop {
         let event = tokio::select! {
-            event = client.events.next() => event,
+            event = next(client, &mut first) => event,
             stop = signals.next() => match stopped(client, printer, stop, &mut stops).await? {
                 Some(ended) => return Ok(ended),
                 None => continue,
@@ -315,6 +320,7 @@ pub async fn turn(
         };
         match show(client, printer, event) {
             Ok(Shown::End(end)) => return Ok(Ended::Turn(end)),
+            Ok(Shown::Gone) => anyhow::bail!(spoken(Word::EndedBadly)),
             Ok(Shown::Ask(ask)) => {
                 let stop = tokio::select! {
                     answer = answers.get(&ask) => {
@@ -345,6 +351,13 @@ pub async fn turn(
     }
 }
 
+async fn next(client: &mut Client, first: &mut Option<Event>) -> Option<Event> {
+    match first.take() {
+        Some(event) => Some(event),
+        None => client.events.next().await,
+    }
+}
+
 /// The first Ctrl-C ends the turn as it should; a second does not wait for more to show, and who is told to go shows what
 /// there is and goes.
 async fn stopped(
@@ -371,7 +384,7 @@ async fn stopped(
 
 async fn show_to_end(client: &mut Client, printer: &mut Printer<Out, Err>) -> io::Result<()> {
     while let Some(event) = client.events.next().await {
-        if matches!(show(client, printer, event)?, Shown::End(_)) {
+        if matches!(show(client, printer, event)?, Shown::End(_) | Shown::Gone) {
             break;
         }
     }
@@ -382,6 +395,8 @@ enum Shown {
     Events,
     Ask(Arc<Ask>),
     End(End),
+    /// The process that ran the turn is gone.
+    Gone,
 }
 
 /// Shows an event and all others that have come meanwhile, in one write.
@@ -397,6 +412,10 @@ fn show(client: &mut Client, printer: &mut Printer<Out, Err>, first: Event) -> i
         if let Event::Ask(ask) = event {
             printer.flush()?;
             return Ok(Shown::Ask(ask));
+        }
+        if event == Event::Delta(Delta::Idle) {
+            printer.flush()?;
+            return Ok(Shown::Gone);
         }
         next = client.events.try_next();
     }

@@ -4,7 +4,7 @@ use crate::around::{Around, Places};
 use crate::boot::Boot;
 use crate::color;
 use crate::config::units::ColorChoice;
-use crate::exec::hub::ConversationHub;
+use crate::exec::hub::{Attendance, ConversationHub};
 use crate::exec::{OK, TERMINATED};
 use crate::speech::{self, filled, spoken};
 use anyhow::{Context as _, anyhow};
@@ -30,8 +30,9 @@ pub fn fits(boot: &Boot) -> bool {
 }
 
 pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
-    let boot = crate::cmd::trust::at_start(boot)?;
-    let hub = ConversationHub::new(boot.clone())?;
+    // The greeting says what is odd about the configuration.
+    let hub = ConversationHub::start(boot, Attendance::Conversation, |_| Ok(()))?;
+    let boot = hub.boot();
     let host = boot.host();
     let language = speech::language();
     let mut start = start(&boot, language)?;

@@ -7,7 +7,7 @@ pub mod typed;
 use crate::asking;
 use crate::boot::Boot;
 use crate::color::{Ink, Paint};
-use crate::exec::hub::ConversationHub;
+use crate::exec::hub::{Attendance, ConversationHub};
 use crate::exec::{self, OK, TERMINATED};
 use crate::print::{Format, Printer};
 use crate::speech::spoken;
@@ -15,8 +15,8 @@ use anyhow::Context as _;
 use ostler_host::keyboard::KeyByKey;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{
-    Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op,
-    OpLine, Open, Role, Task, View, Word, command_of,
+    Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Escape, Event, Hub as _, Language,
+    Op, OpLine, Open, Role, Task, View, Word, command_of,
 };
 use shared::Exchange;
 use std::collections::VecDeque;
@@ -31,10 +31,10 @@ const REPLY_PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
-    let boot = crate::cmd::trust::at_start(boot)?;
+    let warn = |boot: &Boot| exec::warn(boot, &mut exec::printer(boot, Format::Text));
+    let hub = ConversationHub::start(boot, Attendance::Conversation, warn)?;
+    let boot = hub.boot();
     let mut printer = exec::printer(&boot, Format::Text);
-    exec::warn(&boot, &mut printer)?;
-    let hub = ConversationHub::new(boot.clone())?;
     let language = crate::speech::language();
     let client = hub.open(which).await?;
     exec::announce(&boot, &client, &mut printer)?;
@@ -302,7 +302,7 @@ impl Talk {
         if self.busy != Busy::Idle {
             // A command takes effect at once, words wait for the turn's end.
             match command_of(line) {
-                Some(line) => self.send(Op::Command { line }).await?,
+                Some(_) => self.send(Op::say(line, Delivery::Queue)).await?,
                 None => self.lines.keep(line),
             }
             return Ok(None);
@@ -311,31 +311,32 @@ impl Talk {
             writeln!(io::stderr(), "{line}")?;
         }
         match command_of(line) {
-            Some(command) => self.command(command).await?,
+            Some(command) => self.command(&command, line).await?,
             None if line.is_empty() => {}
-            None => self.prompt(line).await?,
+            None => self.prompt(Op::say(line, Delivery::Queue), line).await?,
         }
         Ok(None)
     }
 
-    async fn prompt(&mut self, text: &str) -> anyhow::Result<()> {
+    async fn prompt(&mut self, op: Op, text: &str) -> anyhow::Result<()> {
         self.printer.next_turn();
         self.busy = Busy::Turn;
         self.exchange.sent_prompt(text);
-        self.send(Op::Prompt {
-            text: text.into(),
-            delivery: Delivery::Queue,
-            images: Vec::new(),
-        })
-        .await
+        self.send(op).await
     }
 
-    async fn command(&mut self, line: String) -> anyhow::Result<()> {
+    /// A line that is a command, and how it was typed.
+    async fn command(&mut self, line: &str, typed: &str) -> anyhow::Result<()> {
         // The mode first, so that the prompt is watched like any other.
         if let Some(text) = line.strip_prefix("plan ") {
             let line = "plan".into();
             self.send(Op::Command { line }).await?;
-            return self.prompt(text.trim()).await;
+            let prompt = Op::Prompt {
+                text: text.trim().into(),
+                delivery: Delivery::Queue,
+                images: Vec::new(),
+            };
+            return self.prompt(prompt, text.trim()).await;
         }
         self.printer.next_turn();
         self.exchange.commands += 1;
@@ -346,7 +347,8 @@ impl Talk {
         };
         let op = OpLine {
             id: Some(id),
-            op: Op::Command { line },
+            again: false,
+            op: Op::say(typed, Delivery::Queue),
         };
         let sent = self.client.ops.send_line(op).await;
         sent.context(spoken(Word::SessionEnded))
@@ -489,8 +491,8 @@ impl Talk {
                 self.end_sign()?;
                 return Ok(Some(Over::Left));
             }
-            (Stop::Interrupt, Some(ask)) if ask.from.is_some() => {
-                let no = asking::unanswered(ask);
+            (Stop::Interrupt, Some(ask)) if ask.silence.escape == Escape::Answer => {
+                let no = ask.leave();
                 self.shown.close_question();
                 writeln!(io::stderr())?;
                 self.send(no).await?;

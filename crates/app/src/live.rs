@@ -6,7 +6,7 @@ use ostler_engine::{LiveSessions, LocalHub, OpenError, Options};
 use ostler_host::socket;
 use ostler_llm::Transport;
 use ostler_wire::{
-    BoxFuture, Client, Clients, Hub, HubError, Language, Open, SessionInfo, View, Word,
+    BoxFuture, Client, Clients, Hub, HubError, Language, Op, Open, SessionInfo, View, Word, clip,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,6 +24,8 @@ const RETRY: Duration = Duration::from_millis(20);
 const CLOSING: Duration = Duration::from_secs(5);
 /// In the home: a socket for each session that runs.
 const FOLDER: &str = "live";
+/// Characters of a command that are shown when nobody knows what became of it.
+const MAX_LOST_SHOWN: usize = 200;
 
 /// Opens sessions, here or where they run already.
 #[derive(Clone)]
@@ -242,6 +244,25 @@ impl Reopen for SessionHub {
             false => Word::OwnerBack,
         };
         self.language.say(word).into()
+    }
+
+    fn describe_lost(&self, op: &Op) -> String {
+        match op {
+            Op::Command { line } => {
+                let shown = match line.starts_with(['!', '#']) {
+                    true => line.clone(),
+                    false => format!("/{line}"),
+                };
+                let shown = clip(&shown, MAX_LOST_SHOWN);
+                self.language.fill(Word::CommandLost, &[&shown])
+            }
+            Op::Answer { .. }
+            | Op::Say { .. }
+            | Op::Prompt { .. }
+            | Op::Interrupt
+            | Op::Close
+            | Op::Finish => self.language.say(Word::AnswerLost).into(),
+        }
     }
 }
 

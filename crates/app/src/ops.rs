@@ -2,11 +2,13 @@
 
 use crate::boot::Boot;
 use crate::color::Ink;
+use crate::exec::hub::{Attendance, ConversationHub};
+use crate::exec::joined::Outstanding;
 use crate::exec::{self, FAILED, INTERRUPTED, OK, TERMINATED};
 use crate::print::{End, Format, Printer};
 use anyhow::Context as _;
 use ostler_host::signals::{Signals, Stop};
-use ostler_wire::{Ask, Body, Client, Delta, Event, Op, OpLine, Role};
+use ostler_wire::{Ask, Body, Client, Delta, Event, Hub as _, Op, OpLine, Role};
 use std::io::{self, BufRead};
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,10 +29,13 @@ pub async fn run(boot: Arc<Boot>, format: Format) -> anyhow::Result<u8> {
         format
     };
     let mut printer = exec::printer(&boot, format);
-    exec::warn(&boot, &mut printer)?;
-    let client = exec::open(&boot, exec::which(&boot), true).await?;
+    let warn = |boot: &Boot| exec::warn(boot, &mut printer);
+    let hub = ConversationHub::start(boot.clone(), Attendance::Answers, warn)?;
+    let client = hub.open(exec::which(&boot)).await?;
     exec::announce(&boot, &client, &mut printer)?;
+    let joined = client.snapshot.clients.is_remote();
     let mut talk = Talk {
+        own: joined.then(Outstanding::default),
         client,
         printer,
         start: Instant::now(),
@@ -69,6 +74,8 @@ struct Talk {
     tasks: usize,
     /// The lines want it to end now.
     closing: bool,
+    /// In a session that another process runs: what these lines wait for.
+    own: Option<Outstanding>,
     code: u8,
 }
 
@@ -79,9 +86,13 @@ impl Talk {
         let mut signals = Signals::new()?;
         let mut open = true;
         loop {
+            if !open && self.own.as_ref().is_some_and(Outstanding::is_empty) {
+                break;
+            }
             tokio::select! {
                 line = lines.recv(), if open && self.unheard < AHEAD => match line {
                     Some(line) => self.line(&line.text).await?,
+                    None if self.own.is_some() => open = false,
                     None => {
                         open = false;
                         // The session ends when nothing is left to do, in the background neither. It may be over already.
@@ -92,7 +103,8 @@ impl Talk {
                 event = self.client.events.next() => {
                     let Some(event) = event else { break };
                     self.event(&event)?;
-                    if !open {
+                    // Whoever runs the session is there to answer.
+                    if !open && self.own.is_none() {
                         self.nobody_answers().await?;
                     }
                 }
@@ -117,11 +129,14 @@ impl Talk {
     }
 
     fn is_busy(&self) -> bool {
-        self.running || self.unheard > 0
+        match &self.own {
+            Some(own) => !own.is_empty(),
+            None => self.running || self.unheard > 0,
+        }
     }
 
     async fn line(&mut self, line: &str) -> anyhow::Result<()> {
-        let OpLine { id, op } = match parse(line) {
+        let OpLine { id, again, op } = match parse(line) {
             Ok(Some(line)) => line,
             Ok(None) => return Ok(()),
             Err(why) => {
@@ -130,16 +145,21 @@ impl Talk {
             }
         };
         let op = op.parsed();
-        self.unheard += usize::from(matches!(op, Op::Prompt { .. }));
+        self.unheard += usize::from(matches!(op, Op::Prompt { .. }) && self.own.is_none());
         if let Op::Answer { ask, .. } = &op {
             self.asks.retain(|known| known.ask != *ask);
         }
         self.closing |= matches!(op, Op::Close);
-        self.send_line(OpLine { id, op }).await
+        let line = OpLine { id, again, op };
+        let line = match &mut self.own {
+            Some(own) => own.send(line),
+            None => line,
+        };
+        self.send_line(line).await
     }
 
     async fn send(&mut self, op: Op) -> anyhow::Result<()> {
-        self.send_line(OpLine { id: None, op }).await
+        self.send_line(op.into()).await
     }
 
     async fn send_line(&mut self, line: OpLine) -> anyhow::Result<()> {
@@ -151,6 +171,10 @@ impl Talk {
     }
 
     fn event(&mut self, event: &Event) -> anyhow::Result<()> {
+        let was_own = self.own.as_ref().is_none_or(|own| own.is_running);
+        if let Some(own) = &mut self.own {
+            own.follow(event);
+        }
         if let Event::Ask(ask) = event {
             self.asks.push(ask.clone());
         }
@@ -172,7 +196,9 @@ impl Talk {
             }
             self.running = false;
             self.asks.clear();
-            self.code = exec::code(&end);
+            if was_own {
+                self.code = exec::code(&end);
+            }
         }
         Ok(self.printer.flush()?)
     }
@@ -180,7 +206,7 @@ impl Talk {
     /// Stdin is closed: whoever asks now would wait for ever.
     async fn nobody_answers(&mut self) -> anyhow::Result<()> {
         for ask in std::mem::take(&mut self.asks) {
-            self.send(crate::asking::unanswered(&ask)).await?;
+            self.send(ask.unanswered()).await?;
         }
         Ok(())
     }

@@ -298,6 +298,7 @@ impl<O: Write, E: Write> Printer<O, E> {
             | Delta::Clients(_)
             | Delta::Idle
             | Delta::OpArrived { .. }
+            | Delta::OpDone { .. }
             | Delta::AskClosed { .. }
             | Delta::Standing { .. } => {}
         }

@@ -6,7 +6,7 @@
 mod common;
 
 use common::{Scene, answer, of_type, skipped, texts, wait_for};
-use ostler_testkit::{Kind, Output, Running, Server, Signal, Step, Term, json_lines};
+use ostler_testkit::{Kind, Output, Place, Running, Server, Signal, Step, Term, json_lines};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -111,6 +111,64 @@ fn two_terminals_show_one_session_and_either_answers() {
     assert_eq!(of_type(&scene.log(), "approval").len(), 1);
     scene.server.assert_done();
     assert_eq!(std::fs::read_dir(sockets(&scene)).unwrap().count(), 0);
+}
+
+/// The prompt of `exec` waits for its turn in the session that runs already, and only that turn is printed.
+#[test]
+fn exec_joins_a_session_that_is_open_and_prints_its_own_turn() {
+    let scene = scene([
+        Step::answer()
+            .text("I make it.")
+            .call("bash", json!({"command": "touch made"})),
+        Step::answer().text("It is made."),
+        Step::answer().text("Of exec."),
+        Step::answer().text("Of resume."),
+        Step::answer().text("Of ops."),
+        Step::answer().text("Of the owner."),
+    ]);
+    let mut owner = lines(&scene, ["--plain"]);
+    owner.write("make it\n");
+    owner.wait_stderr("touch made -- approve?");
+    let id = scene.session_id();
+    let joined = lines(&scene, ["--yolo", "exec", "--session", &id, "-p", "first"]);
+    joined.wait_stderr("No effect: --yolo");
+    // Its prompt waits behind the question, which it does not answer.
+    owner.write("y\n");
+    let out = joined.wait().ok();
+    assert_eq!(out.stdout, "Of exec.\n");
+    let out = scene.ostler(["resume", &id, "-p", "second"]).stdin("");
+    assert_eq!(out.output().ok().stdout, "Of resume.\n");
+    let op = json!({"op": "prompt", "text": "third"}).to_string() + "\n";
+    let status = json!({"op": "command", "line": "status"}).to_string() + "\n";
+    let run = scene.ostler(["exec", "--session", &id, "--input-format", "stream-json"]);
+    let out = run.stdin(op + &status).timeout(PATIENCE).output().ok();
+    let shown = json_lines(&out.stdout);
+    assert!(texts(&shown).contains(&"Of ops."), "{}", out.stdout);
+    assert_eq!(of_type(&shown, "view").len(), 1, "{}", out.stdout);
+    owner.write("and you?\n");
+    owner.wait_stdout("Of the owner.");
+    owner.write("/quit\n");
+    owner.wait().ok();
+    assert_whole(&scene.log());
+    scene.server.assert_done();
+}
+
+/// Its turn is gone with the process that ran it: that is no success.
+#[test]
+fn exec_says_when_the_session_ends_under_it() {
+    let scene = scene([
+        Step::answer().text("First answer."),
+        Step::answer().text("Half of ").stall(Place::Text(1)),
+    ]);
+    let mut owner = lines(&scene, ["--plain"]);
+    owner.write("hello\n");
+    owner.wait_stdout("First answer.");
+    let id = scene.session_id();
+    let joined = lines(&scene, ["exec", "--session", &id, "-p", "go on"]);
+    joined.wait_stdout("Half");
+    owner.signal(Signal::Kill);
+    let out = joined.wait().exits(1);
+    assert!(out.stderr.contains("ended"), "{}", out.stderr);
 }
 
 fn terminal_on_question(scene: &Scene) -> Term {
@@ -553,7 +611,7 @@ fn a_client_of_another_version_is_told_which_one_runs() {
     let path = sockets(&scene).join(format!("{}.sock", scene.session_id()));
     let mut stream = UnixStream::connect(path).unwrap();
     let hello =
-        json!({"attach": {"protocol": 2, "version": "9.8.7", "session": scene.session_id()}});
+        json!({"attach": {"protocol": 3, "version": "9.8.7", "session": scene.session_id()}});
     writeln!(stream, "{hello}").unwrap();
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).unwrap();
@@ -602,18 +660,19 @@ fn a_home_with_a_long_path_has_a_socket_too() {
 
 /// What a command of the session would try: join the session and answer the question about itself.
 const JOIN: &str = r#"
-import socket, sys, os, json, glob
+import socket, sys, os, json, glob, re
 home = os.environ["OSTLER_HOME"]
 for path in glob.glob(home + "/live/*.sock") + [sys.argv[1]]:
     try:
         s = socket.socket(socket.AF_UNIX)
         s.settimeout(5)
         s.connect(path)
-        hello = {"attach": {"protocol": 2, "version": sys.argv[3], "session": sys.argv[2]}}
+        hello = {"attach": {"protocol": 3, "version": sys.argv[3], "session": sys.argv[2]}}
         s.sendall((json.dumps(hello) + "\n").encode())
-        got = s.recv(1000)
+        got = s.recv(1 << 20)
         print("joined" if b"attached" in got else "refused", len(got))
-        s.sendall(b'{"op":"answer","ask":"a1","choice":"once"}\n')
+        asks = re.findall(rb'"ask":"(a[0-9]+-[0-9a-f]+)"', got) or [b"a1"]
+        s.sendall(b'{"op":"answer","ask":"' + asks[0] + b'","choice":"once"}\n')
     except OSError as e:
         print("stopped", e)
 "#;

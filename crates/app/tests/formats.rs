@@ -626,15 +626,16 @@ fn an_interrupt_ends_the_turn_and_not_the_session() {
 /// Waits for the `n`th ask and answers it.
 #[track_caller]
 fn answer(running: &mut Running, n: usize, choice: Value) -> Value {
-    let id = format!("\"ask\":\"a{n}\"");
+    let id = format!("\"ask\":\"a{n}-");
     let shown = running.wait_stdout(&id);
     let ask = shown.lines().find(|l| l.contains(&id)).expect("the ask");
-    let mut op = json!({"op": "answer", "ask": format!("a{n}")});
+    let ask: Value = serde_json::from_str(ask).expect("a line of JSON");
+    let mut op = json!({"op": "answer", "ask": ask["ask"]});
     for (key, value) in choice.as_object().expect("an object") {
         op[key] = value.clone();
     }
     running.write(&format!("{op}\n"));
-    serde_json::from_str(ask).expect("a line of JSON")
+    ask
 }
 
 #[test]

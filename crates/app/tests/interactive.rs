@@ -287,8 +287,8 @@ fn what_a_yes_would_do_is_shown_before_it() {
     scene.space.write("a", "old\n");
     let out = talk(&scene, &["go", "s", "n", "/permissions", "/quit"]);
     for shown in [
-        "-old\n+new\n\nwrite_file: a -- approve?\n  [y]es, once\n  [s]ession: editing files\n",
-        "$ $X one ⏎ \u{fffd}[2Jtwo -- approve?\n  [y]es, once\n  [s]ession: this exact command\n",
+        "-old\n+new\n\nwrite_file: a -- approve?\n  [y] allow once\n  [s] allow for this session: editing files\n",
+        "$ $X one ⏎ \u{fffd}[2Jtwo -- approve?\n  [y] allow once\n  [s] allow for this session: this exact command\n",
         "granted   editing files  this session",
     ] {
         assert!(out.stderr.contains(shown), "{shown}: {}", out.stderr);
@@ -315,7 +315,7 @@ fn a_plan_is_shown_and_answered() {
         let out = talk(&scene, &["/plan do it", line, "/mode", "/quit"]);
         assert!(
             out.stderr
-                .contains("1. look\n2. leap\n\nCarry out this plan?\n  [y]es\n"),
+                .contains("1. look\n2. leap\n\nCarry out this plan?\n  [y] approve and go on: "),
             "{}",
             out.stderr
         );

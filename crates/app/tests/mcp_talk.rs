@@ -536,7 +536,7 @@ fn a_server_that_asks_without_end_is_not_heard() {
     let mut running = driven(&scene);
     running.write(&prompt("go"));
     // The rest was refused before anybody answers.
-    running.wait_stdout("\"ask\":\"a1\"");
+    running.wait_stdout("\"ask\":\"a1-");
     running.wait_stdout("\"text\":\"984\"");
     running.wait();
     assert_eq!(said(&scene), "984");

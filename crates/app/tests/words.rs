@@ -181,12 +181,49 @@ fn front_ends_say_nothing_past_the_table() {
     );
 }
 
+/// What puts questions to the person. An ask says itself what its choices mean.
+const ASKERS: [&str; 5] = [
+    "tui/src",
+    "app/src/asking.rs",
+    "app/src/line.rs",
+    "app/src/line",
+    "app/src/ops.rs",
+];
+const CHOICES: [&str; 7] = [
+    "once",
+    "always",
+    "always_project",
+    "deny",
+    "approve",
+    "keep",
+    "decline",
+];
+
+#[test]
+fn no_front_end_knows_the_choices_of_an_ask() {
+    let mut files = Vec::new();
+    for asker in ASKERS {
+        sources(&crates().join(asker), &mut files);
+    }
+    let mut known = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a source");
+        let found = literals(&text);
+        let found = found.iter().filter(|t| CHOICES.contains(&t.as_str()));
+        known.extend(found.map(|t| format!("{}: {t}", file.display())));
+    }
+    assert_eq!(known, [""; 0]);
+}
+
 /// Where the engine speaks to the person; the rest of it speaks to models.
-const SPOKEN: [&str; 9] = [
+const SPOKEN: [&str; 12] = [
     "Notice {",
     "View::Text(",
     "View::Error(",
     "Choice::new(",
+    "Choice::permission(",
+    "Choice::plan(",
+    "Choice::refusal(",
     "subject:",
     "detail: Some(",
     "trouble(",

@@ -259,7 +259,11 @@ async fn write<S: AsyncWrite>(
     loop {
         let frame = tokio::select! {
             biased;
-            Some(SentOp { reply_to, op }) = ops.recv() => FromClient::Op(OpLine { id: reply_to.op, op }),
+            Some(SentOp { reply_to, op }) = ops.recv() => FromClient::Op(OpLine {
+                id: reply_to.op,
+                again: reply_to.again,
+                op,
+            }),
             Some(frame) = frames.recv() => frame,
             else => break,
         };

@@ -24,6 +24,8 @@ pub trait Reopen: Send + Sync {
     fn describe(&self, client: &Client) -> String;
     /// What the person is told when the owner does not answer, or answers again.
     fn describe_silence(&self, clients: &Clients) -> String;
+    /// What the person is told of an op that went down with its owner: whether it was carried out is unknown.
+    fn describe_lost(&self, op: &Op) -> String;
 }
 
 /// A session whose owner is gone.
@@ -132,11 +134,24 @@ struct Follower {
     view: Snapshot,
     /// The last entry that the front end was given.
     last: Option<u64>,
-    /// Ops that were sent and that the owner has not confirmed.
-    pending: VecDeque<OpLine>,
+    /// Ops that were sent and whose end the owner has not told.
+    pending: VecDeque<PendingOp>,
     ids: OpIds,
     /// The front end has ended the session.
     closing: bool,
+}
+
+/// An op that was sent.
+struct PendingOp {
+    line: OpLine,
+    /// The owner has it. What it may have carried out is not sent to another.
+    arrived: bool,
+}
+
+impl PendingOp {
+    fn is_prompt(&self) -> bool {
+        matches!(self.line.op, Op::Prompt { .. })
+    }
 }
 
 /// What comes next.
@@ -163,6 +178,7 @@ impl Follower {
                     let id = sent.reply_to.op.unwrap_or_else(|| self.ids.next());
                     let line = OpLine {
                         id: Some(id),
+                        again: false,
                         op: sent.op.parsed(),
                     };
                     self.remember(&line);
@@ -199,11 +215,13 @@ impl Follower {
         let was_silent = self.view.clients.silent;
         let event = match event {
             Event::Delta(Delta::OpArrived { .. }) => return true,
-            Event::Reply(reply) if reply.op.as_deref().is_some_and(|id| self.ids.is_own(id)) => {
+            Event::Delta(Delta::OpDone { op }) if self.ids.is_own(&op) => return true,
+            Event::Reply(reply) => {
+                let op = self.shown_id(reply.op.clone());
                 let reply = Reply::clone(&reply);
-                Event::Reply(Arc::new(Reply { op: None, ..reply }))
+                Event::Reply(Arc::new(Reply { op, ..reply }))
             }
-            Event::Delta(_) | Event::Entry(_) | Event::Ask(_) | Event::Reply(_) => event,
+            Event::Delta(_) | Event::Entry(_) | Event::Ask(_) => event,
         };
         if !self.hand_out(event).await {
             return false;
@@ -233,60 +251,103 @@ impl Follower {
         self.events.send(event).await.is_ok()
     }
 
-    /// An op that another process is to carry out is remembered until that says that it has. An answer is not: another
-    /// owner has other questions.
+    /// The id that the front end gave to an op.
+    fn shown_id(&self, id: Option<String>) -> Option<String> {
+        id.filter(|id| !self.ids.is_own(id))
+    }
+
+    /// An op that another process is to carry out is remembered until that says what became of it.
     fn remember(&mut self, line: &OpLine) {
-        let is_repeatable = match &line.op {
-            Op::Prompt { .. } | Op::Say { .. } | Op::Command { .. } | Op::Interrupt => true,
-            Op::Answer { .. } | Op::Close | Op::Finish => false,
+        let has_outcome = match &line.op {
+            Op::Prompt { .. }
+            | Op::Say { .. }
+            | Op::Command { .. }
+            | Op::Interrupt
+            | Op::Answer { .. } => true,
+            Op::Close | Op::Finish => false,
         };
-        if is_repeatable && self.client.snapshot.clients.is_remote() {
+        if has_outcome && self.client.snapshot.clients.is_remote() {
             if self.pending.len() >= MAX_PENDING {
                 self.pending.pop_front();
             }
-            self.pending.push_back(line.clone());
+            self.pending.push_back(PendingOp {
+                line: line.clone(),
+                arrived: false,
+            });
         }
     }
 
-    /// What an event says about the ops that were sent. A prompt that has arrived may still wait for its turn: it is
-    /// remembered until it is an entry. Anything else may have been carried out once it has arrived, and is not repeated.
+    /// What an event says about the ops that were sent: a prompt is an entry in the end, an answer closes its ask, a command
+    /// is replied to or done.
     fn confirm(&mut self, event: &Event) {
         match event {
             Event::Entry(entry) => self.confirm_entry(entry),
-            Event::Reply(reply) => self.forget(reply.op.as_deref(), |_| true),
-            Event::Delta(Delta::OpArrived { op }) => {
-                self.forget(Some(op), |op| !matches!(op, Op::Prompt { .. }));
+            Event::Reply(reply) if !reply.more => self.forget(reply.op.as_deref()),
+            Event::Delta(Delta::OpDone { op }) => self.forget(Some(op)),
+            Event::Delta(Delta::AskClosed { ask, .. }) => {
+                let is_answer =
+                    |op: &Op| matches!(op, Op::Answer { ask: answered, .. } if answered == ask);
+                self.pending.retain(|op| !is_answer(&op.line.op));
             }
-            Event::Delta(_) | Event::Ask(_) => {}
+            Event::Delta(Delta::OpArrived { op }) => {
+                let is_it = |pending: &&mut PendingOp| pending.line.id.as_ref() == Some(op);
+                if let Some(pending) = self.pending.iter_mut().find(is_it) {
+                    pending.arrived = true;
+                }
+                self.pending
+                    .retain(|op| !(op.arrived && op.line.op == Op::Interrupt));
+            }
+            Event::Delta(_) | Event::Ask(_) | Event::Reply(_) => {}
         }
     }
 
     fn confirm_entry(&mut self, entry: &Entry) {
         if let Body::Message(message) = &entry.body {
-            self.forget(message.op.as_deref(), |_| true);
+            self.forget(message.op.as_deref());
         }
     }
 
-    fn forget(&mut self, id: Option<&str>, is_done: impl Fn(&Op) -> bool) {
+    fn forget(&mut self, id: Option<&str>) {
         if id.is_some() {
-            let is_it = |line: &OpLine| line.id.as_deref() == id && is_done(&line.op);
-            self.pending.retain(|line| !is_it(line));
+            self.pending.retain(|op| op.line.id.as_deref() != id);
         }
     }
 
-    /// Sends what the old owner has not confirmed to the new one; what is an entry of the log by now is not sent twice.
-    async fn send_again(&mut self) {
+    /// Takes out what went down with the old owner: commands that it had, and answers to questions that the new one does
+    /// not ask.
+    fn take_lost(&mut self) -> Vec<OpLine> {
+        let asks = &self.client.snapshot.asks;
+        let is_lost = |op: &PendingOp| match &op.line.op {
+            Op::Command { .. } => op.arrived,
+            Op::Answer { ask, .. } => asks.iter().all(|open| open.ask != *ask),
+            Op::Prompt { .. } | Op::Say { .. } | Op::Interrupt | Op::Close | Op::Finish => false,
+        };
+        let (lost, left): (VecDeque<_>, VecDeque<_>) = self.pending.drain(..).partition(is_lost);
+        self.pending = left;
+        lost.into_iter().map(|op| op.line).collect()
+    }
+
+    /// Sends the rest to the new owner; what is an entry of the log by now is not sent twice. What is lost.
+    async fn send_again(&mut self) -> Vec<OpLine> {
         for entry in self.source.get().entries_after(self.last).await {
             self.confirm_entry(&entry);
         }
+        let lost = self.take_lost();
         // An interrupt is of what was sent before it; what the old owner was at is over.
-        while self.pending.front().is_some_and(|l| l.op == Op::Interrupt) {
+        let is_interrupt = |op: &PendingOp| op.line.op == Op::Interrupt;
+        while self.pending.front().is_some_and(is_interrupt) {
             self.pending.pop_front();
         }
-        for line in &self.pending {
+        for op in &mut self.pending {
+            op.arrived = false;
+            let line = OpLine {
+                again: true,
+                ..op.line.clone()
+            };
             // An owner that is gone already is replaced in its turn, and the op sent again then.
-            let _ = self.client.ops.send_line(line.clone()).await;
+            let _ = self.client.ops.send_line(line).await;
         }
+        lost
     }
 
     /// Goes on with another owner of the session, or as its owner. False when there is none.
@@ -311,10 +372,9 @@ impl Follower {
         self.source.set(new.events.source().clone());
         let (mut withdrawn, text) = (self.withdrawn(&new.snapshot), self.reopen.describe(&new));
         self.client = new;
-        self.send_again().await;
-        let is_prompt = |line: &OpLine| matches!(line.op, Op::Prompt { .. });
+        let lost = self.send_again().await;
         // A prompt that was just sent again begins a turn.
-        if !self.client.snapshot.working && !self.pending.iter().any(is_prompt) {
+        if !self.client.snapshot.working && !self.pending.iter().any(PendingOp::is_prompt) {
             withdrawn.push(Delta::Idle);
         }
         if !self.client.snapshot.clients.is_remote() {
@@ -326,7 +386,33 @@ impl Follower {
                 return false;
             }
         }
-        self.announce(View::Text(text)).await
+        self.announce(View::Text(text)).await && self.report_lost(lost).await
+    }
+
+    /// Tells the front end which of its ops have no outcome. False when that is gone.
+    async fn report_lost(&mut self, lost: Vec<OpLine>) -> bool {
+        for OpLine { id, op, .. } in lost {
+            let view = View::Error(self.reopen.describe_lost(&op));
+            let command = match op {
+                Op::Command { line } => line,
+                Op::Say { .. }
+                | Op::Prompt { .. }
+                | Op::Answer { .. }
+                | Op::Interrupt
+                | Op::Close
+                | Op::Finish => String::new(),
+            };
+            let reply = Reply {
+                op: self.shown_id(id),
+                command,
+                view,
+                more: false,
+            };
+            if !self.hand_out(Event::Reply(Arc::new(reply))).await {
+                return false;
+            }
+        }
+        true
     }
 
     /// What the old owner had under way and the new one has not.
@@ -334,6 +420,7 @@ impl Follower {
         let close = |ask: &Arc<Ask>| Delta::AskClosed {
             ask: ask.ask.clone(),
             by: None,
+            answer: None,
         };
         let mut deltas: Vec<Delta> = self.view.asks.iter().map(close).collect();
         let prompts = new.queue.clone();

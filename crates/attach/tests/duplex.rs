@@ -155,6 +155,7 @@ async fn a_client_elsewhere_sees_and_says_what_one_here_would() {
     }
     let line = OpLine {
         id: Some("8".into()),
+        again: true,
         op: Op::Command {
             line: "status".into(),
         },
@@ -164,6 +165,7 @@ async fn a_client_elsewhere_sees_and_says_what_one_here_would() {
         reply_to: ReplyTo {
             client: ME,
             op: line.id,
+            again: true,
         },
         op: line.op,
     };

@@ -3,7 +3,7 @@
 use ostler_attach::{Lost, Reopen, follow};
 use ostler_wire::{
     Ask, Body, BoxFuture, Client, ClientId, Clients, Delivery, Delta, Entry, EntrySource, Event,
-    HubError, Message, Op, OpSender, SentOp, Snapshot, Subscription,
+    HubError, Message, Op, OpLine, OpSender, Reply, SentOp, Snapshot, Subscription, View,
 };
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
@@ -80,6 +80,10 @@ impl Reopen for Next {
 
     fn describe_silence(&self, clients: &Clients) -> String {
         format!("silent: {}", clients.silent)
+    }
+
+    fn describe_lost(&self, op: &Op) -> String {
+        format!("lost: {op:?}")
     }
 }
 
@@ -161,6 +165,7 @@ async fn what_the_owner_has_not_confirmed_goes_to_the_next_one_and_nothing_twice
     for (op, at) in expected {
         let again = new.ops.recv().await.unwrap();
         assert_eq!((again.op, &again.reply_to.op), (op, &ids[at]));
+        assert!(again.reply_to.again);
     }
     for entry in [said(1, "same", None), said(2, "same", ids[3].clone())] {
         new.events.send(Event::Entry(entry)).await.unwrap();
@@ -181,6 +186,125 @@ async fn what_the_owner_has_not_confirmed_goes_to_the_next_one_and_nothing_twice
     };
     assert_eq!(reopen.lost.lock().unwrap().take(), Some(lost));
     assert!(new.ops.try_recv().is_err());
+}
+
+/// What the front end is told of ops that have no outcome.
+async fn lost(front: &mut Client, until: &str) -> Vec<(Option<String>, String)> {
+    let mut lost = Vec::new();
+    loop {
+        match front.events.next().await.unwrap() {
+            Event::Reply(reply) => match &reply.view {
+                View::Error(text) => lost.push((reply.op.clone(), text.clone())),
+                View::Text(text) if text == until => return lost,
+                other => panic!("{other:?}"),
+            },
+            Event::Delta(_) | Event::Entry(_) | Event::Ask(_) => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_went_down_with_its_owner_is_reported_to_its_sender() {
+    let (mut old, client) = owner(Some(0), Log::default());
+    let (mut new, successor) = owner(Some(0), Log::default());
+    let mut front = follow(client, next(Some(successor)));
+    let mut ids = Vec::new();
+    for (id, line) in [("1", "one"), ("2", "two"), ("3", "three"), ("4", "four")] {
+        let line = OpLine {
+            id: Some(id.into()),
+            again: false,
+            op: command(line),
+        };
+        front.ops.send_line(line).await.unwrap();
+        ids.push(old.ops.recv().await.unwrap().reply_to.op);
+    }
+    // The first is answered, the second done, the third under way, and the fourth has not arrived.
+    for id in ids.iter().take(3) {
+        old.events.send(arrived(id)).await.unwrap();
+    }
+    let reply = |op: &Option<String>, text: &str, more: bool| {
+        Event::Reply(Arc::new(Reply {
+            op: op.clone(),
+            command: String::new(),
+            view: View::Text(text.into()),
+            more,
+        }))
+    };
+    old.events
+        .send(reply(&ids[0], "done", false))
+        .await
+        .unwrap();
+    let op = ids[1].clone().unwrap();
+    old.events
+        .send(Event::Delta(Delta::OpDone { op }))
+        .await
+        .unwrap();
+    assert_eq!(lost(&mut front, "done").await, []);
+    drop(old);
+    let again = new.ops.recv().await.unwrap();
+    assert_eq!(again.op, command("four"));
+    new.events
+        .send(reply(&ids[3], "the end", false))
+        .await
+        .unwrap();
+    let three = (
+        Some("3".to_owned()),
+        format!("lost: {:?}", command("three")),
+    );
+    assert_eq!(lost(&mut front, "the end").await, [three]);
+}
+
+#[tokio::test]
+async fn an_answer_is_sent_again_to_whoever_has_the_question_else_the_person_is_told() {
+    for has_question in [true, false] {
+        let (mut old, client) = owner(Some(0), Log::default());
+        let (mut new, mut successor) = owner(Some(0), Log::default());
+        let open = Arc::new(Ask {
+            ask: "a1-x".into(),
+            ..Ask::default()
+        });
+        successor
+            .snapshot
+            .asks
+            .extend(has_question.then(|| open.clone()));
+        let mut front = follow(client, next(Some(successor)));
+        let answered = Op::Answer {
+            ask: "a0-x".into(),
+            choice: "once".into(),
+            reason: None,
+        };
+        let answer = open.answer("once", None);
+        for op in [&answered, &answer] {
+            front.ops.send(op.clone()).await.unwrap();
+            old.ops.recv().await.unwrap();
+        }
+        let closed = Event::Delta(Delta::AskClosed {
+            ask: "a0-x".into(),
+            by: Some(ClientId(2)),
+            answer: None,
+        });
+        let first = Event::Ask(Arc::new(Ask {
+            ask: "a0-x".into(),
+            ..Ask::default()
+        }));
+        for event in [first, closed] {
+            old.events.send(event.clone()).await.unwrap();
+            assert_eq!(front.events.next().await, Some(event));
+        }
+        drop(old);
+        let end = Event::Reply(Arc::new(Reply {
+            op: None,
+            command: String::new(),
+            view: View::Text("the end".into()),
+            more: false,
+        }));
+        new.events.send(end).await.unwrap();
+        let told = lost(&mut front, "the end").await;
+        let expect = (None, format!("lost: {answer:?}"));
+        assert_eq!(told, Vec::from_iter((!has_question).then_some(expect)));
+        let sent = new.ops.try_recv().ok().map(|sent| sent.op);
+        assert_eq!(sent, has_question.then_some(answer));
+    }
 }
 
 #[tokio::test]
@@ -209,6 +333,7 @@ async fn questions_of_an_owner_that_is_gone_are_withdrawn() {
     let closed = Delta::AskClosed {
         ask: "a1".into(),
         by: None,
+        answer: None,
     };
     assert_eq!(front.events.next().await, Some(Event::Delta(closed)));
     // The new owner counts from the start.

@@ -113,8 +113,10 @@ pub fn audit(entries: &[Entry], scope: &Scope) -> Vec<Audited> {
                 ts: entry.ts.clone(),
                 tool: clip(&call.name, MAX_SUBJECT),
                 subject: subject(&args),
-                decision: approval
-                    .map_or_else(|| "allow".into(), |a| clip(&a.decision, MAX_SUBJECT)),
+                decision: approval.map_or_else(
+                    || "allow".into(),
+                    |a| clip(a.decision.as_str(), MAX_SUBJECT),
+                ),
                 rule: approval.and_then(|a| a.rule.clone()),
                 saved: approval.and_then(|a| a.saved.clone()),
                 fate,

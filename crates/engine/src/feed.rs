@@ -190,7 +190,10 @@ impl Feed {
         match &mut delta {
             Delta::Retry { reason: text, .. }
             | Delta::Progress { text, .. }
-            | Delta::Unrecorded { message: text } => clean(text),
+            | Delta::Unrecorded { message: text }
+            | Delta::AskClosed {
+                answer: Some(text), ..
+            } => clean(text),
             Delta::Announcement { view } => self.clean_view(view),
             Delta::Tasks { tasks } => tasks.iter_mut().for_each(|task| clean(&mut task.prompt)),
             Delta::Queue { prompts } => prompts.iter_mut().for_each(|p| clean(&mut p.text)),
@@ -200,10 +203,11 @@ impl Feed {
             | Delta::ToolOutput { .. }
             | Delta::Budget { .. }
             | Delta::Standing { .. }
-            | Delta::AskClosed { .. }
+            | Delta::AskClosed { answer: None, .. }
             | Delta::Clients(_)
             | Delta::Idle
             | Delta::OpArrived { .. }
+            | Delta::OpDone { .. }
             | Delta::Jobs { .. } => {}
         }
         self.send(Event::Delta(delta));
@@ -248,6 +252,18 @@ impl Feed {
             to: Some(to.client),
             event: Event::Reply(reply),
         });
+    }
+
+    /// Tells a client that the command of its op was carried out.
+    pub fn finish_op(&self, to: &ReplyTo) {
+        if let Some(op) = to.op.clone() {
+            let event = Event::Delta(Delta::OpDone { op });
+            // No subscriber is not a fault.
+            let _ = self.ring.send(Posted {
+                to: Some(to.client),
+                event,
+            });
+        }
     }
 
     fn clean_view(&self, view: &mut View) {
@@ -413,6 +429,7 @@ mod tests {
         stage.feed.delta(Delta::AskClosed {
             ask: "a1".into(),
             by: None,
+            answer: None,
         });
         stage.ask("a2");
         assert_eq!(seen(&mut slow).1, ["a2"]);
@@ -425,6 +442,7 @@ mod tests {
         let to = ReplyTo {
             client: ClientId(1),
             op: Some("7".into()),
+            ..ReplyTo::default()
         };
         let replies = |subscription: &mut Subscription| {
             let mut found = Vec::new();
@@ -452,6 +470,7 @@ mod tests {
         let to = ReplyTo {
             client: ClientId(1),
             op: None,
+            ..ReplyTo::default()
         };
         for _ in 0..1000 {
             stage.feed.reply(&to, "x", View::Text("again".into()));

@@ -5,9 +5,7 @@ use crate::commands;
 use crate::feed::Feed;
 use crate::hooks::Bell;
 use crate::server_question::{self, ServerQuestion, ServerQuestions};
-use ostler_wire::{
-    Ask, AskAnswer, ClientId, Delivery, Delta, Doing, Op, ReplyTo, SentOp, View, Word,
-};
+use ostler_wire::{Ask, AskAnswer, Delivery, Delta, Doing, Op, ReplyTo, SentOp, View, Word, clip};
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,15 +14,19 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+mod asks;
 mod prompt;
 #[cfg(test)]
 mod tests;
 
+use asks::{escape, offered, random_name, withdraw_ask};
 use prompt::WaitingPrompts;
 pub use prompt::{CommandLine, Prompt, Purpose};
 
 /// Prompts that may wait for their turn.
 const MAX_WAITING: usize = 256;
+/// Characters of an answer that other clients are shown.
+const MAX_ANSWER_SHOWN: usize = 200;
 /// How long work that was told to stop may take before it is dropped.
 const GRACE: Duration = Duration::from_millis(150);
 
@@ -93,6 +95,8 @@ enum End {
 struct Asking {
     /// The number of the next ask.
     next: u64,
+    /// Ends the ids of this inbox.
+    process: String,
     /// For those who carry out calls elsewhere.
     sender: ServerQuestions,
     server_questions: mpsc::Receiver<ServerQuestion>,
@@ -124,6 +128,7 @@ impl Inbox {
             overdue: None,
             asking: Asking {
                 next: 1,
+                process: random_name(),
                 sender: ServerQuestions(sender),
                 server_questions,
                 bell: None,
@@ -180,7 +185,7 @@ impl Inbox {
     fn close(&mut self) {
         self.end = End::Closed;
         for (ask, _) in self.waiting.drain() {
-            close_ask(&self.feed, &ask, None);
+            withdraw_ask(&self.feed, &ask);
         }
     }
 
@@ -241,11 +246,13 @@ impl Inbox {
                 self.children
                     .relayed
                     .insert(id.clone(), (child, ask.ask.clone()));
-                self.show_ask(Arc::new(Ask {
+                let mut relayed = Ask {
                     ask: id,
                     from: Some(from),
                     ..Ask::clone(&ask)
-                }));
+                };
+                relayed.silence.escape = escape(&relayed);
+                self.show_ask(Arc::new(relayed));
             }
             What::Saved(checkpoint) => self.children.saved(checkpoint),
             What::Refused(text) => self.children.refuse(&child, &text),
@@ -254,7 +261,7 @@ impl Inbox {
                 self.children.relayed.retain(|id, (asker, _)| {
                     let stays = *asker != child;
                     if !stays {
-                        close_ask(feed, id, None);
+                        withdraw_ask(feed, id);
                     }
                     stays
                 });
@@ -276,8 +283,9 @@ impl Inbox {
         });
     }
 
+    /// An id that no ask of another process has: after a change of the owner an old answer must not meet a new question.
     fn new_ask(&mut self) -> String {
-        let id = format!("a{}", self.asking.next);
+        let id = format!("a{}-{}", self.asking.next, self.asking.process);
         self.asking.next += 1;
         id
     }
@@ -288,7 +296,7 @@ impl Inbox {
         let feed = &self.feed;
         self.waiting.retain(|id, reply| {
             if reply.is_closed() {
-                close_ask(feed, id, None);
+                withdraw_ask(feed, id);
             }
             !reply.is_closed()
         });
@@ -449,7 +457,7 @@ impl Inbox {
     /// A question waits no longer.
     pub fn asked(&mut self, id: &str) {
         if self.waiting.remove(id).is_some() {
-            close_ask(&self.feed, id, None);
+            withdraw_ask(&self.feed, id);
         }
     }
 
@@ -516,8 +524,26 @@ impl Inbox {
     }
 
     fn take_answer(&mut self, from: &ReplyTo, ask: String, answer: AskAnswer) {
+        // It was taken before the connection of its client was lost.
+        if self.prompts.is_repeated(from) {
+            return;
+        }
+        let open = self.feed.register().open_asks();
+        let open = open.into_iter().find(|open| open.ask == ask);
+        let answer = match &open {
+            Some(open) => offered(open, answer),
+            None => answer,
+        };
+        let close = |feed: &Feed| {
+            let answer = open.as_ref().map(|open| open.describe(&answer.choice));
+            feed.delta(Delta::AskClosed {
+                ask: ask.clone(),
+                by: Some(from.client),
+                answer: answer.map(|text| clip(&text, MAX_ANSWER_SHOWN)),
+            });
+        };
         if let Some((child, theirs)) = self.children.relayed.remove(&ask) {
-            close_ask(&self.feed, &ask, Some(from.client));
+            close(&self.feed);
             if let Some(ops) = self.children.ops(&child) {
                 let AskAnswer { choice, reason } = answer;
                 let ask = theirs;
@@ -531,7 +557,7 @@ impl Inbox {
                 );
             }
         } else if let Some(waiting) = self.waiting.remove(&ask) {
-            close_ask(&self.feed, &ask, Some(from.client));
+            close(&self.feed);
             // The asker may have been stopped a moment ago.
             let _ = waiting.send(answer);
         } else {
@@ -555,12 +581,4 @@ impl Inbox {
             self.feed.reply(reply_to, line, refused);
         }
     }
-}
-
-/// Tells every client that an ask waits no longer.
-fn close_ask(feed: &Feed, ask: &str, by: Option<ClientId>) {
-    feed.delta(Delta::AskClosed {
-        ask: ask.to_owned(),
-        by,
-    });
 }

@@ -2,6 +2,7 @@
 
 use ostler_guard::Rule;
 use ostler_llm::Target;
+use ostler_wire::PermissionChoice;
 
 /// Turns model references into targets. The binary implements it on the configuration.
 pub trait Models: Send + Sync {
@@ -35,15 +36,15 @@ impl Keep {
     pub const ALL: [Self; 2] = [Self::Person, Self::Repository];
 
     /// The answer that means it.
-    pub fn id(self) -> &'static str {
+    pub fn choice(self) -> PermissionChoice {
         match self {
-            Self::Person => "always",
-            Self::Repository => "always_project",
+            Self::Person => PermissionChoice::Always,
+            Self::Repository => PermissionChoice::AlwaysProject,
         }
     }
 
-    pub fn from_id(id: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|keep| keep.id() == id)
+    pub fn of(choice: PermissionChoice) -> Option<Self> {
+        Self::ALL.into_iter().find(|keep| keep.choice() == choice)
     }
 }
 

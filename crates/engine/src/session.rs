@@ -217,6 +217,7 @@ impl Session {
             let fault = View::Error(error.say(self.options.language));
             commands::reply(&self.desk, command, fault);
         }
+        self.desk.feed.finish_op(&command.reply_to);
     }
 
     async fn said(&mut self, said: &CommandLine) -> Result<(), LogError> {

@@ -205,6 +205,8 @@ pub enum Signal {
     Terminate,
     Hangup,
     Kill,
+    Stop,
+    Continue,
 }
 
 impl Running {
@@ -446,6 +448,8 @@ fn send(pid: u32, signal: Signal, target: Target) -> std::io::Result<()> {
         Signal::Terminate => Sig::TERM,
         Signal::Hangup => Sig::HUP,
         Signal::Kill => Sig::KILL,
+        Signal::Stop => Sig::STOP,
+        Signal::Continue => Sig::CONT,
     };
     match target {
         Target::Process => kill_process(pid, signal)?,

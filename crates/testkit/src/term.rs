@@ -367,6 +367,8 @@ impl Term {
             crate::Signal::Terminate => rustix::process::Signal::TERM,
             crate::Signal::Hangup => rustix::process::Signal::HUP,
             crate::Signal::Kill => rustix::process::Signal::KILL,
+            crate::Signal::Stop => rustix::process::Signal::STOP,
+            crate::Signal::Continue => rustix::process::Signal::CONT,
         };
         let pid = i32::try_from(self.child.id())
             .ok()

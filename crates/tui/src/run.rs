@@ -10,7 +10,7 @@ use crate::status::Status;
 use crate::surroundings::{Fetch, Fetched, Kept, Surroundings};
 use crate::terminal::{self, Inputs, Raw};
 use base64::Engine as _;
-use ostler_wire::{Client, Hub, Op, OpLine, Open, Word};
+use ostler_wire::{Client, Hub, Op, Open, Word};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -244,7 +244,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
             input = inputs.next() => Woken::Input(input),
             permit = client.ops.reserve(), if !self.outbox.is_empty() => {
                 if let (Ok(permit), Some(op)) = (permit, self.outbox.pop_front()) {
-                    permit.send(OpLine { id: None, op });
+                    permit.send(op.into());
                 }
                 Woken::Sent
             }

@@ -1,7 +1,7 @@
 //! The words of cells, one function each: what is counted, and in which form. The texts are those of the language;
 //! numbers come formatted with them.
 
-use ostler_wire::{Compaction, Language, Word, thousands};
+use ostler_wire::{Compaction, Decision, Language, PermissionChoice, Word, thousands};
 use std::time::Duration;
 
 pub fn bytes_left_out(bytes: usize) -> String {
@@ -101,14 +101,16 @@ pub fn retry(to: Language, left: Duration, attempt: u32) -> String {
     )
 }
 
-pub fn approved(to: Language, decision: &str) -> String {
+pub fn approved(to: Language, decision: &Decision) -> String {
     let word = match decision {
-        "once" => Word::AllowedOnce,
-        "session" => Word::AllowedSession,
-        "always" => Word::AllowedAlways,
-        "allow" => Word::Allowed,
-        "deny" => Word::DeniedByYou,
-        other => return to.fill(Word::Decided, &[other]),
+        Decision::Chosen(choice) => match choice {
+            PermissionChoice::Once => Word::AllowedOnce,
+            PermissionChoice::Session => Word::AllowedSession,
+            PermissionChoice::Always | PermissionChoice::AlwaysProject => Word::AllowedAlways,
+            PermissionChoice::Deny => Word::DeniedByYou,
+        },
+        Decision::Allowed => Word::Allowed,
+        Decision::Other(other) => return to.fill(Word::Decided, &[other]),
     };
     to.say(word).to_owned()
 }

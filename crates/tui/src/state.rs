@@ -459,7 +459,9 @@ impl State {
             }
             Event::Reply(reply) => self.view(&reply.view, canvas, now),
             Event::Delta(Delta::Announcement { view }) => self.view(view, canvas, now),
-            Event::Delta(Delta::AskClosed { ask, .. }) => self.close_ask(ask),
+            Event::Delta(Delta::AskClosed { ask, answer, .. }) => {
+                self.close_ask(ask, answer.as_deref(), now);
+            }
             Event::Delta(Delta::Idle) if !self.is_working() => {}
             Event::Delta(Delta::Unrecorded { .. } | Delta::Idle) => {
                 self.transcript.event(event, now);
@@ -484,10 +486,6 @@ impl State {
     }
 
     /// An ask was answered here or elsewhere, or withdrawn.
-    fn close_ask(&mut self, ask: &str) {
-        self.layers.retain(|layer| layer.ask() != Some(ask));
-    }
-
     /// What an entry means beyond its cell.
     fn follow(&mut self, body: &Body, now: Instant) {
         match body {

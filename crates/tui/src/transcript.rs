@@ -237,6 +237,7 @@ impl Transcript {
             Delta::Idle => self.end_turn(),
             Delta::Announcement { .. }
             | Delta::OpArrived { .. }
+            | Delta::OpDone { .. }
             | Delta::AskClosed { .. }
             | Delta::Queue { .. }
             | Delta::Clients(_)

@@ -68,7 +68,7 @@ impl OpSender {
     }
 
     pub async fn send(&self, op: Op) -> Result<(), SessionClosed> {
-        self.send_line(OpLine { id: None, op }).await
+        self.send_line(op.into()).await
     }
 
     /// Sends an op whose replies carry its id.
@@ -79,7 +79,7 @@ impl OpSender {
 
     /// Sends an op unless the session is over or has too many waiting.
     pub fn try_send(&self, op: Op) -> Result<(), SessionClosed> {
-        let sent = self.addressed(OpLine { id: None, op });
+        let sent = self.addressed(op.into());
         self.sender.try_send(sent).map_err(|_| SessionClosed)
     }
 
@@ -102,6 +102,7 @@ impl OpSender {
             reply_to: ReplyTo {
                 client: self.client,
                 op: line.id,
+                again: line.again,
             },
             op: line.op,
         }
@@ -120,6 +121,7 @@ impl OpPermit<'_> {
             reply_to: ReplyTo {
                 client: self.client,
                 op: line.id,
+                again: line.again,
             },
             op: line.op,
         });

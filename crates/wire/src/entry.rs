@@ -220,7 +220,7 @@ pub enum GoalState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approval {
     pub tool_use_id: String,
-    pub decision: String,
+    pub decision: crate::Decision,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

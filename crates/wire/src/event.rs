@@ -73,6 +73,9 @@ pub enum Delta {
         ask: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<crate::ClientId>,
+        /// What it was answered with, ready to show: the label of the choice, or the words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<String>,
     },
     /// Something for every client that is not in the log: a hook that failed, a task that ended.
     Announcement {
@@ -82,6 +85,10 @@ pub enum Delta {
     Idle,
     /// For a client in another process: its op with this id has arrived.
     OpArrived {
+        op: String,
+    },
+    /// For the client that sent it: the command of its op with this id was carried out.
+    OpDone {
         op: String,
     },
     /// The clients of the session, whenever one attaches or leaves.

@@ -5,6 +5,7 @@ mod access;
 mod ask;
 mod client;
 mod clip;
+mod decision;
 mod duration;
 mod entry;
 mod event;
@@ -22,9 +23,13 @@ mod why;
 mod words;
 
 pub use access::{Access, Mark, Segment};
-pub use ask::{Ask, AskAnswer, AskKind, Choice};
+pub use ask::{
+    Ask, AskAnswer, AskKind, Choice, Escape, PermissionChoice, PlanChoice, PreviewFormat, Silence,
+    Takes, TextUse,
+};
 pub use client::{Client, Hub, HubError, OpPermit, OpSender, Open, SessionClosed, SessionInfo};
 pub use clip::clip;
+pub use decision::Decision;
 pub use duration::{LONGEST_DURATION, parse_duration, seconds_of};
 pub use entry::{
     Approval, Body, Break, Caller, Checkpoint, ChildOf, Compaction, DigestBy, Entry, EntryError,

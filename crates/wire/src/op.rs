@@ -15,6 +15,8 @@ pub struct ClientId(pub u64);
 pub struct ReplyTo {
     pub client: ClientId,
     pub op: Option<String>,
+    /// The op is sent once more, because its client does not know whether it arrived.
+    pub again: bool,
 }
 
 /// An op on its way to a session.
@@ -29,8 +31,21 @@ pub struct SentOp {
 pub struct OpLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// It is sent once more, because the client does not know whether it arrived.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
     #[serde(flatten)]
     pub op: Op,
+}
+
+impl From<Op> for OpLine {
+    fn from(op: Op) -> Self {
+        Self {
+            id: None,
+            again: false,
+            op,
+        }
+    }
 }
 
 /// When a prompt that arrives during a turn takes effect.
@@ -79,6 +94,15 @@ pub enum Op {
 }
 
 impl Op {
+    /// A line that a person typed, without pictures.
+    pub fn say(text: impl Into<String>, delivery: Delivery) -> Self {
+        Self::Say {
+            text: text.into(),
+            delivery,
+            images: Vec::new(),
+        }
+    }
+
     /// A typed text as the prompt or command that it is; any other op as it is.
     pub fn parsed(self) -> Self {
         match self {

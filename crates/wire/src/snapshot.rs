@@ -160,7 +160,10 @@ impl Snapshot {
             Delta::Queue { prompts } => self.queue.clone_from(prompts),
             Delta::Tasks { tasks } => self.tasks.clone_from(tasks),
             Delta::Jobs { running } => self.jobs.clone_from(running),
-            Delta::Progress { .. } | Delta::Announcement { .. } | Delta::OpArrived { .. } => {}
+            Delta::Progress { .. }
+            | Delta::Announcement { .. }
+            | Delta::OpArrived { .. }
+            | Delta::OpDone { .. } => {}
         }
     }
 

@@ -305,6 +305,7 @@ impl Subscription {
             Event::Delta(Delta::AskClosed {
                 ask: id.clone(),
                 by: None,
+                answer: None,
             })
         });
         self.backlog.extend(closed);

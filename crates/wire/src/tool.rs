@@ -1,7 +1,7 @@
 //! What a tool declares about itself, once. Rules, roles, plan mode, hooks, compaction and the titles of every front end
 //! follow from it.
 
-use crate::Json;
+use crate::{Json, Word};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -97,6 +97,8 @@ pub struct ToolDeclaration {
     pub common_name: Option<&'static str>,
     pub fact: ToolFact,
     pub marks: &'static [ToolMark],
+    /// How the person is asked whether a call may run, where the tool's name alone does not do.
+    pub question: Option<Word>,
 }
 
 impl ToolDeclaration {
@@ -117,6 +119,16 @@ impl ToolDeclaration {
                 | ToolKind::Other => ToolFact::Call,
             },
             marks: &[],
+            question: match kind {
+                ToolKind::Read => Some(Word::WantsToRead),
+                ToolKind::Edit => Some(Word::WantsToEdit),
+                ToolKind::Run
+                | ToolKind::Net
+                | ToolKind::Delegate
+                | ToolKind::Memory
+                | ToolKind::Talk
+                | ToolKind::Other => None,
+            },
         }
     }
 
@@ -146,6 +158,11 @@ impl ToolDeclaration {
 
     pub const fn marks(mut self, marks: &'static [ToolMark]) -> Self {
         self.marks = marks;
+        self
+    }
+
+    pub const fn question(mut self, question: Word) -> Self {
+        self.question = Some(question);
         self
     }
 

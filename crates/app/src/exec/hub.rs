@@ -1,15 +1,28 @@
-//! Opens the sessions of a conversation, on the terminal UI and in plain lines: the first with the configuration of the
-//! start, each later one with the configuration as it is then.
+//! Opens the sessions of a process, for the terminal UI, plain lines, `exec` and ops from stdin: the first with the
+//! configuration of the start, each later one with the configuration as it is then.
 
+use super::joined;
 use crate::boot::Boot;
 use crate::live::SessionHub;
-use crate::speech::{spoken, told};
+use crate::speech::{filled, spoken, told};
 use ostler_engine::LiveSessions;
 use ostler_wire::{Client, Hub, HubError, Open, SessionInfo, Word};
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Who is there while the sessions run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attendance {
+    /// A person who talks with the session. They are asked whether they trust the project first.
+    Conversation,
+    /// Somebody who answers questions: a person at the terminal, or a program that drives the session.
+    Answers,
+    Nobody,
+}
 
 pub struct ConversationHub {
     current: Mutex<Current>,
+    attendance: Attendance,
     /// The sessions of all hubs of this process.
     live: LiveSessions,
 }
@@ -25,15 +38,27 @@ struct Current {
 }
 
 impl ConversationHub {
-    pub fn new(boot: Arc<Boot>) -> anyhow::Result<Self> {
+    /// What every start of the program does before it opens a session. `warn` says what is odd about the configuration,
+    /// before anything can fail because of it.
+    pub fn start(
+        boot: Arc<Boot>,
+        attendance: Attendance,
+        warn: impl FnOnce(&Boot) -> io::Result<()>,
+    ) -> anyhow::Result<Self> {
+        let boot = match attendance {
+            Attendance::Conversation => crate::cmd::trust::at_start(boot)?,
+            Attendance::Answers | Attendance::Nobody => boot,
+        };
+        warn(&boot)?;
         let live = LiveSessions::default();
         Ok(Self {
             current: Mutex::new(Current {
-                hub: hub_of(&boot, &live)?,
+                hub: hub_of(&boot, attendance, &live)?,
                 boot,
                 is_used: false,
                 notices: Vec::new(),
             }),
+            attendance,
             live,
         })
     }
@@ -61,7 +86,7 @@ impl ConversationHub {
         let new = new.filter(|notice| !known.contains(notice));
         Ok(Current {
             notices: new.map(ToString::to_string).collect(),
-            hub: hub_of(&boot, &self.live)?,
+            hub: hub_of(&boot, self.attendance, &self.live)?,
             boot,
             is_used: true,
         })
@@ -72,8 +97,12 @@ impl ConversationHub {
     }
 }
 
-fn hub_of(boot: &Arc<Boot>, live: &LiveSessions) -> anyhow::Result<SessionHub> {
-    let options = boot.options(true)?;
+fn hub_of(
+    boot: &Arc<Boot>,
+    attendance: Attendance,
+    live: &LiveSessions,
+) -> anyhow::Result<SessionHub> {
+    let options = boot.options(attendance != Attendance::Nobody)?;
     Ok(SessionHub::new(options, boot.transport(), live.clone()))
 }
 
@@ -85,6 +114,10 @@ impl Hub for ConversationHub {
         let mut notes = std::mem::take(&mut next.notices);
         notes.extend(keeps_prompt.then(|| spoken(Word::ExecSystemKept).to_owned()));
         notes.append(&mut client.notes);
+        let idle = joined::idle_flags(&next.boot);
+        if client.snapshot.clients.is_remote() && !idle.is_empty() {
+            notes.push(filled(Word::JoinedFlags, &[&idle.join(", ")]));
+        }
         client.notes = notes;
         next.is_used = true;
         *self.lock() = next;

@@ -5,7 +5,7 @@ use super::typed::Said;
 use super::{Shown, Talk};
 use crate::asking::{self, Question};
 use ostler_host::keyboard::KeyByKey;
-use ostler_wire::{Ask, Op, command_of};
+use ostler_wire::{Ask, Delivery, Op, command_of};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Instant;
@@ -64,12 +64,10 @@ impl Talk {
             Said::Line(line) | Said::Early(line) => line,
             Said::NoAnswer(line) if is_command(line.trim()) => line,
             Said::NoAnswer(line) => return self.refuse_line(ask, &line),
-            Said::Over => String::new(),
+            Said::Over => return self.send_answer(ask.leave()).await,
         };
-        if is_command(line.trim())
-            && let Some(line) = command_of(line.trim())
-        {
-            return self.send(Op::Command { line }).await;
+        if is_command(line.trim()) && command_of(line.trim()).is_some() {
+            return self.send(Op::say(line.trim(), Delivery::Queue)).await;
         }
         if let Some(choice) = self.shown.confirming.take() {
             return match asking::is_yes(&line) {

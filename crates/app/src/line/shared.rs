@@ -5,9 +5,7 @@ use super::{Busy, Talk};
 use crate::color::Ink;
 use crate::exec;
 use ostler_engine::commands::transcript;
-use ostler_wire::{
-    Body, Client, ClientId, Clients, Delta, Entry, Event, Hub as _, Open, Role, Word,
-};
+use ostler_wire::{Body, Client, Clients, Delta, Entry, Event, Hub as _, Open, Role, Word};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -87,7 +85,9 @@ impl Talk {
         match event {
             Event::Delta(Delta::Clients(clients)) => self.exchange.clients.clone_from(clients),
             Event::Delta(Delta::Idle) => self.busy = Busy::Idle,
-            Event::Delta(Delta::AskClosed { ask, by }) => self.close_ask(ask, *by)?,
+            Event::Delta(Delta::AskClosed { ask, answer, .. }) => {
+                self.close_ask(ask, answer.as_deref())?;
+            }
             Event::Entry(entry) => {
                 if let Body::Message(message) = &entry.body
                     && message.role == Role::User
@@ -107,12 +107,13 @@ impl Talk {
     }
 
     /// A question waits no longer.
-    fn close_ask(&mut self, id: &str, by: Option<ClientId>) -> io::Result<()> {
+    fn close_ask(&mut self, id: &str, answer: Option<&str>) -> io::Result<()> {
         let stands = self.shown.ask.as_ref().is_some_and(|ask| ask.ask == id);
         self.forget(|ask| ask.ask == id);
-        if stands && by.is_some() {
-            let text = self.language.say(Word::AnsweredElsewhere);
-            let text = self.paint.with(Ink::Grey, text);
+        if let Some(answer) = answer.filter(|_| stands) {
+            let answer = crate::print::printable(answer);
+            let text = self.language.fill(Word::AnsweredElsewhere, &[&answer]);
+            let text = self.paint.with(Ink::Grey, &text);
             writeln!(io::stderr(), "{text}")?;
         }
         Ok(())

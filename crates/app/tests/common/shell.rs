@@ -115,10 +115,11 @@ pub fn command(line: &str) -> String {
 /// Waits for the `n`th ask and answers it.
 #[track_caller]
 pub fn answer(running: &mut Running, n: usize, choice: &str) -> Value {
-    let id = format!("\"ask\":\"a{n}\"");
+    let id = format!("\"ask\":\"a{n}-");
     let shown = running.wait_stdout(&id);
     let ask = shown.lines().find(|l| l.contains(&id)).expect("the ask");
-    let op = json!({"op": "answer", "ask": format!("a{n}"), "choice": choice});
+    let ask: Value = serde_json::from_str(ask).expect("a line of JSON");
+    let op = json!({"op": "answer", "ask": ask["ask"], "choice": choice});
     running.write(&format!("{op}\n"));
-    serde_json::from_str(ask).expect("a line of JSON")
+    ask
 }

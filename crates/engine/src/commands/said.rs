@@ -26,6 +26,7 @@ pub fn is_said(line: &str) -> bool {
 pub async fn heed(desk: &mut Desk, inbox: &mut Inbox) -> Result<(), LogError> {
     for command in inbox.commands(is_said) {
         say(desk, inbox, &command).await?;
+        desk.feed.finish_op(&command.reply_to);
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ pub async fn afford(desk: &mut Desk, inbox: &mut Inbox) -> Result<Afforded, LogE
         }
         let ask = breach.ask(desk.manner.language);
         match commands::ask(desk, inbox, ask).await {
-            Ok(answer) if answer.choice == RAISE => desk.account.budget.raise(&breach),
+            Ok(answer) if answer.choice == RAISE.id() => desk.account.budget.raise(&breach),
             Ok(_) => return Ok(Afforded::No(breach)),
             Err(Stopped) => return Ok(Afforded::Stopped),
         }

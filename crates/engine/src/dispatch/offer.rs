@@ -7,6 +7,7 @@ use ostler_wire::{Ask, AskKind, Choice, Word};
 /// Answers of the person.
 const HAND_OVER: &str = "handoff";
 const FOLD: &str = "compact";
+const GO_ON: &str = "go_on";
 
 pub enum Offered {
     /// It goes on in a fresh session.
@@ -20,9 +21,8 @@ pub enum Offered {
 /// A handoff, a fold or neither? `how` says how full it is.
 pub async fn offer(desk: &Desk, inbox: &mut Inbox, how: String) -> Offered {
     let language = desk.manner.language;
-    let choice = |id: &str, label: Word, detail: Word| Choice {
-        detail: Some(language.say(detail).into()),
-        ..Choice::new(id, language.say(label))
+    let choice = |id: &str, label: Word, detail: Word| {
+        Choice::new(id, language.say(label)).with_detail(language.say(detail))
     };
     let ask = Ask {
         kind: AskKind::Question,
@@ -30,7 +30,7 @@ pub async fn offer(desk: &Desk, inbox: &mut Inbox, how: String) -> Offered {
         options: vec![
             choice(HAND_OVER, Word::OfferHandoff, Word::OfferHandoffMore),
             choice(FOLD, Word::OfferFold, Word::OfferFoldMore),
-            choice("go_on", Word::OfferGoOn, Word::OfferGoOnMore),
+            choice(GO_ON, Word::OfferGoOn, Word::OfferGoOnMore),
         ],
         ..Ask::default()
     };

@@ -13,7 +13,9 @@ use crate::saves;
 use crate::tool::{Tool, Typed as _};
 use crate::tools::{self, Held, bash::Bash};
 use ostler_guard::{Gate, Verdict};
-use ostler_wire::{Ask, AskKind, Body, Caller, Choice, Json, ToolUse};
+use ostler_wire::{
+    Ask, AskKind, Body, Caller, Choice, Json, PermissionChoice, Silence, ToolUse, Word,
+};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -102,11 +104,16 @@ pub async fn confirmed(inbox: &mut Inbox, subject: String, yes: &str, no: &str) 
     let ask = Ask {
         kind: AskKind::Permission,
         subject,
-        options: vec![Choice::new("once", yes), Choice::new("deny", no)],
+        title: inbox.children.language.say(Word::OwnQuestion).to_owned(),
+        options: vec![
+            Choice::permission(PermissionChoice::Once, yes),
+            Choice::permission(PermissionChoice::Deny, no),
+        ],
+        silence: Silence::refuses(PermissionChoice::Deny.id()),
         ..Ask::default()
     };
     let answer = inbox.ask(ask).await;
-    answer.is_ok_and(|answer| answer.choice == "once")
+    answer.is_ok_and(|answer| answer.choice == PermissionChoice::Once.id())
 }
 
 /// Writes the call down.

@@ -16,7 +16,8 @@ use ostler_guard::{
     needs_a_fresh_yes, propose, remedy,
 };
 use ostler_wire::{
-    Access, Approval, Ask, AskAnswer, AskKind, Body, Choice, Language, Notice, Word,
+    Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice,
+    PreviewFormat, Silence, Word,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -96,13 +97,13 @@ pub async fn permit(
             match unattended(desk, prepared, &decision) {
                 Ok(()) => Ok(Ok(Leave::default())),
                 Err(refusal) => {
-                    record(desk, prepared, &decision, &AskAnswer::from("deny"), None)?;
+                    record(desk, prepared, &decision, Decided::no(), None)?;
                     refuse_unattended(desk, prepared, &refusal).map(Err)
                 }
             }
         }
         (Verdict::Deny | Verdict::Ask, _) => {
-            record(desk, prepared, &decision, &AskAnswer::from("deny"), None)?;
+            record(desk, prepared, &decision, Decided::no(), None)?;
             Ok(Err(blocked(desk, prepared, &decision)))
         }
     }?;
@@ -232,43 +233,33 @@ async fn ask(
     let mut scopes = (!needs_a_fresh_yes(&prepared.accesses)).then(|| scopes(desk, prepared));
     let preview = preview(desk, inbox, prepared).await;
     let ask = Ask {
-        kind: AskKind::Permission,
         subject: with_real_paths(desk, prepared, &decision),
-        tool: Some(prepared.tool.name().to_owned()),
         options: options(desk, scopes.as_ref()),
         preview: prepared.remark.clone().or(preview),
-        ..Ask::default()
+        preview_format: PreviewFormat::Diff,
+        ..permission_ask(desk, prepared)
     };
-    let offered: Vec<String> = ask.options.iter().map(|o| o.id.clone()).collect();
-    let mut answer = match commands::ask(desk, inbox, ask).await {
+    let answer = match commands::ask(desk, inbox, ask).await {
         Ok(answer) => answer,
         Err(Stopped) => return Ok(Err(never_ran())),
     };
-    // What was not offered is no yes.
-    if !offered.contains(&answer.choice) {
-        answer.choice = "deny".into();
-    }
-    let keep = Keep::from_id(&answer.choice);
-    let saved = match (&mut scopes, keep) {
+    let chosen = PermissionChoice::from_id(&answer.choice);
+    let saved = match (&mut scopes, Keep::of(chosen)) {
         (Some(scopes), Some(keep)) => save(desk, inbox, &mut scopes.rules, keep).await?,
         (Some(_) | None, _) => None,
     };
-    if keep.is_some() {
-        let kept = if saved.is_some() { "always" } else { "session" };
-        answer.choice = kept.into();
-    }
-    let chosen = match keep {
-        Some(_) => "always".to_owned(),
-        None => answer.choice.clone(),
+    let decided = Decided {
+        choice: kept(chosen, saved.as_ref()),
+        reason: answer.reason.clone(),
     };
-    record(desk, prepared, &decision, &answer, saved)?;
-    Ok(match (chosen.as_str(), scopes) {
-        ("once", _) => Ok(leave(prepared)),
-        ("session", Some(scopes)) if scopes.by_rules => {
+    record(desk, prepared, &decision, decided, saved)?;
+    Ok(match (chosen, scopes) {
+        (PermissionChoice::Once, _) => Ok(leave(prepared)),
+        (PermissionChoice::Session, Some(scopes)) if scopes.by_rules => {
             desk.allow(scopes.rules);
             Ok(leave(prepared))
         }
-        ("session", Some(_)) => {
+        (PermissionChoice::Session, Some(_)) => {
             desk.standing.grant(&prepared.accesses);
             if !prepared.accesses.iter().any(Access::needs_permission) {
                 desk.standing.reads.extend(decision.touched);
@@ -276,12 +267,47 @@ async fn ask(
             Ok(leave(prepared))
         }
         // Also where saving failed: it holds for the session, and no wider than was read.
-        ("always", Some(scopes)) => {
+        (PermissionChoice::Always | PermissionChoice::AlwaysProject, Some(scopes)) => {
             desk.allow(scopes.rules);
             Ok(leave(prepared))
         }
-        _ => Err(refused(answer.reason)),
+        (PermissionChoice::Deny, _)
+        | (
+            PermissionChoice::Session | PermissionChoice::Always | PermissionChoice::AlwaysProject,
+            None,
+        ) => Err(refused(answer.reason)),
     })
+}
+
+/// A question about a call, with all that is the same in each of them.
+pub fn permission_ask(desk: &Desk, prepared: &Prepared) -> Ask {
+    let language = desk.manner.language;
+    let about = prepared.tool.about();
+    Ask {
+        kind: AskKind::Permission,
+        title: match about.question {
+            Some(question) => language.say(question).to_owned(),
+            None => language.fill(Word::WantsTo, &[prepared.tool.name()]),
+        },
+        tool: Some(prepared.tool.name().to_owned()),
+        silence: Silence::refuses(PermissionChoice::Deny.id()),
+        ..Ask::default()
+    }
+}
+
+/// The choice of a permission that says no, with a reason.
+pub fn deny(language: Language) -> Choice {
+    Choice::permission(PermissionChoice::Deny, language.say(Word::Deny))
+        .with_reason(language.say(Word::WhyNotHint))
+}
+
+/// What the log has of a choice: one that was to last and could not be saved holds for the session.
+pub fn kept(choice: PermissionChoice, saved: Option<&String>) -> PermissionChoice {
+    match (Keep::of(choice), saved) {
+        (Some(_), Some(_)) => PermissionChoice::Always,
+        (Some(_), None) => PermissionChoice::Session,
+        (None, _) => choice,
+    }
 }
 
 /// The subject, and what a path in it really is where that lies outside.
@@ -374,15 +400,14 @@ fn would_allow(desk: &Desk, prepared: &Prepared, rules: &[Rule]) -> bool {
 
 fn options(desk: &Desk, scopes: Option<&Scopes>) -> Vec<Choice> {
     let language = desk.manner.language;
-    let mut options = vec![Choice::new("once", language.say(Word::AllowOnce))];
+    let choice = |id: PermissionChoice, label: Word| Choice::permission(id, language.say(label));
+    let mut options = vec![choice(PermissionChoice::Once, Word::AllowOnce)];
     if let Some(scopes) = scopes {
-        options.push(Choice {
-            detail: Some(scopes.session.clone()),
-            ..Choice::new("session", language.say(Word::AllowSession))
-        });
+        let session = choice(PermissionChoice::Session, Word::AllowSession);
+        options.push(session.with_detail(&scopes.session));
         options.extend(lasting(desk, &scopes.rules));
     }
-    options.push(Choice::new("deny", language.say(Word::DenyReason)));
+    options.push(deny(language));
     options
 }
 
@@ -401,10 +426,8 @@ pub fn lasting(desk: &Desk, rules: &[Rule]) -> Vec<Choice> {
             Keep::Person => Word::AllowAlways,
             Keep::Repository => Word::AllowRepository,
         };
-        Some(Choice {
-            detail: Some(language.fill(Word::InPlace, &[&what, &store.place(keep)?])),
-            ..Choice::new(keep.id(), language.say(label))
-        })
+        let place = language.fill(Word::InPlace, &[&what, &store.place(keep)?]);
+        Some(Choice::permission(keep.choice(), language.say(label)).with_detail(place))
     };
     Keep::ALL.into_iter().filter_map(choice).collect()
 }
@@ -487,23 +510,38 @@ fn record(
     desk: &mut Desk,
     prepared: &Prepared,
     decision: &Decision,
-    answer: &AskAnswer,
+    decided: Decided,
     saved: Option<String>,
 ) -> Result<(), LogError> {
-    commit_approval(desk, prepared, answer, (decision.rule.clone(), saved))
+    commit_approval(desk, prepared, decided, (decision.rule.clone(), saved))
+}
+
+/// What was decided about a call, for the log.
+pub struct Decided {
+    pub choice: PermissionChoice,
+    pub reason: Option<String>,
+}
+
+impl Decided {
+    fn no() -> Self {
+        Self {
+            choice: PermissionChoice::Deny,
+            reason: None,
+        }
+    }
 }
 
 pub fn commit_approval(
     desk: &mut Desk,
     prepared: &Prepared,
-    answer: &AskAnswer,
+    decided: Decided,
     (rule, saved): (Option<String>, Option<String>),
 ) -> Result<(), LogError> {
     desk.commit(vec![Body::Approval(Approval {
         tool_use_id: prepared.call.id.clone(),
-        decision: answer.choice.clone(),
+        decision: decided.choice.into(),
         rule,
-        reason: answer.reason.clone(),
+        reason: decided.reason,
         saved,
     })])
 }

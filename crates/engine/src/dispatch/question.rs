@@ -6,9 +6,11 @@ use crate::desk::Desk;
 use crate::inbox::Inbox;
 use crate::tool::Typed as _;
 use crate::tool::{Done, Question, ToolError};
-use crate::tools::exit_plan_mode::{APPROVE, EDIT, ExitPlanMode, KEEP};
+use crate::tools::exit_plan_mode::ExitPlanMode;
 use ostler_guard::Mode;
-use ostler_wire::{Ask, AskAnswer, AskKind, Choice, Language, Word};
+use ostler_wire::{
+    Ask, AskAnswer, AskKind, Choice, Language, PlanChoice, PreviewFormat, Silence, Word,
+};
 use std::time::Instant;
 
 /// The person's answer; `None` when there is nobody to give one, or no words in it.
@@ -65,38 +67,42 @@ pub async fn put(
 /// What is neither an approval nor a plan of the person's own leaves things as they are.
 fn decision(mut answer: AskAnswer) -> AskAnswer {
     answer.reason = answer.reason.filter(|reason| !reason.trim().is_empty());
-    let decides = match answer.choice.as_str() {
-        APPROVE => true,
-        EDIT => answer.reason.is_some(),
-        _ => false,
+    let decides = match PlanChoice::from_id(&answer.choice) {
+        PlanChoice::Approve => true,
+        PlanChoice::Edit => answer.reason.is_some(),
+        PlanChoice::Keep => false,
     };
     if !decides {
-        answer.choice = KEEP.into();
+        answer.choice = PlanChoice::Keep.id().into();
     }
     answer
 }
 
 fn plan_ask(plan: String, language: Language) -> Ask {
+    let choice = |id: PlanChoice, label: Word| Choice::plan(id, language.say(label));
     Ask {
         kind: AskKind::Plan,
         subject: language.say(Word::PlanAsk).into(),
+        title: language.say(Word::PlanReady).into(),
         options: vec![
-            Choice {
-                detail: Some(language.say(Word::PlanScope).into()),
-                ..Choice::new(APPROVE, language.say(Word::PlanApprove))
-            },
-            Choice::new(EDIT, language.say(Word::PlanEdit)),
-            Choice::new(KEEP, language.say(Word::PlanKeep)),
+            choice(PlanChoice::Approve, Word::PlanApprove)
+                .with_detail(language.say(Word::PlanScope)),
+            choice(PlanChoice::Edit, Word::PlanEdit),
+            choice(PlanChoice::Keep, Word::PlanKeep)
+                .with_reason(language.say(Word::WhatToChangeHint)),
         ],
         free_text: true,
         preview: Some(plan),
+        preview_format: PreviewFormat::Markdown,
+        silence: Silence::refuses(PlanChoice::Keep.id()),
         ..Ask::default()
     }
 }
 
 /// An approved plan ends plan mode, and until the end of the turn its calls are judged as in posture `auto`.
 pub fn settle(desk: &mut Desk, tool: &str, answer: Option<&AskAnswer>, done: &mut Done) {
-    let approved = answer.is_some_and(|a| a.choice == APPROVE || a.choice == EDIT);
+    let approved =
+        answer.is_some_and(|answer| PlanChoice::from_id(&answer.choice) != PlanChoice::Keep);
     if tool == ExitPlanMode::NAME && approved {
         desk.standing.enter(Mode::Normal);
         desk.standing.window = true;

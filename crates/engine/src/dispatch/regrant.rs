@@ -1,6 +1,6 @@
 //! A command that the sandbox stopped: what it lacked is offered to the person, and on a yes it runs once more.
 
-use super::permit::{Leave, commit_approval, save};
+use super::permit::{Decided, Leave, commit_approval, deny, kept, permission_ask, save};
 use super::{Finished, Prepared, run_in_turn, turn_to_write};
 use crate::commands;
 use crate::commands::SESSION;
@@ -13,7 +13,7 @@ use crate::standing::merge;
 use crate::tool::Typed as _;
 use crate::tools::bash::Bash;
 use ostler_guard::{Call, Mode, Rule, Verdict};
-use ostler_wire::{Access, Ask, AskAnswer, AskKind, Choice, Language, Word};
+use ostler_wire::{Access, Ask, Choice, Language, PermissionChoice, Word};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -37,35 +37,28 @@ pub async fn offer(
         Ok(answer) => answer,
         Err(Stopped) => return Ok(first),
     };
-    let (lasting, saved) = match answer.choice.as_str() {
-        "once" => (false, None),
-        "session" => (true, None),
-        other => {
-            let keep = Keep::from_id(other).filter(|_| !rules.is_empty());
-            match keep {
-                Some(keep) => (true, save(desk, inbox, &mut rules, keep).await?),
-                None => {
-                    let no = AskAnswer {
-                        choice: "deny".into(),
-                        reason: answer.reason,
-                    };
-                    commit_approval(desk, prepared, &no, (None, None))?;
-                    return Ok(told_no(first, no.reason.as_deref()));
-                }
-            }
-        }
+    let chosen = PermissionChoice::from_id(&answer.choice);
+    if chosen == PermissionChoice::Deny {
+        let no = Decided {
+            choice: chosen,
+            reason: answer.reason.clone(),
+        };
+        commit_approval(desk, prepared, no, (None, None))?;
+        return Ok(told_no(first, answer.reason.as_deref()));
+    }
+    let saved = match Keep::of(chosen) {
+        Some(keep) => save(desk, inbox, &mut rules, keep).await?,
+        None => None,
     };
-    let yes = AskAnswer {
-        choice: match Keep::from_id(&answer.choice) {
-            Some(_) => Keep::Person.id().into(),
-            None => answer.choice,
-        },
+    let lasting = chosen != PermissionChoice::Once;
+    let yes = Decided {
+        choice: kept(chosen, saved.as_ref()),
         reason: Some(format!(
             "sandbox: {}",
             describe(desk, &wanted, Language::English)
         )),
     };
-    commit_approval(desk, prepared, &yes, (None, saved.clone()))?;
+    commit_approval(desk, prepared, yes, (None, saved.clone()))?;
     if saved.is_some() {
         desk.allow(rules);
     } else if lasting {
@@ -158,22 +151,19 @@ fn rules(wanted: &Terms) -> Vec<Rule> {
 fn question(desk: &Desk, prepared: &Prepared, wanted: &Terms, rules: &[Rule]) -> Ask {
     let language = desk.manner.language;
     let what = describe(desk, wanted, language);
+    let choice = |id: PermissionChoice, label: Word| Choice::permission(id, language.say(label));
     let mut options = vec![
-        Choice::new("once", language.say(Word::OnceAgain)),
-        Choice {
-            detail: Some(language.fill(Word::CommandsMay, &[&what])),
-            ..Choice::new("session", language.say(Word::AllowSession))
-        },
+        choice(PermissionChoice::Once, Word::OnceAgain),
+        choice(PermissionChoice::Session, Word::AllowSession)
+            .with_detail(language.fill(Word::CommandsMay, &[&what])),
     ];
     options.extend(super::permit::lasting(desk, rules));
-    options.push(Choice::new("deny", language.say(Word::DenyReason)));
+    options.push(deny(language));
     let call = super::subject::subject(desk, prepared);
     Ask {
-        kind: AskKind::Permission,
         subject: language.fill(Word::SandboxStopped, &[&what, &call]),
-        tool: Some(prepared.tool.name().to_owned()),
         options,
-        ..Ask::default()
+        ..permission_ask(desk, prepared)
     }
 }
 

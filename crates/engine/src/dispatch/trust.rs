@@ -1,7 +1,7 @@
 //! Whether a server's tool that only says itself that it reads may be used while planning: the person decides, and the answer
 //! can be kept.
 
-use super::permit::{commit_approval, planning};
+use super::permit::{Decided, commit_approval, deny, kept, permission_ask, planning};
 use super::subject::subject;
 use super::{Prepared, never_ran};
 use crate::commands;
@@ -10,7 +10,7 @@ use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::tool::ToolError;
 use ostler_mcp::{ServerHandle, Servers, Trust};
-use ostler_wire::{Ask, AskKind, Body, Choice, Notice, Word};
+use ostler_wire::{Ask, AskKind, Body, Choice, Notice, PermissionChoice, Word};
 use std::sync::Arc;
 
 /// Only the person can say that somebody else's tool reads only.
@@ -31,31 +31,31 @@ pub async fn ask_trust(
             .manner
             .language
             .fill(Word::TrustAsk, &[&subject(desk, prepared)]),
-        tool: Some(name.to_owned()),
         options: trust_options(desk, name, keeping.as_ref()),
-        ..Ask::default()
+        ..permission_ask(desk, prepared)
     };
-    let Ok(mut answer) = commands::ask(desk, inbox, ask).await else {
+    let Ok(answer) = commands::ask(desk, inbox, ask).await else {
         return Ok(Err(never_ran()));
     };
-    let mut saved = None;
-    if answer.choice == "always" {
-        answer.choice = "session".into();
-        if let Some(keeping) = keeping {
-            saved = keep_trust(desk, inbox, keeping).await?;
+    let chosen = PermissionChoice::from_id(&answer.choice);
+    let saved = match keeping {
+        Some(keeping) if chosen == PermissionChoice::Always => {
+            keep_trust(desk, inbox, keeping).await?
         }
-        if saved.is_some() {
-            answer.choice = "always".into();
-        }
-    }
-    commit_approval(desk, prepared, &answer, (None, saved))?;
-    Ok(match answer.choice.as_str() {
-        "once" => Ok(()),
-        "session" | "always" => {
+        Some(_) | None => None,
+    };
+    let decided = Decided {
+        choice: kept(chosen, saved.as_ref()),
+        reason: answer.reason,
+    };
+    commit_approval(desk, prepared, decided, (None, saved))?;
+    Ok(match chosen {
+        PermissionChoice::Once => Ok(()),
+        PermissionChoice::Session | PermissionChoice::Always | PermissionChoice::AlwaysProject => {
             desk.standing.trusted.push(name.to_owned());
             Ok(())
         }
-        _ => Err(planning(prepared, "the person does not trust it")),
+        PermissionChoice::Deny => Err(planning(prepared, "the person does not trust it")),
     })
 }
 
@@ -81,21 +81,18 @@ fn keeping(desk: &Desk, name: &str) -> Option<Keeping> {
 
 fn trust_options(desk: &Desk, name: &str, keeping: Option<&Keeping>) -> Vec<Choice> {
     let language = desk.manner.language;
+    let choice = |id: PermissionChoice, label: Word| Choice::permission(id, language.say(label));
     let mut options = vec![
-        Choice::new("once", language.say(Word::TrustOnce)),
-        Choice {
-            detail: Some(language.fill(Word::TrustScope, &[name])),
-            ..Choice::new("session", language.say(Word::TrustSession))
-        },
+        choice(PermissionChoice::Once, Word::TrustOnce),
+        choice(PermissionChoice::Session, Word::TrustSession)
+            .with_detail(language.fill(Word::TrustScope, &[name])),
     ];
     if let Some(keeping) = keeping {
         let line = format!("trusted_read_only_tools = [\"{}\"]", keeping.tool);
-        options.push(Choice {
-            detail: Some(language.fill(Word::TrustKeep, &[&line, &keeping.place])),
-            ..Choice::new("always", language.say(Word::TrustAlways))
-        });
+        let place = language.fill(Word::TrustKeep, &[&line, &keeping.place]);
+        options.push(choice(PermissionChoice::Always, Word::TrustAlways).with_detail(place));
     }
-    options.push(Choice::new("deny", language.say(Word::DenyReason)));
+    options.push(deny(language));
     options
 }
 

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// Characters of a waiting prompt that clients are shown.
 const MAX_QUEUED_SHOWN: usize = 500;
-/// Prompts whose source is remembered.
+/// Prompts and answers whose source is remembered.
 const MAX_SOURCES: usize = 512;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,14 +49,14 @@ pub struct WaitingPrompts {
 }
 
 impl WaitingPrompts {
-    /// Whether a prompt comes for the second time: a client whose connection was lost sends again what it saw no entry of,
-    /// with the same id and as another client.
+    /// Whether an op was taken before: a client whose connection was lost sends again what it does not know the end of, with
+    /// the same id and as another client.
     pub fn is_repeated(&mut self, source: &ReplyTo) -> bool {
         if source.op.is_none() {
             return false;
         }
         let is_same = |known: &ReplyTo| known.op == source.op && known.client != source.client;
-        if self.sources.iter().any(is_same) {
+        if source.again && self.sources.iter().any(is_same) {
             return true;
         }
         if self.sources.len() >= MAX_SOURCES {

@@ -1,7 +1,7 @@
 //! Ops in every order, with work under way and without.
 
 use super::*;
-use ostler_wire::{AskKind, Event, OpSender, Posted};
+use ostler_wire::{AskKind, Choice, Escape, Event, OpSender, PermissionChoice, Posted, Silence};
 use std::future::pending;
 
 struct Desk {
@@ -170,7 +170,8 @@ async fn a_second_interrupt_is_not_waited_for() {
 async fn an_ask_is_shown_kept_and_answered() {
     let mut d = desk();
     d.inbox.begin_turn();
-    for id in ["a1", "a2"] {
+    let mut ids = Vec::new();
+    for _ in 0..2 {
         let (ops, register) = (d.ops.clone(), d.feed.register().clone());
         let mut events = d.events.resubscribe();
         let person = tokio::spawn(async move {
@@ -188,11 +189,85 @@ async fn an_ask_is_shown_kept_and_answered() {
             ask.ask.clone()
         });
         let answer = d.inbox.ask(question()).await.unwrap();
-        assert_eq!(
-            (answer.choice.as_str(), person.await.unwrap().as_str()),
-            ("once", id)
-        );
+        assert_eq!(answer.choice, "once");
+        ids.push(person.await.unwrap());
         assert!(d.feed.register().open_asks().is_empty());
+    }
+    ids.dedup();
+    assert_eq!(ids.len(), 2);
+}
+
+#[tokio::test]
+async fn an_old_answer_does_not_meet_the_question_of_another_process() {
+    let (mut first, mut second) = (desk(), desk());
+    let old = first.inbox.put_ask(question()).unwrap().id;
+    let mut asked = second.inbox.put_ask(question()).unwrap();
+    second.inbox.take(from_nobody(yes(&old)));
+    assert!(asked.receiver.try_recv().is_err());
+    second.inbox.take(from_nobody(yes(&asked.id)));
+    assert_eq!(asked.answered().await.unwrap().choice, "once");
+}
+
+#[tokio::test]
+async fn what_was_not_offered_counts_as_no_answer() {
+    let choice = |id: PermissionChoice| Choice::permission(id, id.id());
+    for (sent, taken) in [("once", "once"), ("always", "deny"), ("yes", "deny")] {
+        let mut d = desk();
+        let ask = Ask {
+            options: vec![
+                choice(PermissionChoice::Once),
+                choice(PermissionChoice::Deny),
+            ],
+            silence: Silence::refuses(PermissionChoice::Deny.id()),
+            ..question()
+        };
+        let mut asked = d.inbox.put_ask(ask).unwrap();
+        let answer = Op::Answer {
+            ask: asked.id.clone(),
+            choice: sent.into(),
+            reason: None,
+        };
+        d.inbox.take(from_nobody(answer));
+        assert_eq!(asked.answered().await.unwrap().choice, taken, "{sent}");
+    }
+}
+
+/// Its client lost the connection and does not know whether it arrived.
+#[tokio::test]
+async fn an_answer_that_is_sent_again_is_not_refused() {
+    let mut d = desk();
+    let mut asked = d.inbox.put_ask(question()).unwrap();
+    let send = |client: u64, again: bool| SentOp {
+        reply_to: ReplyTo {
+            client: ostler_wire::ClientId(client),
+            op: Some("7".into()),
+            again,
+        },
+        op: yes(&asked.id),
+    };
+    let (first, second) = (send(1, false), send(9, true));
+    d.inbox.take(first);
+    d.inbox.take(second);
+    assert_eq!(asked.answered().await.unwrap().choice, "once");
+    while let Ok(Posted { event, .. }) = d.events.try_recv() {
+        assert!(!matches!(event, Event::Reply(_)), "{event:?}");
+    }
+}
+
+/// Escape says no to a prompt in the background; a sub-agent of the turn is stopped with the turn.
+#[test]
+fn what_escape_does_depends_on_who_asks() {
+    for (from, expect) in [
+        ("t1", Escape::Answer),
+        ("t1 › t1 builder", Escape::Answer),
+        ("t1 builder", Escape::StopTurn),
+        ("t1 builder › t2 explore", Escape::StopTurn),
+    ] {
+        let ask = Ask {
+            from: Some(from.into()),
+            ..question()
+        };
+        assert_eq!(escape(&ask), expect, "{from}");
     }
 }
 
@@ -251,6 +326,7 @@ async fn an_answer_that_comes_second_is_told_so() {
         reply_to: ReplyTo {
             client: other.client,
             op: Some("7".into()),
+            again: false,
         },
         op: yes(&asked.id),
     };
@@ -258,6 +334,7 @@ async fn an_answer_that_comes_second_is_told_so() {
         reply_to: ReplyTo {
             client: d.ops.client(),
             op: None,
+            again: false,
         },
         op: yes(&asked.id),
     });
@@ -267,7 +344,9 @@ async fn an_answer_that_comes_second_is_told_so() {
     while let Ok(Posted { to, event }) = d.events.try_recv() {
         match event {
             Event::Ask(ask) => seen.push(format!("ask {}", ask.ask)),
-            Event::Delta(Delta::AskClosed { ask, by }) => seen.push(format!("closed {ask} {by:?}")),
+            Event::Delta(Delta::AskClosed { ask, by, answer }) => {
+                seen.push(format!("closed {ask} {by:?} {answer:?}"));
+            }
             Event::Reply(reply) => seen.push(format!("reply {to:?} {:?}", reply.op)),
             Event::Delta(_) | Event::Entry(_) => {}
         }
@@ -275,9 +354,9 @@ async fn an_answer_that_comes_second_is_told_so() {
     assert_eq!(
         seen,
         [
-            "ask a1",
-            "closed a1 Some(ClientId(1))",
-            "reply Some(ClientId(2)) Some(\"7\")"
+            format!("ask {}", asked.id),
+            format!("closed {} Some(ClientId(1)) Some(\"once\")", asked.id),
+            "reply Some(ClientId(2)) Some(\"7\")".to_owned()
         ]
     );
 }

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use ostler_mcp::{
     Asker, Field, FieldKind, Form, FormReply, Sampling, SamplingAnswer, SamplingRequest,
 };
-use ostler_wire::{Ask, AskKind, Choice, Language, Word};
+use ostler_wire::{Ask, AskKind, Choice, Language, Silence, Word};
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio_util::sync::CancellationToken;
@@ -15,6 +15,8 @@ use tokio_util::sync::CancellationToken;
 /// What stands for a refusal among the choices.
 const DECLINE: &str = "decline";
 const ACCEPT: &str = "accept";
+const YES: &str = "yes";
+const NO: &str = "no";
 /// Tries at one field.
 const MAX_TRIES: usize = 3;
 /// Requests to models that one call may lead to.
@@ -42,12 +44,17 @@ impl Person {
         Choice::new(id, self.language.say(word))
     }
 
+    fn decline(&self) -> Choice {
+        Choice::refusal(DECLINE, self.language.say(Word::McpDecline))
+    }
+
     async fn put(&self, subject: String, options: Vec<Choice>, more: Ask) -> Option<String> {
         let ask = Ask {
             kind: AskKind::Elicitation,
             subject,
             tool: Some(format!("mcp__{}", self.server)),
             options,
+            silence: Silence::refuses(DECLINE),
             ..more
         };
         let questions = self.questions.as_ref()?;
@@ -62,10 +69,7 @@ impl Person {
         let subject = self
             .language
             .fill(Word::McpWantsPage, &[&self.server, &form.message, url]);
-        let options = vec![
-            self.choice(ACCEPT, Word::McpWasThere),
-            self.choice(DECLINE, Word::McpDecline),
-        ];
+        let options = vec![self.choice(ACCEPT, Word::McpWasThere), self.decline()];
         match self.put(subject, options, Ask::default()).await.as_deref() {
             Some(ACCEPT) => FormReply::Accept(Map::new()),
             Some(_) => FormReply::Decline,
@@ -91,12 +95,9 @@ impl Person {
             };
             let mut options: Vec<Choice> = choices.iter().map(|(v, l)| Choice::new(v, l)).collect();
             if field.kind == FieldKind::Flag {
-                options = vec![
-                    self.choice("yes", Word::McpYes),
-                    self.choice("no", Word::McpNo),
-                ];
+                options = vec![self.choice(YES, Word::McpYes), self.choice(NO, Word::McpNo)];
             }
-            options.push(self.choice(DECLINE, Word::McpDecline));
+            options.push(self.decline());
             let more = Ask {
                 multi: matches!(field.kind, FieldKind::Many(_)),
                 free_text: true,
@@ -136,10 +137,7 @@ impl Person {
         let subject = self
             .language
             .fill(Word::McpWantsModel, &[&self.server, model, &most]);
-        let options = vec![
-            self.choice(ACCEPT, Word::McpLetModel),
-            self.choice(DECLINE, Word::McpDecline),
-        ];
+        let options = vec![self.choice(ACCEPT, Word::McpLetModel), self.decline()];
         let more = Ask {
             preview: Some(wanted.preview()),
             ..Ask::default()

@@ -69,6 +69,7 @@ impl Typed for Bash {
     type Args = Args;
     const NAME: &'static str = "bash";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run)
+        .question(Word::WantsToRun)
         .aliases(&["run_shell", "shell"])
         .common_name("Bash")
         .marks(&[ToolMark::RunsCommands]);

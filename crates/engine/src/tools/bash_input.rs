@@ -5,7 +5,7 @@ use crate::jobs::Until;
 use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::{Access, Segment};
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -27,11 +27,13 @@ pub struct Args {
 impl Typed for BashInput {
     type Args = Args;
     const NAME: &'static str = "bash_input";
-    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run).marks(&[
-        ToolMark::Deferred,
-        ToolMark::NotForReaders,
-        ToolMark::RunsCommands,
-    ]);
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run)
+        .question(Word::WantsToRun)
+        .marks(&[
+            ToolMark::Deferred,
+            ToolMark::NotForReaders,
+            ToolMark::RunsCommands,
+        ]);
     const PROSE: &'static str = include_str!("bash_input.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -2,15 +2,16 @@
 
 use crate::tool::Subject;
 use crate::tool::{Context, Done, Question, Rendered, Scope, ToolError, Typed};
-use ostler_wire::Access;
+use ostler_wire::{Access, PlanChoice};
 use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-pub const APPROVE: &str = "approve";
-pub const EDIT: &str = "edit";
-pub const KEEP: &str = "keep";
+/// Decisions, as the result has them.
+pub const APPROVE: &str = PlanChoice::Approve.id();
+pub const EDIT: &str = PlanChoice::Edit.id();
+const KEEP: &str = PlanChoice::Keep.id();
 const NOBODY: &str = "Nobody is attached who could approve it. Give the plan as your answer and stop; plan mode stays on.";
 
 #[derive(Clone, Copy)]
@@ -43,11 +44,11 @@ impl Typed for ExitPlanMode {
     async fn run(&self, _: Args, cx: Context) -> Result<Done, ToolError> {
         Ok(match cx.answer {
             None => json!({"decision": KEEP, "note": NOBODY}),
-            Some(answer) if answer.choice == APPROVE => json!({"decision": APPROVE}),
-            Some(answer) if answer.choice == EDIT => {
-                json!({"decision": EDIT, "plan": answer.reason})
-            }
-            Some(answer) => json!({"decision": KEEP, "reason": answer.reason}),
+            Some(answer) => match PlanChoice::from_id(&answer.choice) {
+                PlanChoice::Approve => json!({"decision": APPROVE}),
+                PlanChoice::Edit => json!({"decision": EDIT, "plan": answer.reason}),
+                PlanChoice::Keep => json!({"decision": KEEP, "reason": answer.reason}),
+            },
         }
         .into())
     }

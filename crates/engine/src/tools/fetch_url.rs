@@ -7,7 +7,7 @@ use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use dom_smoothie::{Config, Readability, TextMode};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind};
+use ostler_wire::{ToolDeclaration, ToolKind, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -31,6 +31,7 @@ impl Typed for FetchUrl {
     type Args = Args;
     const NAME: &'static str = "fetch_url";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Net)
+        .question(Word::WantsToFetch)
         .aliases(&["web_fetch", "webfetch"])
         .common_name("WebFetch");
     const PROSE: &'static str = include_str!("fetch_url.md");

@@ -5,7 +5,7 @@ use super::{memory, walk};
 use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -25,6 +25,7 @@ impl Typed for Forget {
     type Args = Args;
     const NAME: &'static str = "forget";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Memory)
+        .question(Word::WantsToForget)
         .marks(&[ToolMark::Deferred, ToolMark::NotForReaders]);
     const PROSE: &'static str = include_str!("forget.md");
 

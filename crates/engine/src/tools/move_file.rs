@@ -5,7 +5,7 @@ use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_host::{Error, RenameOptions, Roots};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolFact, ToolKind, ToolMark};
+use ostler_wire::{ToolDeclaration, ToolFact, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -38,6 +38,7 @@ impl Typed for MoveFile {
     type Args = Args;
     const NAME: &'static str = "move_file";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
+        .question(Word::WantsToMove)
         .common_name("Edit")
         .fact(ToolFact::FileMoved)
         .marks(&[ToolMark::Deferred]);

@@ -3,7 +3,7 @@
 use super::task::{delegate, render_report, send};
 use crate::tool::{Context, Done, Rendered, Scope, Subject, TaskOrder, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind};
+use ostler_wire::{ToolDeclaration, ToolKind, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -27,7 +27,8 @@ pub struct Args {
 impl Typed for ReadOnlyTask {
     type Args = Args;
     const NAME: &'static str = "read_only_task";
-    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Delegate);
+    const ABOUT: ToolDeclaration =
+        ToolDeclaration::new(Self::NAME, ToolKind::Delegate).question(Word::WantsToDelegate);
     const PROSE: &'static str = include_str!("read_only_task.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -6,7 +6,7 @@ use crate::memory::{Fact, Kind, Place, Wish};
 use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -76,8 +76,9 @@ pub fn preview(old: Option<&Fact>, new: Option<&Fact>) -> String {
 impl Typed for Remember {
     type Args = Args;
     const NAME: &'static str = "remember";
-    const ABOUT: ToolDeclaration =
-        ToolDeclaration::new(Self::NAME, ToolKind::Memory).marks(&[ToolMark::NotForReaders]);
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Memory)
+        .question(Word::WantsToRemember)
+        .marks(&[ToolMark::NotForReaders]);
     const PROSE: &'static str = include_str!("remember.md");
 
     fn access(&self, _: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

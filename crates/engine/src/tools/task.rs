@@ -2,7 +2,7 @@
 
 use crate::tool::{Context, Done, Rendered, Scope, Subject, TaskOrder, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -29,6 +29,7 @@ impl Typed for Task {
     type Args = Args;
     const NAME: &'static str = "task";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Delegate)
+        .question(Word::WantsToDelegate)
         .common_name("Task")
         .marks(&[ToolMark::NotForReaders]);
     const PROSE: &'static str = include_str!("task.md");

@@ -4,7 +4,7 @@ use super::web;
 use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -25,6 +25,7 @@ impl Typed for WebSearch {
     type Args = Args;
     const NAME: &'static str = "web_search";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Net)
+        .question(Word::WantsToSearch)
         .aliases(&["websearch"])
         .common_name("WebSearch")
         .marks(&[ToolMark::Deferred]);

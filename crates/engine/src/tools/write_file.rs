@@ -8,7 +8,7 @@ use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_host::Span;
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -27,6 +27,7 @@ impl Typed for WriteFile {
     type Args = Args;
     const NAME: &'static str = "write_file";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
+        .question(Word::WantsToWrite)
         .aliases(&["write"])
         .common_name("Write")
         .marks(&[ToolMark::ReplacesWhole]);

@@ -401,7 +401,7 @@ impl Shown {
     /// The decisions of the approval entries.
     pub fn approvals(&self) -> Vec<String> {
         let of = |e: &Arc<Entry>| match &e.body {
-            Body::Approval(approval) => Some(approval.decision.clone()),
+            Body::Approval(approval) => Some(approval.decision.as_str().to_owned()),
             _ => None,
         };
         self.entries.iter().filter_map(of).collect()

@@ -2,12 +2,12 @@
 
 use super::Limit;
 use super::books::{Pot, Span};
-use ostler_wire::{Ask, AskKind, Choice, Language, Word};
+use ostler_wire::{Ask, AskKind, Choice, Language, PermissionChoice, Silence, Word};
 use serde::Serialize;
 use serde_json::json;
 
 /// The answer that lets the work go on.
-pub const RAISE: &str = "once";
+pub const RAISE: PermissionChoice = PermissionChoice::Once;
 
 /// Money or tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -49,12 +49,12 @@ impl Breach {
             kind: AskKind::Budget,
             subject: self.say(language),
             options: vec![
-                Choice {
-                    detail: Some(language.fill(Word::BudgetTo, &[&raised.join(" + ")])),
-                    ..Choice::new(RAISE, language.say(Word::BudgetRaise))
-                },
-                Choice::new("deny", language.say(Word::BudgetStop)),
+                Choice::permission(RAISE, language.say(Word::BudgetRaise))
+                    .with_detail(language.fill(Word::BudgetTo, &[&raised.join(" + ")])),
+                Choice::permission(PermissionChoice::Deny, language.say(Word::BudgetStop)),
             ],
+            title: language.say(Word::BudgetReached).to_owned(),
+            silence: Silence::refuses(PermissionChoice::Deny.id()),
             ..Ask::default()
         }
     }

@@ -5,7 +5,7 @@ use crate::line::{Line, Span};
 use crate::rows::{self, spaces};
 use crate::theme::{Role, Theme};
 use crate::{say, text};
-use ostler_wire::Approval;
+use ostler_wire::{Approval, Decision, PermissionChoice};
 
 /// Bytes of a reason or rule.
 const MAX_FACT: usize = 2 * 1024;
@@ -22,10 +22,10 @@ impl From<Approval> for Approved {
 impl Approved {
     /// The call says it already: that it ran, or that it was refused and why.
     pub fn goes_without_saying(&self) -> bool {
-        match self.0.decision.as_str() {
-            "once" => true,
-            "deny" => self.0.rule.is_none(),
-            _ => false,
+        match &self.0.decision {
+            Decision::Chosen(PermissionChoice::Once) => true,
+            decision if decision.refuses() => self.0.rule.is_none(),
+            Decision::Chosen(_) | Decision::Allowed | Decision::Other(_) => false,
         }
     }
 
@@ -37,9 +37,9 @@ impl Approved {
             reason,
             saved,
         } = &self.0;
-        let (mark, role) = match decision.as_str() {
-            "deny" => ("⊘ ", Role::Warning),
-            _ => ("✓ ", Role::Good),
+        let (mark, role) = match decision.refuses() {
+            true => ("⊘ ", Role::Warning),
+            false => ("✓ ", Role::Good),
         };
         let style = theme.style(role);
         let more = [

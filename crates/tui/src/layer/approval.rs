@@ -9,7 +9,7 @@ use crate::line::Line;
 use crate::screen::Frame;
 use crate::text;
 use crate::theme::Role;
-use ostler_wire::{Ask, AskKind, Choice, Op, Word};
+use ostler_wire::{Ask, Choice, Escape, PreviewFormat, Takes, Word};
 
 /// Rows of the terminal that are left for what is above.
 const SPARE_ROWS: usize = 2;
@@ -38,8 +38,8 @@ enum Stage {
         choice: usize,
         chosen: Option<usize>,
     },
-    /// A no, whose reason is being written.
-    Reason(String),
+    /// The words that this choice takes are being written.
+    Reason(usize),
 }
 
 /// Pages of changed plans are counted from here, after the other pages.
@@ -73,51 +73,39 @@ impl Approval {
             return Step::Stay;
         };
         self.chosen = Some(at);
-        match choice.id.as_str() {
-            "deny" | "keep" if self.reads_reason() => {
-                self.stage = Stage::Reason(choice.id.clone());
+        match choice.takes {
+            Takes::Reason => {
+                self.stage = Stage::Reason(at);
                 Step::Stay
             }
-            "edit" => Step::Edit(self.preview().unwrap_or_default().to_owned()),
-            "approve" if self.edited.is_some() => self.answer("edit", self.edited.clone()),
-            _ if choice.outlives_session() => {
+            Takes::EditedText => Step::Edit(self.preview().unwrap_or_default().to_owned()),
+            Takes::Nothing if choice.confirm => {
                 self.stage = Stage::Confirm {
                     choice: at,
                     chosen: None,
                 };
                 Step::Stay
             }
-            id => self.answer(id, None),
+            Takes::Nothing => Step::Answer(self.ask.take(choice, self.edited.clone())),
         }
     }
 
-    fn answer(&self, choice: &str, reason: Option<String>) -> Step {
-        Step::Answer(self.op(choice, reason))
+    /// The answer of a page that was left with a choice.
+    fn send(&self, at: usize) -> Step {
+        let choice = self.ask.options.get(at);
+        choice.map_or(Step::Stay, |choice| {
+            Step::Answer(self.ask.take(choice, self.edited.clone()))
+        })
     }
 
-    fn op(&self, choice: &str, reason: Option<String>) -> Op {
-        Op::Answer {
-            ask: self.ask.ask.clone(),
-            choice: choice.to_owned(),
-            reason,
-        }
-    }
-
-    /// What the person began themselves needs no reason to be left, nor does a budget.
-    fn reads_reason(&self) -> bool {
-        match self.ask.kind {
-            AskKind::Plan => true,
-            AskKind::Budget => false,
-            AskKind::Permission | AskKind::Trust | AskKind::Question | AskKind::Elicitation => {
-                self.ask.tool.is_some()
-            }
-        }
-    }
-
-    /// The option that says no.
-    fn refusal(&self) -> Option<&str> {
-        let refusal = self.ask.options.iter().find(|choice| choice.refuses());
-        refusal.map(|choice| choice.id.as_str())
+    /// The option that says no, and what its words are to say if it takes some.
+    fn refusal(&self) -> Option<(&Choice, Option<&str>)> {
+        let choice = self.ask.refusal()?;
+        let hint = match choice.takes {
+            Takes::Reason => Some(choice.hint.as_deref().unwrap_or_default()),
+            Takes::Nothing | Takes::EditedText => None,
+        };
+        Some((choice, hint))
     }
 
     fn preview(&self) -> Option<&str> {
@@ -144,19 +132,18 @@ impl Approval {
         by_letter.or(by_number.filter(|at| *at < shown.len()))
     }
 
-    /// The keys of the answers on this page, and the ids of those that are options.
-    fn shown(&self) -> Vec<(char, Option<&str>)> {
+    /// The keys of the answers on this page, with those that are options.
+    fn shown(&self) -> Vec<(char, Option<&Choice>)> {
         match &self.stage {
             Stage::Confirm { .. } => vec![('y', None), ('n', None)],
             Stage::Choices | Stage::Reason(_) => {
-                let options = self.ask.options.iter().enumerate();
                 let key = |(at, choice): (usize, &Choice)| {
                     let number = u32::try_from(at + 1).ok();
                     let number = number.and_then(|n| char::from_digit(n, 10)).unwrap_or('·');
-                    shortcut(&choice.id).unwrap_or(number)
+                    choice.key.unwrap_or(number)
                 };
-                let keyed =
-                    options.map(|(at, choice)| (key((at, choice)), Some(choice.id.as_str())));
+                let options = self.ask.options.iter().enumerate();
+                let keyed = options.map(|(at, choice)| (key((at, choice)), Some(choice)));
                 keyed.collect()
             }
         }
@@ -164,8 +151,8 @@ impl Approval {
 }
 
 impl Approval {
-    pub fn ask(&self) -> &str {
-        &self.ask.ask
+    pub fn ask(&self) -> &Ask {
+        &self.ask
     }
 
     pub fn page(&self) -> Page {
@@ -227,12 +214,9 @@ impl Approval {
         let at = self.index(pick);
         match &self.stage {
             Stage::Choices => at.map_or(Step::Stay, |at| self.take(at)),
-            Stage::Reason(id) => self.answer(id, None),
+            Stage::Reason(choice) => self.send(*choice),
             Stage::Confirm { .. } if at.is_none() => Step::Stay,
-            Stage::Confirm { choice, .. } if at == Some(SAVE) => {
-                let choice = self.ask.options.get(*choice);
-                choice.map_or(Step::Stay, |choice| self.answer(&choice.id, None))
-            }
+            Stage::Confirm { choice, .. } if at == Some(SAVE) => self.send(*choice),
             Stage::Confirm { .. } => {
                 self.stage = Stage::Choices;
                 Step::Stay
@@ -243,16 +227,13 @@ impl Approval {
     pub fn named(&self, text: &str) -> Option<Pick> {
         let text = text.trim().to_lowercase();
         let mut letters = text.chars();
-        let at = match (letters.next(), letters.next()) {
-            (Some(letter), None) => self.by_letter(letter),
-            _ => {
+        let at = match (letters.next(), letters.next(), &self.stage) {
+            (Some(letter), None, _) => self.by_letter(letter),
+            (_, _, Stage::Confirm { .. }) => {
                 let key = WORDS.iter().find(|(word, _)| *word == text);
-                let by_id = || {
-                    let shown = self.shown();
-                    shown.iter().position(|(_, id)| *id == Some(text.as_str()))
-                };
-                key.map_or_else(by_id, |(_, key)| self.by_letter(*key))
+                key.and_then(|(_, key)| self.by_letter(*key))
             }
+            (_, _, Stage::Choices | Stage::Reason(_)) => self.ask.named(&text),
         };
         at.map(Pick::Option)
     }
@@ -262,7 +243,7 @@ impl Approval {
         match &self.stage {
             Stage::Choices => {
                 let choice = at.and_then(|at| self.ask.options.get(at));
-                choice.is_some_and(Choice::refuses)
+                choice.is_some_and(|choice| choice.refuses)
             }
             Stage::Reason(_) => true,
             Stage::Confirm { .. } => false,
@@ -271,10 +252,9 @@ impl Approval {
 
     pub fn reply(&self, text: Option<String>) -> Reply {
         let text = text.filter(|text| !text.trim().is_empty());
-        let reads = self.reads_reason();
         match (self.refusal(), text) {
-            (Some(id), Some(text)) if reads => Reply::Sent(self.op(id, Some(text))),
-            (Some(id), Some(_) | None) => Reply::Refused(self.op(id, None)),
+            (Some((no, Some(_))), Some(text)) => Reply::Sent(self.ask.answer(&no.id, Some(text))),
+            (Some((no, _)), Some(_) | None) => Reply::Refused(self.ask.answer(&no.id, None)),
             (None, _) => Reply::Nothing,
         }
     }
@@ -294,16 +274,19 @@ impl Approval {
     }
 
     pub fn keys(&self, canvas: &Canvas) -> String {
-        let keys = match (&self.stage, self.ask.kind, self.ask.is_from_background()) {
-            (Stage::Reason(_), AskKind::Plan, _) => Word::WhatToChange,
-            (Stage::Reason(_), _, _) => Word::WhyNot,
-            (Stage::Confirm { chosen: None, .. }, _, _) => Word::ConfirmFirstKeys,
-            (Stage::Confirm { .. }, _, _) => Word::ConfirmKeys,
-            // Esc refuses the call of the background task; the turn goes on.
-            (Stage::Choices, _, true) if self.chosen.is_none() => Word::TaskFirstKeys,
-            (Stage::Choices, _, true) => Word::TaskAskKeys,
-            (Stage::Choices, _, false) if self.chosen.is_none() => Word::FirstKeys,
-            (Stage::Choices, _, false) => Word::AskKeys,
+        let keys = match (&self.stage, self.ask.silence.escape) {
+            (Stage::Reason(at), _) => {
+                let choice = self.ask.options.get(*at);
+                let hint = choice.and_then(|choice| choice.hint.as_deref());
+                let label = choice.map_or("", |choice| choice.label.as_str());
+                return canvas.fill(Word::ReasonKeys, &[hint.unwrap_or_default(), label]);
+            }
+            (Stage::Confirm { chosen: None, .. }, _) => Word::ConfirmFirstKeys,
+            (Stage::Confirm { .. }, _) => Word::ConfirmKeys,
+            (Stage::Choices, Escape::Answer) if self.chosen.is_none() => Word::TaskFirstKeys,
+            (Stage::Choices, Escape::Answer) => Word::TaskAskKeys,
+            (Stage::Choices, Escape::StopTurn) if self.chosen.is_none() => Word::FirstKeys,
+            (Stage::Choices, Escape::StopTurn) => Word::AskKeys,
         };
         canvas.say(keys).to_owned()
     }
@@ -317,27 +300,25 @@ impl Approval {
             Stage::Confirm { .. } => canvas.say(Word::GoBack).to_owned(),
             Stage::Choices | Stage::Reason(_) => {
                 let choice = self.ask.options.get(at);
-                choice.map_or_else(String::new, |choice| {
-                    self.text_of(choice, canvas).to_owned()
-                })
+                choice.map_or_else(String::new, |choice| text_of(choice, canvas))
             }
         }
     }
 
     pub fn reply_hint(&self, text: &str, canvas: &Canvas) -> String {
-        match (self.refusal(), self.ask.kind, self.reads_reason()) {
-            (None, _, _) => canvas.say(Word::ReplyNothing).to_owned(),
-            (Some(_), AskKind::Plan, _) => canvas.fill(Word::ReplyKeeps, &[text]),
-            (Some(_), _, true) => canvas.fill(Word::ReplyDenies, &[text]),
-            (Some(_), _, false) => canvas.say(Word::ReplyRefuses).to_owned(),
+        match self.refusal() {
+            None => canvas.say(Word::ReplyNothing).to_owned(),
+            Some((no, Some(_))) => canvas.fill(Word::ReplyReason, &[&no.label, text]),
+            Some((no, None)) => canvas.fill(Word::ReplyRefuses, &[&no.label]),
         }
     }
 
-    pub fn placeholder(&self, canvas: &Canvas) -> &'static str {
-        match (&self.stage, self.ask.kind, self.reads_reason()) {
-            (Stage::Reason(_), _, _) | (_, _, false) => "",
-            (_, AskKind::Plan, true) => canvas.say(Word::OrWhatToChange),
-            (_, _, true) => canvas.say(Word::OrWhyNot),
+    pub fn placeholder(&self, canvas: &Canvas) -> String {
+        match (&self.stage, self.refusal()) {
+            (Stage::Choices | Stage::Confirm { .. }, Some((_, Some(hint)))) => {
+                canvas.fill(Word::OrType, &[hint])
+            }
+            (Stage::Reason(_), _) | (_, Some((_, None)) | None) => String::new(),
         }
     }
 
@@ -362,19 +343,9 @@ impl Approval {
         if let Stage::Confirm { choice, .. } = &self.stage {
             return self.confirmation(*choice, canvas);
         }
-        let title = match (self.ask.kind, &self.ask.tool, &self.ask.from) {
-            (AskKind::Plan, _, _) => canvas.say(Word::PlanReady).to_owned(),
-            (AskKind::Budget, _, Some(from)) => {
-                format!("{from}: {}", canvas.say(Word::BudgetReached))
-            }
-            (AskKind::Budget, _, None) => canvas.say(Word::BudgetReached).to_owned(),
-            (_, tool, Some(from)) => {
-                let title = title_of(tool.as_deref().unwrap_or_default(), canvas);
-                canvas.fill(Word::ChildWantsTo, &[from, &title])
-            }
-            (_, Some(tool), None) => title_of(tool, canvas),
-            (AskKind::Permission, None, None) => canvas.say(Word::OwnQuestion).to_owned(),
-            (_, None, None) => canvas.fill(Word::WantsTo, &["ostler"]),
+        let title = match &self.ask.from {
+            Some(from) => canvas.fill(Word::ChildWantsTo, &[from, &self.ask.title]),
+            None => self.ask.title.clone(),
         };
         let mut rows = text::wrap(&canvas.line(title, Role::Warning), canvas.columns);
         let bar = canvas.span("│ ", Role::Frame);
@@ -385,7 +356,8 @@ impl Approval {
                 rows.push(line);
             }
         };
-        if !(self.ask.kind == AskKind::Plan && self.preview().is_some()) {
+        let is_document = self.ask.preview_format == PreviewFormat::Markdown;
+        if !(is_document && self.preview().is_some()) {
             // The title names the tool already.
             let tool = self.ask.tool.as_deref().unwrap_or_default();
             let subject = self.ask.subject.strip_prefix(tool);
@@ -395,13 +367,15 @@ impl Approval {
             }
         }
         if let Some(preview) = self.preview() {
-            barred(match self.ask.kind {
-                AskKind::Plan => crate::markdown::render(preview, inner.columns, &inner.theme),
-                AskKind::Permission
-                | AskKind::Question
-                | AskKind::Trust
-                | AskKind::Elicitation
-                | AskKind::Budget => crate::diff::rows(preview, inner.columns, &inner.theme),
+            barred(match self.ask.preview_format {
+                PreviewFormat::Markdown => {
+                    crate::markdown::render(preview, inner.columns, &inner.theme)
+                }
+                PreviewFormat::Diff => crate::diff::rows(preview, inner.columns, &inner.theme),
+                PreviewFormat::Text => {
+                    let row = |line: &str| text::wrap(&inner.line(line, Role::Text), inner.columns);
+                    preview.lines().flat_map(row).collect()
+                }
             });
         }
         rows
@@ -413,7 +387,7 @@ impl Approval {
         let mut rows = text::wrap(&title, canvas.columns);
         let choice = self.ask.options.get(choice);
         let detail = choice.and_then(|choice| choice.detail.as_deref());
-        let label = choice.map_or("", |choice| self.text_of(choice, canvas));
+        let label = choice.map_or("", |choice| choice.label.as_str());
         let inner = canvas.narrower(2);
         for (line, role) in [
             (label, Role::Text),
@@ -430,8 +404,7 @@ impl Approval {
     /// The answers and the hint.
     fn below(&self, canvas: &Canvas, hint: &str) -> Vec<Line> {
         let chosen = self.index(Pick::Chosen);
-        let answer = |(n, (key, id)): (usize, (char, Option<&str>))| {
-            let choice = self.ask.options.get(n).filter(|_| id.is_some());
+        let answer = |(n, (key, choice)): (usize, (char, Option<&Choice>))| {
             let detail = choice.and_then(|choice| choice.detail.as_deref());
             let label = self.label(Pick::Option(n), canvas);
             (
@@ -449,63 +422,15 @@ impl Approval {
         rows.push(hint_line(hint, canvas));
         rows
     }
+}
 
-    /// A question of Ostler's own, about no call: its answers have words of their own.
-    fn is_ours(&self) -> bool {
-        self.ask.kind == AskKind::Permission && self.ask.tool.is_none() && self.ask.from.is_none()
-    }
-
-    /// In the person's language where the answer is one of the known ones.
-    fn text_of<'a>(&self, choice: &'a Choice, canvas: &Canvas) -> &'a str {
-        if self.ask.kind == AskKind::Budget || self.is_ours() {
-            return &choice.label;
-        }
-        let word = match choice.id.as_str() {
-            "once" => Word::AllowOnce,
-            "session" => Word::AllowSession,
-            "always" => Word::AllowAlways,
-            "deny" => Word::DenyReason,
-            "approve" => Word::PlanApprove,
-            "edit" => Word::PlanEdit,
-            "keep" => Word::PlanKeep,
-            _ => return &choice.label,
-        };
-        canvas.say(word)
+/// A choice, and what its words are to say.
+fn text_of(choice: &Choice, canvas: &Canvas) -> String {
+    match (&choice.takes, &choice.hint) {
+        (Takes::Reason, Some(hint)) => canvas.fill(Word::AndSay, &[&choice.label, hint]),
+        (Takes::Reason | Takes::Nothing | Takes::EditedText, _) => choice.label.clone(),
     }
 }
 
-/// What a tool asks for, as a question.
-fn title_of(tool: &str, canvas: &Canvas) -> String {
-    let word = match tool {
-        "bash" | "bash_input" => Word::WantsToRun,
-        "edit_file" | "multi_edit" | "notebook_edit" | "delete_range" | "delete_symbol" => {
-            Word::WantsToEdit
-        }
-        "write_file" => Word::WantsToWrite,
-        "move_file" => Word::WantsToMove,
-        "read_file" | "ls" | "grep" | "glob" => Word::WantsToRead,
-        "fetch_url" => Word::WantsToFetch,
-        "web_search" => Word::WantsToSearch,
-        "task" | "read_only_task" => Word::WantsToDelegate,
-        "remember" => Word::WantsToRemember,
-        "forget" => Word::WantsToForget,
-        _ => return canvas.fill(Word::WantsTo, &[tool]),
-    };
-    canvas.say(word).to_owned()
-}
-
-/// Words that are typed for a letter.
+/// Words that are typed for a letter of the confirmation.
 const WORDS: [(&str, char); 2] = [("yes", 'y'), ("no", 'n')];
-
-/// The letter of an answer.
-fn shortcut(id: &str) -> Option<char> {
-    match id {
-        "once" | "approve" => Some('y'),
-        "session" => Some('s'),
-        "always" => Some('a'),
-        "deny" => Some('n'),
-        "edit" => Some('e'),
-        "keep" => Some('k'),
-        _ => None,
-    }
-}

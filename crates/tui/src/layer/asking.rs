@@ -5,7 +5,7 @@ use super::{Approval, Question, Step};
 use crate::canvas::Canvas;
 use crate::key::Key;
 use crate::screen::Frame;
-use ostler_wire::{Ask, AskKind, Op};
+use ostler_wire::{Ask, Op};
 
 /// A page of a question: its ask, and which of its pages.
 pub type Page = (String, u8);
@@ -61,15 +61,13 @@ macro_rules! of {
 
 impl Asking {
     pub fn new(ask: &Ask) -> Self {
-        match ask.kind {
-            AskKind::Permission | AskKind::Trust | AskKind::Plan | AskKind::Budget => {
-                Self::Approval(Approval::new(ask.clone()))
-            }
-            AskKind::Question | AskKind::Elicitation => Self::Question(Question::new(ask.clone())),
+        match ask.is_approval() {
+            true => Self::Approval(Approval::new(ask.clone())),
+            false => Self::Question(Question::new(ask.clone())),
         }
     }
 
-    pub fn ask(&self) -> &str {
+    pub fn ask(&self) -> &Ask {
         of!(self, one => one.ask())
     }
 
@@ -159,7 +157,7 @@ impl Asking {
     }
 
     /// What stands in an empty composer.
-    pub fn placeholder(&self, canvas: &Canvas) -> &'static str {
+    pub fn placeholder(&self, canvas: &Canvas) -> String {
         of!(self, one => one.placeholder(canvas))
     }
 

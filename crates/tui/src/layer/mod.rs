@@ -70,7 +70,7 @@ impl Layer {
 
     /// The ask that it waits for an answer to.
     pub fn ask(&self) -> Option<&str> {
-        self.asking().map(Asking::ask)
+        self.asking().map(|asking| asking.ask().ask.as_str())
     }
 
     /// A key in a list or the pager. Questions have their own way.

@@ -9,12 +9,10 @@ use crate::line::Line;
 use crate::screen::Frame;
 use crate::text;
 use crate::theme::Role;
-use ostler_wire::{Ask, Op, Word};
+use ostler_wire::{Ask, Escape, Op, TextUse, Word};
 
 /// Rows of the question, before there is room for more than one answer.
 const ASKED_ROWS: usize = 2;
-/// The choice that stands for a no to a server.
-const DECLINE: &str = "decline";
 
 #[derive(Debug)]
 pub struct Question {
@@ -37,7 +35,7 @@ impl Question {
     }
 
     fn has_words(&self) -> bool {
-        self.ask.free_text || self.ask.options.is_empty()
+        self.ask.text_use() == TextUse::Answer
     }
 
     fn index(&self, pick: Pick) -> Option<usize> {
@@ -64,11 +62,7 @@ impl Question {
     }
 
     fn op(&self, choice: &str) -> Op {
-        Op::Answer {
-            ask: self.ask.ask.clone(),
-            choice: choice.to_owned(),
-            reason: None,
-        }
+        self.ask.answer(choice, None)
     }
 
     /// The question, and what is to be read before it is answered.
@@ -86,8 +80,8 @@ impl Question {
 }
 
 impl Question {
-    pub fn ask(&self) -> &str {
-        &self.ask.ask
+    pub fn ask(&self) -> &Ask {
+        &self.ask
     }
 
     pub fn page(&self) -> Page {
@@ -165,11 +159,11 @@ impl Question {
     }
 
     pub fn refuses(&self, pick: Pick) -> bool {
-        self.index(pick).and_then(|at| self.id(at)) == Some(DECLINE)
+        let choice = self.index(pick).and_then(|at| self.ask.options.get(at));
+        choice.is_some_and(|choice| choice.refuses)
     }
 
     pub fn reply(&self, text: Option<String>) -> Reply {
-        let decline = self.ask.options.iter().any(|choice| choice.id == DECLINE);
         match text.as_deref().map(str::trim) {
             // Words of one's own join what is marked.
             Some(words) if self.has_words() && !words.is_empty() => {
@@ -177,8 +171,10 @@ impl Question {
                 let all: Vec<&str> = marked.chain([words]).collect();
                 Reply::Sent(self.op(&all.join(", ")))
             }
-            Some(_) | None if decline => Reply::Refused(self.op(DECLINE)),
-            Some(_) | None => Reply::Nothing,
+            Some(_) | None => match self.ask.refusal() {
+                Some(no) => Reply::Refused(self.op(&no.id)),
+                None => Reply::Nothing,
+            },
         }
     }
 
@@ -187,15 +183,15 @@ impl Question {
     }
 
     pub fn keys(&self, canvas: &Canvas) -> String {
-        let keys = match (self.ask.multi, self.ask.is_from_background()) {
-            (_, false) if self.wants_words() => Word::WordsKeys,
-            (_, true) if self.wants_words() => Word::TaskWordsKeys,
-            (true, false) => Word::MultiKeys,
-            (true, true) => Word::TaskMultiKeys,
-            (false, false) if self.chosen.is_none() => Word::FirstKeys,
-            (false, false) => Word::AskKeys,
-            (false, true) if self.chosen.is_none() => Word::TaskFirstKeys,
-            (false, true) => Word::TaskAskKeys,
+        let keys = match (self.ask.multi, self.ask.silence.escape) {
+            (_, Escape::StopTurn) if self.wants_words() => Word::WordsKeys,
+            (_, Escape::Answer) if self.wants_words() => Word::TaskWordsKeys,
+            (true, Escape::StopTurn) => Word::MultiKeys,
+            (true, Escape::Answer) => Word::TaskMultiKeys,
+            (false, Escape::StopTurn) if self.chosen.is_none() => Word::FirstKeys,
+            (false, Escape::StopTurn) => Word::AskKeys,
+            (false, Escape::Answer) if self.chosen.is_none() => Word::TaskFirstKeys,
+            (false, Escape::Answer) => Word::TaskAskKeys,
         };
         canvas.say(keys).to_owned()
     }
@@ -208,15 +204,18 @@ impl Question {
     pub fn reply_hint(&self, text: &str, canvas: &Canvas) -> String {
         match self.reply(Some(text.to_owned())) {
             Reply::Sent(_) => canvas.fill(Word::ReplyAnswers, &[text]),
-            Reply::Refused(_) => canvas.say(Word::ReplyRefuses).to_owned(),
+            Reply::Refused(_) => {
+                let label = self.ask.refusal().map_or("", |no| no.label.as_str());
+                canvas.fill(Word::ReplyRefuses, &[label])
+            }
             Reply::Nothing => canvas.say(Word::ReplyNothing).to_owned(),
         }
     }
 
-    pub fn placeholder(&self, canvas: &Canvas) -> &'static str {
+    pub fn placeholder(&self, canvas: &Canvas) -> String {
         match (self.has_words(), self.ask.options.is_empty()) {
-            (true, false) => canvas.say(Word::OwnWords),
-            (true, true) | (false, _) => "",
+            (true, false) => canvas.say(Word::OwnWords).to_owned(),
+            (true, true) | (false, _) => String::new(),
         }
     }
 

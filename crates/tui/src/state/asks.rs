@@ -39,6 +39,17 @@ impl State {
         self.question().is_some()
     }
 
+    /// A question waits no longer. One that stands here and has an answer got it in another terminal.
+    pub(super) fn close_ask(&mut self, ask: &str, answer: Option<&str>, now: Instant) {
+        let open = self.layers.len();
+        self.layers.retain(|layer| layer.ask() != Some(ask));
+        if let Some(answer) = answer.filter(|_| self.layers.len() < open) {
+            let answer = text::visible(answer.to_owned());
+            let language = self.settings.language;
+            self.remark(&language.fill(Word::AnsweredElsewhere, &[&answer]), now);
+        }
+    }
+
     /// The last frame is on the screen.
     pub fn set_drawn(&mut self, now: Instant) {
         let page = self.question().map(Asking::page);
@@ -267,7 +278,7 @@ impl State {
             Sending::Reply => {
                 let attention = &self.moment.attention;
                 let strict = self.question().filter(|question| question.is_strict());
-                let is_early = strict.is_some_and(|q| attention.has_early_text(q.ask()));
+                let is_early = strict.is_some_and(|q| attention.has_early_text(&q.ask().ask));
                 if !is_early || at.has_paused {
                     self.send_reply(Some(text));
                 }
@@ -301,7 +312,7 @@ impl State {
             return Sending::Nothing;
         }
         let named = self.question().and_then(|q| Some((q, q.named(text)?)));
-        let is_early = |q: &Asking| self.moment.attention.has_early_text(q.ask());
+        let is_early = |q: &Asking| self.moment.attention.has_early_text(&q.ask().ask);
         match named {
             Some(_) if !at.is_seen => Sending::Nothing,
             // A letter that was there before the question names none of its options.
@@ -346,7 +357,10 @@ impl State {
             Sending::Select(pick) => {
                 canvas.fill(Word::ReplySelects, &[&question.label(pick, canvas)])
             }
-            Sending::Refuse => canvas.say(Word::ReplyNo).to_owned(),
+            Sending::Refuse => {
+                let label = question.ask().refusal().map_or("", |no| no.label.as_str());
+                canvas.fill(Word::ReplyNo, &[label])
+            }
             Sending::Reply => question.reply_hint(&quoted, canvas),
         }
     }

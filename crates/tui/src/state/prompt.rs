@@ -34,18 +34,21 @@ impl State {
         if !shown.starts_with("/login ") {
             self.effects.push(Effect::KeepSent(shown));
         }
-        if sent.images.is_empty()
-            && let Some(line) = command_of(&sent.text)
-        {
-            return self.command(line);
+        // The session says what it means; a prompt is seen to wait at once.
+        let is_prompt = !sent.images.is_empty() || command_of(&sent.text).is_none();
+        if is_prompt {
+            if self.work.waiting.len() < MAX_WAITING {
+                self.work.waiting.push_back((sent.text.clone(), delivery));
+            }
+            // The wait begins when the person sends, not when the engine answers.
+            self.work.since.get_or_insert(now);
         }
-        if self.work.waiting.len() < MAX_WAITING {
-            self.work.waiting.push_back((sent.text.clone(), delivery));
-        }
-        // The wait begins when the person sends, not when the engine answers.
-        self.work.since.get_or_insert(now);
-        self.effects.push(Effect::Send(Op::Prompt {
-            text: sent.text,
+        let text = match is_prompt {
+            true => sent.text,
+            false => sent.text.trim_end().to_owned(),
+        };
+        self.effects.push(Effect::Send(Op::Say {
+            text,
             delivery,
             images: sent.images,
         }));

@@ -7,7 +7,7 @@ use crate::layer::Layer;
 use crate::line::Line;
 use crate::text;
 use crate::theme::Role;
-use ostler_wire::{Ask, Doing, Op, Task, Word};
+use ostler_wire::{Ask, Doing, Escape, Task, Word};
 use std::time::{Duration, Instant};
 
 /// How often the line counts on.
@@ -43,7 +43,7 @@ impl Background {
             self.asks.push(Open {
                 ask: ask.ask.clone(),
                 task: task.to_owned(),
-                is_apart: ask.is_from_background(),
+                is_apart: ask.silence.escape == Escape::Answer,
             });
         }
     }
@@ -100,16 +100,12 @@ impl State {
 
     /// Esc at an ask of a task in the background is a no to it, not a stop of the foreground. Whether it was one.
     pub(super) fn refuse_task(&mut self) -> bool {
-        let ask = self.layers.last().and_then(Layer::ask).map(str::to_owned);
-        let Some(ask) = ask.filter(|_| self.is_apart()) else {
+        let asking = self.layers.last().and_then(Layer::asking);
+        let Some(no) = asking.filter(|_| self.is_apart()).map(|a| a.ask().leave()) else {
             return false;
         };
         self.layers.pop();
-        self.effects.push(Effect::Send(Op::Answer {
-            ask,
-            choice: "deny".into(),
-            reason: None,
-        }));
+        self.effects.push(Effect::Send(no));
         true
     }
 }

@@ -12,8 +12,9 @@ use crate::surroundings::Name;
 use crate::testing::marked;
 use insta::assert_snapshot;
 use ostler_wire::{
-    Action, Ask, AskKind, Choice, Compaction, Deed, Delta, DigestBy, Goal, GoalState, Interrupted,
-    Item, Json, List, Message, Outcome as End, ToolResult, ToolUse, TurnEnd, Usage,
+    Action, Ask, AskKind, Choice, Compaction, Deed, Delta, DigestBy, Escape, Goal, GoalState,
+    Interrupted, Item, Json, List, Message, Outcome as End, PermissionChoice, PlanChoice,
+    PreviewFormat, Silence, ToolResult, ToolUse, TurnEnd, Usage,
 };
 use ostler_wire::{CallTitle, ToolKind};
 use serde_json::json;
@@ -207,24 +208,40 @@ fn user(text: &str) -> Body {
 }
 
 fn ask(kind: AskKind, subject: &str, options: &[(&str, &str, &str)]) -> Ask {
+    let options: Vec<Choice> = options.iter().map(|option| choice(*option)).collect();
+    let no = options.iter().find(|choice| choice.refuses);
     Ask {
         ask: "a1".into(),
         kind,
         subject: subject.into(),
-        options: options
-            .iter()
-            .map(|(id, label, detail)| Choice {
-                detail: Some((*detail).into()).filter(|d: &String| !d.is_empty()),
-                ..Choice::new(*id, *label)
-            })
-            .collect(),
+        silence: no.map_or_else(Silence::default, |no| Silence::refuses(&no.id)),
+        options,
         ..Ask::default()
+    }
+}
+
+/// A choice as the engine describes the one with this id. A detail that begins with a question mark is what its reason is
+/// to say.
+fn choice((id, label, detail): (&str, &str, &str)) -> Choice {
+    let permission = PermissionChoice::from_id(id);
+    let plan = PlanChoice::from_id(id);
+    let choice = match id {
+        _ if permission.id() == id => Choice::permission(permission, label),
+        _ if plan.id() == id => Choice::plan(plan, label),
+        "decline" => Choice::refusal(id, label),
+        _ => Choice::new(id, label),
+    };
+    match detail.strip_prefix('?') {
+        Some(hint) => choice.with_reason(hint),
+        None if detail.is_empty() => choice,
+        None => choice.with_detail(detail),
     }
 }
 
 fn permission() -> Ask {
     Ask {
         tool: Some("bash".into()),
+        title: "Run this command?".into(),
         ..ask(
             AskKind::Permission,
             "cargo test --all",
@@ -236,7 +253,7 @@ fn permission() -> Ask {
                     "always allow",
                     "Bash(cargo test:*) in ~/.ostler/config.toml",
                 ),
-                ("deny", "deny, and say why", ""),
+                ("deny", "deny", "?why not"),
             ],
         )
     }
@@ -317,7 +334,9 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
             bench.event(&Event::Ask(Arc::new(Ask {
                 subject: "src/main.rs".into(),
                 tool: Some("edit_file".into()),
+                title: "Edit this file?".into(),
                 preview: Some(diff.into()),
+                preview_format: PreviewFormat::Diff,
                 ..permission()
             })));
         }
@@ -326,10 +345,12 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
             let options = [
                 ("approve", "approve and go on", ""),
                 ("edit", "edit it first", ""),
-                ("keep", "keep planning, and say what to change", ""),
+                ("keep", "keep planning", "?what to change"),
             ];
             bench.event(&Event::Ask(Arc::new(Ask {
+                title: "The plan is ready".into(),
                 preview: Some("# Plan\n\n1. Look\n2. Fix".into()),
+                preview_format: PreviewFormat::Markdown,
                 ..ask(AskKind::Plan, "plan", &options)
             })));
         }
@@ -340,10 +361,15 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                 ("deny", "stop here", ""),
             ];
             let subject = "The budget of the run is $2.50: $2.25 is used or promised, and the next request may take $0.5000 more.";
-            bench.event(&Event::Ask(Arc::new(Ask {
-                from: Some("t1".to_owned()).filter(|_| state == "task budget"),
+            let mut asked = Ask {
+                title: "The budget is reached".into(),
                 ..ask(AskKind::Budget, subject, &options)
-            })));
+            };
+            if state == "task budget" {
+                asked.from = Some("t1".to_owned());
+                asked.silence.escape = Escape::Answer;
+            }
+            bench.event(&Event::Ask(Arc::new(asked)));
         }
         "question" | "multi" | "words" => {
             working(&mut bench);

@@ -73,18 +73,28 @@ fn any_question() -> impl Strategy<Value = Ask> {
     let options = proptest::sample::subsequence(ids.clone(), 0..=ids.len()).prop_shuffle();
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (kinds, options, flags).prop_map(|(kind, ids, (tool, free_text, multi, from))| {
-        let options: Vec<(&str, &str, &str)> = ids
-            .iter()
-            .map(|id| (*id, *id, "a rule in a file"))
-            .collect();
-        Ask {
+        let detail = match tool {
+            true => "?why not",
+            false => "a rule in a file",
+        };
+        let detail_of = |id: &str| match id {
+            "deny" => detail,
+            _ => "a rule in a file",
+        };
+        let options: Vec<(&str, &str, &str)> =
+            ids.iter().map(|id| (*id, *id, detail_of(id))).collect();
+        let mut asked = Ask {
             tool: tool.then(|| "bash".into()),
             free_text,
             multi,
             from: from.then(|| "t1".into()),
             preview: Some("a plan".into()),
             ..ask(kind, "rm -rf build", &options)
+        };
+        if from {
+            asked.silence.escape = Escape::Answer;
         }
+        asked
     })
 }
 
@@ -167,7 +177,8 @@ impl Desk {
                 Effect::Send(Op::Answer { choice, ask, .. }) => {
                     let asked = self.asked.iter().find(|asked| asked.ask == ask);
                     let chosen = asked.and_then(|a| a.options.iter().find(|o| o.id == choice));
-                    self.answers.push((choice, chosen.map(|c| c.id.clone())));
+                    let granted = chosen.filter(|chosen| !chosen.refuses);
+                    self.answers.push((choice, granted.map(|c| c.id.clone())));
                 }
                 Effect::Edit(_) => panic!("an editor was opened"),
                 _ => {}
@@ -179,12 +190,9 @@ impl Desk {
 
 /// Every answer is a no or words.
 fn grants(desk: &Desk) -> Vec<&str> {
-    let granted = desk
-        .answers
-        .iter()
-        .filter_map(|(_, chosen)| chosen.as_deref());
-    granted
-        .filter(|id| !matches!(*id, "deny" | "keep" | "decline"))
+    let answers = desk.answers.iter();
+    answers
+        .filter_map(|(_, granted)| granted.as_deref())
         .collect()
 }
 
@@ -409,7 +417,7 @@ fn a_small_window_shows_every_answer_and_what_is_asked() {
             "always allow, for everybody who uses this repository",
             "Bash(cargo test:*) in ostler.toml",
         ),
-        ("deny", "deny", ""),
+        ("deny", "deny", "?why not"),
     ];
     for (columns, rows) in [(40, 12), (80, 24), (20, 12)] {
         let mut desk = Desk::new(false);

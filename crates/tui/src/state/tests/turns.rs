@@ -53,17 +53,17 @@ fn a_resumed_session_shows_how_it_stands_now() {
 /// A task in the background is refused and the turn goes on; a sub-agent of the turn is stopped with it.
 #[test]
 fn esc_at_the_ask_of_another() {
-    for (from, expect) in [
-        ("t1", "deny"),
-        ("t1 › t1 builder", "deny"),
-        ("t1 builder", "Send(Interrupt)"),
-        ("t1 builder › t2 explore", "Send(Interrupt)"),
+    for (from, escape, expect) in [
+        ("t1", Escape::Answer, "deny"),
+        ("t1 builder", Escape::StopTurn, "Send(Interrupt)"),
     ] {
         let mut bench = bench("running", 80, Look::Mono);
-        bench.event(&Event::Ask(Arc::new(Ask {
+        let mut asked = Ask {
             from: Some(from.into()),
             ..permission()
-        })));
+        };
+        asked.silence.escape = escape;
+        bench.event(&Event::Ask(Arc::new(asked)));
         bench.passes(1_000);
         bench.keys("<esc>");
         let last = bench.effects.last().cloned().unwrap_or_default();
