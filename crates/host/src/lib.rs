@@ -32,14 +32,14 @@ pub use files::border::{
     Ban, Beyond, Border, Depth, Judgement, Pattern, Place, Protected, is_below,
 };
 pub use files::{
+    Content, Entry, Kind, Listing, RenameOptions, Renamed, Roots, Span, Stat, WriteOptions, Written,
+};
+pub use files::{
     Opened, TreeReader, glob_matches, look, open_file, open_without_waiting, read_bounded,
     read_certificates, real_path,
 };
 pub use hide::hide;
-pub use host::{
-    Content, Entry, Fut, Host, Kind, Listing, RenameOptions, Renamed, Roots, Span, Stat,
-    WriteOptions, Written,
-};
+pub use host::{Fut, Host};
 pub use local::Local;
 pub use process::{Input, Leftovers, Process};
 pub use program::Programs;

@@ -4,11 +4,10 @@ use crate::command::Command;
 use crate::error::Error;
 use crate::files;
 use crate::files::border::Border;
+use crate::files::{Content, Listing, RenameOptions, Renamed, Span, Stat, WriteOptions, Written};
 #[cfg(target_os = "linux")]
 use crate::host::NetworkFut;
-use crate::host::{
-    Content, Fut, Host, Listing, RenameOptions, Renamed, Span, Stat, WriteOptions, Written,
-};
+use crate::host::{Fut, Host};
 use crate::process::{self, Process};
 #[cfg(target_os = "linux")]
 use crate::sandbox::{self, Choice, SharedNetwork};

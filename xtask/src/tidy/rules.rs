@@ -285,6 +285,16 @@ fn top_level(source: &Source, open: usize, close: usize) -> impl Iterator<Item =
     })
 }
 
+/// Parts of `std::env` that read nothing of the environment.
+fn is_pure_env(source: &Source, token: usize) -> bool {
+    let pure = ["split_paths", "join_paths", "consts"];
+    let named = match source.word(token) {
+        "std" => token + 4,
+        _ => token + 2,
+    };
+    pure.contains(&source.word(named))
+}
+
 fn process(source: &Source) -> Vec<Violation> {
     if AT_HOME.contains(&crate_of(&source.path)) || is_excepted(Rule::Process, &source.path) {
         return Vec::new();
@@ -297,7 +307,8 @@ fn process(source: &Source) -> Vec<Violation> {
         let reads = |words: &[&str]| source.reads(token, words);
         let is_first = token == 0 || source.word(token - 1) != "::";
         let macros = ["print", "println", "eprint", "eprintln"];
-        let what = if reads(&["std", "::", "env"]) || (reads(&["env", "::"]) && is_first) {
+        let is_env = reads(&["std", "::", "env"]) || (reads(&["env", "::"]) && is_first);
+        let what = if is_env && !is_pure_env(source, token) {
             "the environment"
         } else if macros.contains(&source.word(token)) && source.word(token + 1) == "!" {
             "printing"

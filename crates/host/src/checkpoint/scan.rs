@@ -1,31 +1,25 @@
 //! One look at a tree: walks it, reads what changed since the look before, keeps the content and gives the hash of the
 //! whole. It follows no link, enters no `.git` of the root, and stops when a limit is reached.
 
+mod content;
+
 use super::apply;
 use super::cache::{Cache, Known, KnownDir, Reason};
 use super::pack::{Hash, Packs, Writer, hash};
 use super::select::{IGNORE_FILE, MAX_IGNORE_BYTES, Rules, Wanted};
 use super::tree::{self, Folder, Node, Rel, join};
 use super::{Error, LeftOut, Limits, Stats, Why};
+use crate::files::Kind;
 use crate::files::{Dir, Found as Entry, Name};
-use crate::host::Kind;
 use crate::raw::{self, Mark};
 use ostler_wire::Word;
-use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Looks at a file that keeps changing before it is left out.
-const MAX_TRIES: usize = 3;
-/// A file this fresh is read twice: its mark may not tell that somebody is still writing.
-const FRESH: i64 = 50_000_000;
-/// Smaller files are read at once, larger ones piece by piece.
-const AT_ONCE: u64 = 1 << 20;
-const PIECE: usize = 1 << 18;
 /// Files left out that are remembered one by one; a tree with more of them is not saved as a whole.
 pub const MAX_LEFT_OUT: usize = 10_000;
 /// Names between two looks at the clock.
@@ -455,112 +449,6 @@ impl Look<'_> {
         };
         self.leave_out(at, &why)?;
         Ok(Seen::Nothing)
-    }
-
-    /// Reads until nothing changed meanwhile.
-    fn settled(&mut self, place: (&Dir, &[u8])) -> Step<Content> {
-        self.found.stats.read += 1;
-        for _ in 0..MAX_TRIES {
-            match self.read(place)? {
-                Content::Moved => {}
-                Content::Whole(mark, hash) if now() - mark.mtime.max(mark.ctime) < FRESH => {
-                    let again = self.read(place)?;
-                    if matches!(again, Content::Whole(m, h) if (m, h) == (mark, hash)) {
-                        return Ok(again);
-                    }
-                }
-                other => return Ok(other),
-            }
-        }
-        Ok(Content::Moved)
-    }
-
-    fn read(&mut self, (held, name): (&Dir, &[u8])) -> Step<Content> {
-        let opened = held
-            .open_file(name)
-            .and_then(|file| Ok((file.metadata()?, file)));
-        let (meta, mut file) = match opened {
-            Ok(opened) => opened,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Content::Gone),
-            Err(e) => return Ok(Content::Failed(e)),
-        };
-        if !meta.is_file() {
-            return Ok(Content::Special);
-        }
-        let mark = raw::mark(&meta);
-        let read = if mark.size <= AT_ONCE {
-            self.read_at_once(&mut file, mark.size)?
-        } else {
-            self.read_in_pieces(&mut file, mark.size)?
-        };
-        Ok(match read {
-            Err(e) => Content::Failed(e),
-            Ok(Some(hash)) if file.metadata().is_ok_and(|m| raw::mark(&m) == mark) => {
-                Content::Whole(mark, hash)
-            }
-            Ok(_) => Content::Moved,
-        })
-    }
-
-    /// The hash, if there was as much as was said.
-    fn read_at_once(&mut self, file: &mut File, size: u64) -> Step<io::Result<Option<Hash>>> {
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-        if let Err(e) = file.take(AT_ONCE + 1).read_to_end(&mut bytes) {
-            return Ok(Err(e));
-        }
-        if bytes.len() as u64 != size {
-            return Ok(Ok(None));
-        }
-        let hash = hash(&bytes);
-        self.sink.put(hash, &bytes)?;
-        Ok(Ok(Some(hash)))
-    }
-
-    fn read_in_pieces(&mut self, file: &mut File, size: u64) -> Step<io::Result<Option<Hash>>> {
-        let start = self.sink.writer.as_ref().map_or(0, Writer::bytes);
-        let mut digest = Sha256::new();
-        let mut buffer = vec![0; PIECE];
-        let mut total = 0;
-        let failed = loop {
-            if let Err(halt) = self.tick_clock() {
-                if let Some(writer) = &mut self.sink.writer {
-                    writer.back_to(start)?;
-                }
-                return Err(halt);
-            }
-            match file.read(&mut buffer) {
-                Ok(0) => break None,
-                Err(e) => break Some(e),
-                Ok(count) => {
-                    let piece = buffer.get(..count).unwrap_or_default();
-                    digest.update(piece);
-                    total += count as u64;
-                    if total > size {
-                        break None;
-                    }
-                    if let Some(writer) = &mut self.sink.writer {
-                        if writer.bytes() + count as u64 > self.sink.room {
-                            return Err(Halt::Stop(Why::Quota));
-                        }
-                        writer.append(piece)?;
-                    }
-                }
-            }
-        };
-        let hash: Hash = digest.finalize().into();
-        let whole = failed.is_none() && total == size;
-        let fresh = whole && !self.sink.has(&hash);
-        if let Some(writer) = &mut self.sink.writer {
-            if fresh {
-                writer.close(hash, start);
-            } else {
-                writer.back_to(start)?;
-            }
-        }
-        match failed {
-            Some(e) => Ok(Err(e)),
-            None => Ok(Ok(whole.then_some(hash))),
-        }
     }
 
     fn leave_out(&mut self, at: &[u8], why: &str) -> Step<()> {

@@ -3,7 +3,7 @@
 use super::border::{Border, Judgement};
 use super::{cannot_read, check_path, describe, regular, resolve};
 use crate::error::{Error, Result};
-use crate::host::Kind;
+use crate::files::Kind;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

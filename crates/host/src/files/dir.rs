@@ -1,7 +1,7 @@
 //! Folders that are held open by a descriptor. A name is looked at, read, made, renamed or removed in the very folder that
 //! was opened, and no symlink is followed on the way: whoever exchanges a folder for a link meanwhile leads nobody elsewhere.
 
-use crate::host::Kind;
+use crate::files::Kind;
 use crate::raw::Mark;
 use rustix::fs::{
     AtFlags, Dir as Stream, FileType, Mode, OFlags, Stat as Inode, fchmod, fstat, mkdirat, open,

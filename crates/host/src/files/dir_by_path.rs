@@ -1,6 +1,6 @@
 //! The same where the system has no descriptors of folders: by path, each part looked at right before.
 
-use crate::host::Kind;
+use crate::files::Kind;
 use crate::raw::{self, Mark};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _};

@@ -19,6 +19,7 @@ mod plain;
 mod resolve;
 #[cfg(test)]
 mod tests;
+mod types;
 #[cfg(unix)]
 mod unix;
 
@@ -32,7 +33,6 @@ use plain as system;
 use unix as system;
 
 use crate::error::{Error, Result};
-use crate::host::{Content, Entry, Kind, Listing, Roots, Span, Stat};
 use border::Border;
 pub use dir::{Dir, Found, Name, open_plain, set_file_mode};
 pub use glob::matches as glob_matches;
@@ -43,6 +43,9 @@ use std::fs::{FileType, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 pub(crate) use system::{open_to_read, rename, write};
+pub use types::{
+    Content, Entry, Kind, Listing, RenameOptions, Renamed, Roots, Span, Stat, WriteOptions, Written,
+};
 
 /// Names looked at in one folder before the rest is left out.
 const MAX_SCANNED: usize = 100_000;

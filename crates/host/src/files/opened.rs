@@ -4,7 +4,7 @@
 use super::border::{Border, Judgement};
 use super::{cannot_read, check_path};
 use crate::error::{Error, Result};
-use crate::host::Kind;
+use crate::files::Kind;
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, Stat as Inode, fstat, open, openat, statat,
 };

@@ -3,7 +3,7 @@
 use super::resolve::{follow, follow_parent};
 use super::{cannot_write, confine, stat};
 use crate::error::{Error, Result};
-use crate::host::{Kind, RenameOptions, Renamed, WriteOptions, Written};
+use crate::files::{Kind, RenameOptions, Renamed, WriteOptions, Written};
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};

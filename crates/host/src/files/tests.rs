@@ -4,16 +4,16 @@ use super::border::Border;
 use super::resolve::follow;
 use super::{rename, stat, write};
 use crate::error::Error;
-use crate::host::{Kind, RenameOptions, Roots, Span, WriteOptions};
+use crate::files::{Kind, RenameOptions, Roots, Span, WriteOptions};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-fn read(path: &Path, span: Span) -> crate::Result<crate::host::Content> {
+fn read(path: &Path, span: Span) -> crate::Result<crate::files::Content> {
     super::read(path, span, &Border::none())
 }
 
-fn list(path: &Path, max_entries: usize) -> crate::Result<crate::host::Listing> {
+fn list(path: &Path, max_entries: usize) -> crate::Result<crate::files::Listing> {
     super::list(path, max_entries, &Border::none())
 }
 

@@ -5,7 +5,7 @@
 use super::resolve::{follow, follow_parent};
 use super::{cannot_write, confine};
 use crate::error::{Error, Result};
-use crate::host::{Kind, RenameOptions, Renamed, WriteOptions, Written};
+use crate::files::{Kind, RenameOptions, Renamed, WriteOptions, Written};
 use rustix::fs::{
     Access, AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat as Inode, Timespec, Timestamps,
     Uid, accessat, fchmod, fchown, fstat, futimens, mkdirat, open, openat, renameat, renameat_with,

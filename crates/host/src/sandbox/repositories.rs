@@ -5,7 +5,7 @@
 
 use super::gitconfig::{Kind, Merged};
 use crate::files::Dir;
-use crate::host::Kind as FileKind;
+use crate::files::Kind as FileKind;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::ffi::OsStr;
 use std::fs;

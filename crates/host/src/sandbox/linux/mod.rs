@@ -4,6 +4,7 @@ mod bubblewrap;
 mod closed;
 mod covers;
 mod enter;
+mod hard_links;
 mod jail;
 mod landlock;
 mod mount_table;
@@ -275,18 +276,18 @@ fn readable(
     let closed = places.closed.iter().map(|closed| &closed.folder);
     let closed: Vec<PathBuf> = closed.filter(outside).cloned().collect();
     let beneath = |left_out: &[PathBuf]| {
-        let linked = places::linked_files(left_out);
+        let linked = hard_links::linked_files(left_out);
         let mut found = Vec::new();
         let mut all = left_out.to_vec();
         all.extend(places.emptied.iter().filter(|_| everything).cloned());
         all.extend(closed.iter().cloned());
         for top in tops {
             let limit = MAX_RULES - found.len();
-            found.extend(places::beneath_but(top, &all, &linked, limit)?);
+            found.extend(hard_links::beneath_but(top, &all, &linked, limit)?);
         }
         for top in &shown {
             let limit = MAX_RULES - found.len();
-            found.extend(places::beneath_but(top, left_out, &linked, limit)?);
+            found.extend(hard_links::beneath_but(top, left_out, &linked, limit)?);
         }
         Ok(found)
     };

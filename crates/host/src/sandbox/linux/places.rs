@@ -2,16 +2,17 @@
 
 use super::closed::Closed;
 use super::covers::{By, Cover, run_folder};
+use super::hard_links::{MAX_LINK_SEARCH, is_one_of, linked_files};
 use super::jail::{MAX_CARRIED, Mount};
 use super::mount_table::mount_points;
 use super::seccomp::Unix;
 use crate::sandbox::{ClosedFolder, EmptyHome, Error, Layer, LinkedFile, Policy, Readable, holder};
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 const TERMINALS: &str = "/dev/pts";
@@ -20,8 +21,6 @@ const SHARED_MEMORY: &str = "/dev/shm";
 const TEMP_FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];
 /// Most foreign sockets that are hidden one by one.
 const MAX_SOCKETS: usize = 512;
-/// Most files of `forbid_read` that are looked at for other names.
-const MAX_LINK_SEARCH: usize = 4096;
 
 #[derive(Debug, Default)]
 pub(super) struct Places {
@@ -512,80 +511,6 @@ fn outer_first(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths
 }
 
-/// A file, whatever its names: device and number.
-type FileId = (u64, u64);
-
-/// The files below these paths that may have other names elsewhere. The upper ones come first, so that one large folder
-/// does not take the place of all others.
-pub(super) fn linked_files(tops: &[PathBuf]) -> HashSet<FileId> {
-    let mut found = HashSet::new();
-    let mut open = VecDeque::from(tops.to_vec());
-    // Where devices have a file system of their own, none of them has a name elsewhere.
-    let device = |path: &str| fs::symlink_metadata(path).map(|meta| meta.dev()).ok();
-    if device("/dev") != device("/") {
-        open.retain(|top| top != Path::new("/dev"));
-    }
-    let mut seen = 0;
-    while let Some(path) = open.pop_front() {
-        seen += 1;
-        let Ok(meta) = fs::symlink_metadata(&path) else {
-            continue;
-        };
-        if meta.is_file() && meta.nlink() > 1 {
-            found.insert((meta.dev(), meta.ino()));
-        }
-        if meta.is_dir()
-            && seen < MAX_LINK_SEARCH
-            && let Ok(entries) = fs::read_dir(&path)
-        {
-            open.extend(entries.flatten().map(|entry| entry.path()));
-        }
-    }
-    found
-}
-
-/// Everything below a path but these, in as few paths as possible: folders that hold something left out are replaced
-/// by what is in them. A rule for a file holds for all its names, so other names of `linked` files are left out too.
-pub(super) fn beneath_but(
-    top: &Path,
-    left_out: &[PathBuf],
-    linked: &HashSet<FileId>,
-    limit: usize,
-) -> Result<Vec<PathBuf>, Error> {
-    let mut found = Vec::new();
-    let mut open = vec![top.to_owned()];
-    while let Some(path) = open.pop() {
-        if holder(&path, left_out).is_some() {
-            continue;
-        }
-        if !left_out.iter().any(|out| out.starts_with(&path)) {
-            if linked.is_empty() || !is_one_of(&path, linked) {
-                found.push(path);
-            }
-        } else if let Ok(entries) = fs::read_dir(&path) {
-            open.extend(entries.flatten().map(|entry| entry.path()));
-        } else {
-            // One that can be passed through, not listed, as that of all homes may be.
-            let mut next: Vec<PathBuf> = left_out
-                .iter()
-                .filter_map(|out| out.strip_prefix(&path).ok()?.iter().next())
-                .map(|name| path.join(name))
-                .collect();
-            next.sort();
-            next.dedup();
-            open.append(&mut next);
-        }
-        if found.len() + open.len() > limit {
-            return Err(Error::TooMany { limit });
-        }
-    }
-    Ok(found)
-}
-
-fn is_one_of(path: &Path, files: &HashSet<FileId>) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|meta| files.contains(&(meta.dev(), meta.ino())))
-}
-
 /// Paths of the unix sockets that programs outside listen on.
 fn foreign_sockets() -> Vec<PathBuf> {
     let Ok(table) = fs::read("/proc/net/unix") else {
@@ -604,7 +529,9 @@ fn foreign_sockets() -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::hard_links::beneath_but;
     use super::*;
+    use std::collections::HashSet;
 
     #[test]
     fn what_is_left_out_is_replaced_by_its_neighbours() {

@@ -1,8 +1,8 @@
 //! Putting a protected path back, from folders that are held open. No link is followed.
 
 use super::state::Kept;
+use crate::files::Kind;
 use crate::files::{Dir, set_file_mode};
-use crate::host::Kind;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

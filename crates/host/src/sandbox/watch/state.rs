@@ -1,7 +1,7 @@
 //! What is at and below protected paths, read from folders that are held open. No link is followed.
 
 use super::put_back::spot;
-use crate::host::Kind;
+use crate::files::Kind;
 use crate::raw::Mark;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
