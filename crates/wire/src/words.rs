@@ -1594,6 +1594,9 @@ words! {
     // Utilities: trust
     TrustType: "Type t, n or v.", "请输入 t、n 或 v。";
     TrustYesNo: "Trust it? [y/N] ", "信任它吗？[y/N] ";
+    TrustLongRows: "… {} more rows, too many to be shown here: read {}", "……还有 {} 行，太长，此处无法显示：请阅读 {}";
+    TrustMoreProse: "… {} more rows of text for the model, in {}", "……还有 {} 行给模型的文本，见 {}";
+    TrustTooLong: "Not everything fits here, so the question cannot trust it. Read the files, then say yes to exactly that content:\n  ostler trust {}", "内容太长，此处的问题不能信任它。请阅读文件，然后确认这些内容：\n  ostler trust {}";
     WasInstead: "{}   (was {})", "{}   （原为 {}）";
     AnswerTrusted: "trusted", "信任";
     AnswerRefused: "refused", "拒绝";
