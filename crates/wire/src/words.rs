@@ -1606,6 +1606,7 @@ words! {
     Unchanged: "Nothing was changed.", "没有任何更改。";
     TrustConfined: "MCP servers in the sandbox, with the network: {}. One that needs more belongs into your own mcp.json or config.toml.\n", "在沙箱中运行（可用网络）的 MCP 服务器：{}。需要更多权限的，请写入你自己的 mcp.json 或 config.toml。\n";
     TrustUnconfined: "MCP servers without a sandbox, which is off or does not work here: {}.\n", "没有沙箱（已关闭或此处不可用）的 MCP 服务器：{}。\n";
+    TrustRenamed: "The server {} ({}) is named like another one, so its tools are called mcp__{}__…; your rules for the other do not speak of it.\n", "服务器 {}（{}）与另一服务器同名，因此其工具称为 mcp__{}__…；您为另一服务器所写的规则不适用于它。\n";
     TrustDone: "Trusted. A change to any of this asks again.\n", "已信任。其中任何更改都会再次询问。\n";
     TrustBroken: "with this project trusted nothing would start; mend it first", "信任此项目后将无法启动；请先修复";
     TrustDamaged: "{} was damaged; it is kept as {}", "{} 已损坏；已保留为 {}";

@@ -8,6 +8,7 @@ use super::panel::print_view;
 use super::text;
 use crate::boot::{self, Boot, UsageError};
 use crate::config::files;
+use crate::config::plugins::gather;
 use crate::config::project::SERVERS;
 use crate::config::trust::{
     Answer, Approval, Book, Difference, Item, MAX_ITEMS, Record, State, TrustError, Workspace,
@@ -19,6 +20,7 @@ use crate::sandbox;
 use crate::speech::{filled, language, many, spoken, told};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::confine::SandboxMode;
+use ostler_mcp::server_name;
 use ostler_wire::{Column, ColumnKind, Table, View, Word, format_age};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -233,7 +235,24 @@ fn servers(boot: &Boot, workspace: &Workspace) -> String {
         true => Word::TrustConfined,
         false => Word::TrustUnconfined,
     };
-    filled(word, &[&names.join(", ")])
+    filled(word, &[&names.join(", ")]) + &renamed(boot)
+}
+
+/// Which servers of the project are named like others, and what their tools are called.
+fn renamed(boot: &Boot) -> String {
+    let (global, places) = (&boot.global, &boot.places);
+    let Ok(loaded) = boot::load(global, (&boot.env, places), Approval::ThisRun) else {
+        return String::new();
+    };
+    let mut out = String::new();
+    for one in gather(&loaded, places, &mut Vec::new()) {
+        if let Some(written) = &one.written {
+            let name = server_name(&one.plugin.name);
+            let (written, place) = (text::one_line(written), text::one_line(&one.place));
+            out.push_str(&filled(Word::TrustRenamed, &[&written, &place, &name]));
+        }
+    }
+    out
 }
 
 #[derive(Serialize)]

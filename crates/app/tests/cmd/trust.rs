@@ -110,6 +110,7 @@ fn decisions_are_listed_and_forgotten() {
     let list = |space: &TempWorkspace| space.shown(&space.ostler(["trust", "--list"]).output());
     insta::assert_snapshot!(list(&space), @r"
     exit 0
+    --- stderr
     No project was decided about.
     ");
     space.ostler(["trust", "-y"]).output().ok();
