@@ -70,7 +70,7 @@ async fn measure() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let program = Program {
         argv: vec![this.into(), SERVE.into()],
-        cwd: folder.path().to_owned(),
+        cwd: Some(folder.path().to_owned()),
         env: Vec::new(),
         confinement: Default::default(),
     };
@@ -81,6 +81,9 @@ async fn measure() -> anyhow::Result<()> {
             host: Arc::new(ostler_host::Local::new()),
             env: Vec::new(),
             sandbox: Default::default(),
+            writable: Vec::new(),
+            root: folder.path().to_owned(),
+            user_home: None,
         }),
         shell: Vec::new(),
         root: folder.path().to_owned(),

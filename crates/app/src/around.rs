@@ -4,8 +4,8 @@ use crate::drafts::{Drafts, Found};
 use crate::pictures;
 use crate::speech::filled;
 use ostler_engine::store::Store;
-use ostler_host::Border;
 use ostler_host::keyboard::{Keyboard, Typed};
+use ostler_host::{Border, Programs};
 use ostler_tui::surroundings::{self, Fetch, Fetched, Kept, Name, Surroundings, Work};
 use ostler_wire::Word;
 use std::fs;
@@ -48,6 +48,8 @@ pub struct Places {
     pub forgets: bool,
     /// Which files may be read.
     pub border: Arc<Border>,
+    /// Which programs may be run outside of the sandbox.
+    pub programs: Programs,
 }
 
 /// The places, and a thread that writes what is to be kept, so that nobody waits for the disk.
@@ -161,7 +163,7 @@ impl Surroundings for Around {
                 names: names(&places.folder(&folder)),
                 folder,
             },
-            Fetch::Image => Fetched::Image(pictures::on_clipboard()),
+            Fetch::Image => Fetched::Image(pictures::on_clipboard(&places.programs)),
             Fetch::Picture(pasted) => Fetched::Picture {
                 image: pictures::at(&pasted, |path| places.folder(path), &places.border),
                 pasted,
@@ -174,6 +176,7 @@ impl Surroundings for Around {
         let program = self.places.editor.clone().unwrap_or_else(|| EDITOR.into());
         let text = text.to_owned();
         let kept = Some(self.places.kept.clone()).filter(|_| !self.places.forgets);
+        let programs = self.places.programs.clone();
         Box::new(move || {
             // Editors read settings of the folder they start in and of that of the file: neither is the project, nor a place
             // that commands may write.
@@ -190,8 +193,12 @@ impl Surroundings for Around {
             file.flush()?;
             let mut words = program.split_whitespace();
             let name = words.next().unwrap_or(EDITOR);
-            let mut editor = Command::new(name);
+            let Some(found) = programs.find(name) else {
+                return Err(io::Error::other(filled(Word::NoSafeProgram, &[&name])));
+            };
+            let mut editor = Command::new(found);
             editor.current_dir(folder.path());
+            editor.env("PATH", programs.path());
             let status = editor.args(words).arg(file.path()).status()?;
             if !status.success() {
                 return Err(io::Error::other(filled(Word::EndedWith, &[&name, &status])));
@@ -314,6 +321,7 @@ mod tests {
             sessions: root.join("sessions"),
             forgets: false,
             border: Arc::new(Border::none()),
+            programs: Programs::new(std::env::var_os("PATH").as_deref(), &[]),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::config::env::Override;
 use crate::config::hooks::{self, Gathered};
 use crate::config::keys::{self, Dotenv};
 use crate::config::layers::{self, Inputs, Loaded, RuleList};
-use crate::config::paths::{Env, Places, Platform, config_files};
+use crate::config::paths::{Env, Places, Platform, RUNNING, config_files};
 use crate::config::plugins::{Configured, gather};
 use crate::config::providers;
 use crate::config::resolve::Resolver;
@@ -35,8 +35,10 @@ use ostler_engine::tools::unknown_tool;
 use ostler_engine::{Options, RuleStore};
 use ostler_guard::{Containment, Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_host::Local;
+use ostler_host::sandbox::Records;
 use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
 use ostler_wire::{Say, Word};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 pub use tools::no_tool;
@@ -521,12 +523,29 @@ pub fn surroundings(global: &Global) -> anyhow::Result<(Env, Places)> {
     let setting = speech::peeked(&places.user_config());
     speech::set(speech::chosen(setting.as_deref(), &env));
     places.root = canonical_root(&places.root)?;
+    put_back_killed(&places);
     // What a repository says of the language counts once it is trusted.
     let files = config_files(&places, global.config.as_deref());
     let own = files.iter().rev().filter(|f| f.what != "project");
     let setting = own.into_iter().find_map(|f| speech::peeked(&f.path));
     speech::set(speech::chosen(setting.as_deref(), &env));
     Ok((env, places))
+}
+
+/// Before anything of the project is read: files that commands of a session changed which was killed before it could put
+/// them back itself.
+fn put_back_killed(places: &Places) {
+    let records = Records::new(places.home.join(RUNNING));
+    for one in records.put_back(&places.root) {
+        // A command chose the names of hooks.
+        let path = places.shown(&one.path).escape_debug().to_string();
+        let said = match (one.done, &one.kept) {
+            (true, Some(kept)) => filled(Word::PutBackKept, &[&path, &kept.display()]),
+            (true, None) => filled(Word::PutBackKilled, &[&path]),
+            (false, _) => filled(Word::NotPutBack, &[&path]),
+        };
+        let _ = writeln!(io::stderr(), "{said}");
+    }
 }
 
 /// The environment as text.

@@ -21,12 +21,14 @@ pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
     inside.extend(own_skills(boot));
     let mut forbidden = sandbox::forbidden(boot)?;
     forbidden.extend(keys::held_in(&boot.loaded, places.user_config()));
+    let mut protected = vec![places.home.clone()];
+    protected.extend(crew::named_skill_folders(&boot.loaded, &boot.places));
     Ok(Folders {
         inside: real(inside),
         public: real(sandbox::toolchains(boot)),
         outside: real(vec![places.home.clone()]),
         forbidden: real(forbidden),
-        protected: real(vec![places.home.clone()]),
+        protected: real(protected),
         own: Vec::new(),
         copied_from: Vec::new(),
     })

@@ -84,6 +84,7 @@ fn places(boot: &Boot) -> Places {
         root: boot.places.root.clone(),
         user_home: boot.places.user_home.clone(),
         kept: boot.places.home.join("cache").join("prompts").join(project),
+        programs: crate::sandbox::programs(boot),
         editor: ["VISUAL", "EDITOR"]
             .into_iter()
             .find_map(|name| boot.env.get(name).filter(|v| !v.trim().is_empty()).cloned()),
@@ -173,6 +174,9 @@ fn look(boot: &Boot) -> anyhow::Result<Look> {
     })
 }
 
+/// Of a project, where Markdown commands lie.
+pub const COMMANDS: [&str; 2] = [".ostler/commands", ".claude/commands"];
+
 /// Folders of Markdown commands, the nearer first. What comes with a project allows nothing by itself: trust that was
 /// given earlier does not speak of these files.
 pub fn command_folders(boot: &Boot) -> Vec<Shelf> {
@@ -183,15 +187,13 @@ pub fn command_folders(boot: &Boot) -> Vec<Shelf> {
         project: Some(root.clone()),
         trusted: ours,
     };
-    vec![
-        of_project(".ostler/commands"),
-        of_project(".claude/commands"),
-        Shelf {
-            path: boot.places.home.join("commands"),
-            project: None,
-            trusted: true,
-        },
-    ]
+    let mut shelves = COMMANDS.map(of_project).to_vec();
+    shelves.push(Shelf {
+        path: boot.places.home.join("commands"),
+        project: None,
+        trusted: true,
+    });
+    shelves
 }
 
 /// Panics of other threads that are told at the end.

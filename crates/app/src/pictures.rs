@@ -2,7 +2,7 @@
 //! that is dropped on it.
 
 use base64::Engine as _;
-use ostler_host::Border;
+use ostler_host::{Border, Programs};
 use ostler_wire::Image;
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 const MAX_PICTURE: u64 = 20 << 20;
 
-pub fn on_clipboard() -> Option<Image> {
+pub fn on_clipboard(programs: &Programs) -> Option<Image> {
     let tools: [&[&str]; 3] = [
         &["wl-paste", "--no-newline", "--type", "image/png"],
         &[
@@ -24,7 +24,7 @@ pub fn on_clipboard() -> Option<Image> {
         ],
         &["pngpaste", "-"],
     ];
-    let found = tools.iter().find_map(|tool| picture_from(tool));
+    let found = tools.iter().find_map(|tool| picture_from(programs, tool));
     found.map(|data| Image {
         media_type: "image/png".into(),
         data,
@@ -93,11 +93,14 @@ fn decoded(path: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn picture_from(tool: &[&str]) -> Option<String> {
+fn picture_from(programs: &Programs, tool: &[&str]) -> Option<String> {
     let (name, args) = tool.split_first()?;
     let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-    let mut child = Command::new(name)
+    let mut child = Command::new(programs.find(name)?)
         .args(args)
+        .env("PATH", programs.path())
+        // Not the project, where a program might read settings.
+        .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -8,35 +8,24 @@ mod stores;
 mod temp;
 
 use crate::boot::Boot;
-use crate::config::keys;
-use crate::config::paths::{Env, absolute, is_inside, real};
+use crate::config::paths::{Env, RUNNING, USUAL_HOME, absolute, is_inside, real};
 use crate::config::schema;
+use crate::config::{crew, keys};
 use crate::speech::{filled, language, spoken};
 use anyhow::{anyhow, bail};
 use denied::Denied;
 use git::Git;
 use ostler_engine::confine::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings};
 use ostler_engine::tool::{Scope, normalise};
+use ostler_host::Programs;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
 use ostler_wire::{Say, Why, Word};
 use reader::Ground;
 use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 pub use temp::{folder as temp_folder, remove as remove_temp};
 
-/// Of the project, because they decide what runs or what is allowed later, here or in another program.
-const PROTECTED: [&str; 10] = [
-    "ostler.toml",
-    ".mcp.json",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".claude/commands",
-    ".claude/agents",
-    ".claude/skills",
-    ".claude/hooks",
-    ".vscode/tasks.json",
-    ".vscode/settings.json",
-];
 /// Of our own home, because they decide what runs later or what a model is told.
 const DECIDING: [&str; 7] = [
     "AGENTS.md",
@@ -47,10 +36,14 @@ const DECIDING: [&str; 7] = [
     "skills",
     "themes",
 ];
+/// Of the protected names of a project, those of which more is known than the name.
+const APART: [&str; 2] = [".git", ".ostler"];
 /// In our own home, the caches of commands: a folder for each project.
 const COMMAND_CACHES: &str = "cache/commands";
 const BUBBLEWRAP: &str = "bwrap";
 const SHARED_MEMORY: &str = "/dev/shm";
+/// Folders that everybody writes in.
+const SHARED: [&str; 3] = ["/tmp", "/var/tmp", SHARED_MEMORY];
 
 /// The mode that holds: `--no-sandbox` wins.
 pub fn mode(boot: &Boot) -> SandboxMode {
@@ -147,11 +140,28 @@ fn layer(boot: &Boot) -> Choice {
 }
 
 fn bubblewrap(boot: &Boot) -> Option<PathBuf> {
-    let path = boot.env.get("PATH")?;
-    let programs = std::env::split_paths(path).map(|folder| folder.join(BUBBLEWRAP));
-    programs
-        .filter(|program| program.is_absolute())
-        .find(|program| program.is_file())
+    programs(boot).find(BUBBLEWRAP)
+}
+
+/// What is run outside of the sandbox, by us or for the person: never from a folder that commands may write in.
+pub fn programs(boot: &Boot) -> Programs {
+    let mut changeable = granted(boot);
+    changeable.extend(
+        Some(&boot.places.root)
+            .filter(|_| !has_wide_root(boot))
+            .cloned(),
+    );
+    let has_own_tmp = match layer(boot) {
+        Choice::Landlock | Choice::Off => false,
+        Choice::Bubblewrap => true,
+        Choice::Auto | Choice::Namespaces => sandbox::probe().layers.contains(&Layer::Namespaces),
+    };
+    if mode(boot) == SandboxMode::Off || !has_own_tmp {
+        changeable.extend(temp::shared(boot));
+        changeable.extend(SHARED.map(PathBuf::from));
+    }
+    changeable.push(boot.places.home.join(COMMAND_CACHES));
+    Programs::new(boot.env.get("PATH").map(OsStr::new), &changeable)
 }
 
 pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
@@ -186,9 +196,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let downloads = downloads.map(|path| real(&path)).collect();
     writable.extend([PathBuf::from(SHARED_MEMORY)].into_iter().filter(open));
     writable.retain(|path| path.is_absolute());
-    for path in &mut writable {
-        *path = real(path);
-    }
+    writable.iter_mut().for_each(|path| *path = real(path));
     let mut protect = git.protect;
     protect.extend(roots.iter().flat_map(|root| protected_names(boot, root)));
     protect.extend(denied.write);
@@ -201,6 +209,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     forbid_read.extend(keys.iter().cloned());
     sealed.extend(keys);
     protect.extend(named_config(boot));
+    protect.extend(crew::named_skill_folders(&boot.loaded, &boot.places));
     for paths in [&mut forbid_read, &mut sealed, &mut protect] {
         add_real(paths);
     }
@@ -208,6 +217,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let stores = stores::find(boot).into_iter().filter(narrow).collect();
     Ok(SandboxSettings {
         mode,
+        records: Some(records(boot, &writable)),
         policy: Policy {
             writable,
             forbid_read,
@@ -215,10 +225,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             protect,
             compared: git.compared,
             visible: temp::visible(boot),
-            network: match boot.loaded.config.sandbox.network {
-                true => Network::On,
-                false => Network::Proxy,
-            },
+            network: network(boot),
             layer: layer(boot),
             bubblewrap: bubblewrap(boot).filter(|_| layer(boot) == Choice::Bubblewrap),
             ..Policy::default()
@@ -236,6 +243,23 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             roots,
         },
     })
+}
+
+fn network(boot: &Boot) -> Network {
+    match boot.loaded.config.sandbox.network {
+        true => Network::On,
+        false => Network::Proxy,
+    }
+}
+
+/// Where sessions write down what was there before their commands. Those of all homes of a person find each other in the
+/// usual one, unless commands could write there: what stands in it is put back into projects.
+fn records(boot: &Boot, writable: &[PathBuf]) -> PathBuf {
+    let usual = boot.places.user_home.as_ref();
+    let usual = usual.map(|home| home.join(USUAL_HOME).join(RUNNING));
+    let is_closed = |path: &PathBuf| !writable.iter().any(|folder| is_inside(path, folder));
+    let own = || boot.places.home.join(RUNNING);
+    usual.filter(is_closed).unwrap_or_else(own)
 }
 
 /// Adds what these paths lead to now. A command may change a link on the way; what was hidden or protected stays so.
@@ -395,7 +419,9 @@ fn protected_roots(boot: &Boot, granted: &[PathBuf]) -> Vec<PathBuf> {
 
 /// At the top of a folder.
 fn protected_names(boot: &Boot, root: &Path) -> Vec<PathBuf> {
-    let mut names = PROTECTED.map(|name| root.join(name)).to_vec();
+    let names =
+        ostler_guard::protected_names().filter(|name| !APART.contains(name) && !name.contains('*'));
+    let mut names: Vec<PathBuf> = names.map(|name| root.join(name)).collect();
     names.extend(own_folder(boot, root));
     names
 }
@@ -438,6 +464,30 @@ fn named_config(boot: &Boot) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{hooks, paths, project};
+    use crate::front;
+
+    /// Whatever Ostler itself reads of a project that runs, or tells a model what to do, is changed by nobody but the person.
+    #[test]
+    fn what_is_read_of_a_project_is_protected() {
+        let mut read: Vec<&str> = vec![paths::PROJECT_CONFIG];
+        read.extend(project::SERVERS);
+        read.extend(hooks::SETTINGS);
+        read.extend(front::COMMANDS);
+        read.extend(crew::PROJECT.map(|(folder, _)| folder));
+        let scope = Scope::new("/project", None);
+        let by_tools = ostler_guard::Folders::default().protected(&scope, &[]);
+        for name in read {
+            let path = Path::new("/project").join(name);
+            assert!(
+                by_tools.holds(&path) && by_tools.holds(&path.join("x/y")),
+                "{name}"
+            );
+            let mut names = ostler_guard::protected_names();
+            let by_sandbox = names.any(|own| Path::new(name).starts_with(own));
+            assert!(by_sandbox, "{name}");
+        }
+    }
 
     #[test]
     fn variables_in_forbidden_paths() {

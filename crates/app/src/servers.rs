@@ -151,10 +151,8 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
                 names.hide(name, &value);
                 env.push((name.into(), value.into()));
             }
-            let cwd = match &cwd {
-                Some(cwd) => absolute(cwd, root, names.boot.places.user_home.as_deref()),
-                None => root.to_owned(),
-            };
+            let user_home = names.boot.places.user_home.as_deref();
+            let cwd = cwd.map(|cwd| absolute(&cwd, root, user_home));
             Ok(Endpoint::Program(Program {
                 argv,
                 cwd,
@@ -182,7 +180,7 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
 }
 
 /// What lies in the project runs in the sandbox, whatever it says itself. What the person names elsewhere runs in none,
-/// unless commands may change what it runs: then the person has to say so. A command for headers of theirs reads their
+/// unless it starts in, or names, a place that commands may change: then the person has to say so. A command for headers of theirs reads their
 /// credentials, and `sandbox = true` is about programs.
 fn confinement(one: &Configured) -> Confinement {
     let is_program = one.plugin.command.is_some();
@@ -190,7 +188,7 @@ fn confinement(one: &Configured) -> Confinement {
         (Some(true), _) if is_program => Confinement::Wanted,
         (Some(_) | None, true) => Confinement::Project,
         (Some(false), false) => Confinement::Free,
-        (Some(true) | None, false) => Confinement::ByFiles,
+        (Some(true) | None, false) => Confinement::ByPlace,
     }
 }
 

@@ -188,17 +188,18 @@ fn a_login_by_browser_and_a_request_with_its_token() {
 fn the_browser_of_the_environment_is_opened() {
     use std::os::unix::fs::PermissionsExt as _;
     let scene = Scene::new("");
-    let script = scene.space.write(
-        "browser.sh",
-        "#!/bin/sh\nprintf '%s' \"$1\" > opened.tmp && mv opened.tmp opened\n",
-    );
+    let folder = scene.space.user_home().to_owned();
+    let script = folder.join("browser.sh");
+    let text = "#!/bin/sh\ncd \"$(dirname \"$0\")\" && printf '%s' \"$1\" > opened.tmp && mv opened.tmp opened\n";
+    std::fs::write(&script, text).expect("a script");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).expect("a mode");
     let running = scene
         .ostler(["login", "mock"])
         .env("BROWSER", &script)
         .spawn();
-    wait_for("the browser", || scene.space.exists("opened").then_some(()));
-    let opened = scene.space.read("opened");
+    let opened = folder.join("opened");
+    wait_for("the browser", || opened.exists().then_some(()));
+    let opened = std::fs::read_to_string(opened).expect("an address");
     assert_eq!(opened, shown_url(&running, "/authorize"));
     browse(&opened);
     let out = running.wait().ok();

@@ -293,7 +293,7 @@ fn plan_mode_takes_no_hint_for_trust() {
 
 #[test]
 fn an_interrupt_tells_the_server() {
-    let cases = "tools/call) touch called;;\nnotifications/cancelled) touch cancelled;;";
+    let cases = "tools/call) touch $OSTLER_PROJECT_DIR/called;;\nnotifications/cancelled) touch $OSTLER_PROJECT_DIR/cancelled;;";
     let scene = scene(
         "",
         &[("fake", script(cases))],
@@ -328,8 +328,7 @@ fn alive(words: &str) -> usize {
 #[cfg(target_os = "linux")]
 #[test]
 fn no_server_outlives_us() {
-    let cases =
-        "tools/call) trap '' TERM INT HUP; setsid sh -c 'sleep 300; : $0' \"$0\" & touch called;;";
+    let cases = "tools/call) trap '' TERM INT HUP; setsid sh -c 'sleep 300; : $0' \"$0\" & touch $OSTLER_PROJECT_DIR/called;;";
     for end in [Some(Signal::Kill), None] {
         let steps = match end {
             Some(_) => vec![call("mcp__fake__go", json!({}))],

@@ -417,7 +417,7 @@ fn a_server_in_the_sandbox_is_held() {
 
 #[test]
 fn a_storm_of_changes_is_one_look() {
-    let storm = r#"tools/list) echo x >> lists; offer;; tools/call) i=0; while [ $i -lt 5000 ]; do printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'; i=$((i+1)); done; say calm;;"#;
+    let storm = r#"tools/list) echo x >> $OSTLER_PROJECT_DIR/lists; offer;; tools/call) i=0; while [ $i -lt 5000 ]; do printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'; i=$((i+1)); done; say calm;;"#;
     let steps = [call("mcp__fake__go", json!({})), done()];
     let scene = scene("", &[("fake", script(storm))], steps);
     scene.exec("go").ok();
@@ -445,8 +445,8 @@ fn tasking(states: &[&str]) -> String {
     let base = r#"\"taskId\":\"t1\",\"createdAt\":\"a\",\"lastUpdatedAt\":\"$n\",\"ttlMs\":null,\"pollIntervalMs\":1"#;
     let mut cases = format!(
         "tools/call) n=0; answer \"{{\\\"resultType\\\":\\\"task\\\",\\\"status\\\":\\\"working\\\",{base}}}\";;\n\
-         tasks/update) printf '%s\\n' \"$line\" > updated; answer '{{\"resultType\":\"complete\"}}';;\n\
-         tasks/cancel) touch cancelled; answer '{{\"resultType\":\"complete\"}}';;\n\
+         tasks/update) printf '%s\\n' \"$line\" > $OSTLER_PROJECT_DIR/updated; answer '{{\"resultType\":\"complete\"}}';;\n\
+         tasks/cancel) touch $OSTLER_PROJECT_DIR/cancelled; answer '{{\"resultType\":\"complete\"}}';;\n\
          tasks/get) n=$((n+1)); case $n in\n"
     );
     for (n, state) in states.iter().enumerate() {
@@ -544,7 +544,7 @@ fn a_server_that_asks_without_end_is_not_heard() {
 
 #[test]
 fn a_list_that_changes_is_taken_in_between_turns() {
-    let restless = r#"tools/list) n=$((n+1)); echo x >> lists; answer "{\"tools\":[{\"name\":\"go\",\"description\":\"Edition $n.\",\"inputSchema\":{\"type\":\"object\"}}]}";; tools/call) printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'; say ran;;"#;
+    let restless = r#"tools/list) n=$((n+1)); echo x >> $OSTLER_PROJECT_DIR/lists; answer "{\"tools\":[{\"name\":\"go\",\"description\":\"Edition $n.\",\"inputSchema\":{\"type\":\"object\"}}]}";; tools/call) printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'; say ran;;"#;
     let more = (0..6).map(|_| done());
     let scene = known(&plugin(""), script(restless), more);
     let mut running = driven(&scene);
@@ -582,7 +582,7 @@ fn a_list_that_changes_is_taken_in_between_turns() {
 #[test]
 fn a_server_without_rest_is_bounded() {
     // Every list is another than the one before.
-    let restless = r#"tools/list) n=$$; echo $n >> lists; answer "{\"tools\":[{\"name\":\"go$n\",\"inputSchema\":{\"type\":\"object\"}}]}";;"#;
+    let restless = r#"tools/list) n=$$; echo $n >> $OSTLER_PROJECT_DIR/lists; answer "{\"tools\":[{\"name\":\"go$n\",\"inputSchema\":{\"type\":\"object\"}}]}";;"#;
     const CHANGES: usize = 12;
     const MOST: usize = 100;
     let steps = (0..MOST).map(|_| done());

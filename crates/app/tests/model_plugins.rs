@@ -183,7 +183,10 @@ fn a_plugin_that_does_not_start_is_a_notice() {
 fn an_interrupt_and_a_kill_end_the_program() {
     for signal in [Signal::Interrupt, Signal::Kill] {
         let scene = shell();
-        script(&scene, "echo $$ > pid; setsid sleep 300 & sleep 300");
+        script(
+            &scene,
+            "echo $$ > $OSTLER_PROJECT_DIR/pid; setsid sleep 300 & sleep 300",
+        );
         let running = scene.ostler(["-m", "local/m", "-p", "go"]).spawn();
         let pid = wait_for("the request", || {
             let text = std::fs::read_to_string(scene.space.root().join("pid")).ok()?;

@@ -6,6 +6,8 @@
 mod common;
 #[path = "sandbox/git.rs"]
 mod git;
+#[path = "sandbox/later.rs"]
+mod later;
 #[path = "sandbox/places.rs"]
 mod places;
 #[path = "sandbox/readers.rs"]

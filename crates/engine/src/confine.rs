@@ -1,19 +1,22 @@
 //! A command in the sandbox: its plan before, its proxy while it runs, and afterwards what was refused or had to be put
 //! back. What commands may touch is settled by whoever fills `SandboxSettings`, and by the terms of a call.
 
-mod changeable;
 mod commons;
 mod environment;
 mod folders;
 mod git_settings;
+mod outside;
 mod protection;
 mod settings;
 mod shape;
 mod spawn;
 mod verdict;
 
-pub use changeable::{Launch, changeable};
 pub use commons::Commons;
+pub use outside::{
+    Changeable, Launch, PROJECT_VARIABLE, Start, independent_folder, named_files, start_outside,
+    start_plainly,
+};
 pub use settings::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings, Temp};
 pub use spawn::{Services, SpawnError, Spawned, spawn};
 pub use verdict::{Verdict, lines};
@@ -25,7 +28,7 @@ use commons::Common;
 use folders::Folders;
 use git_settings::SettingsCopies;
 use ostler_guard::Rule;
-use ostler_host::sandbox::{self, Layer, Network, PROXY, Plan, Policy};
+use ostler_host::sandbox::{self, Layer, Network, PROXY, Plan, Policy, Records};
 use ostler_host::{Command, Exit, Process};
 use ostler_wire::Why;
 use protection::{Ground, Guarded};
@@ -231,7 +234,12 @@ fn make(
 
 /// Remembers what no sandbox holds. Without a session nobody looks afterwards.
 fn guard(services: &Services, loose: &[PathBuf]) -> Guarded {
+    let policy = &services.sandbox.policy;
+    let protected = policy.protect.iter().chain(&policy.compared);
+    let protected: Vec<PathBuf> = protected.cloned().collect();
     services.commons.protection.begin(&Ground {
+        protected: &protected,
+        records: services.sandbox.records.as_deref(),
         loose,
         root: services.root.as_deref(),
         writable: &services.sandbox.policy.writable,
@@ -296,6 +304,24 @@ impl WatchedCall {
         let changes = self.guarded.end_wholly(&self.call_id).await;
         changes.into_iter().map(|change| change.path).collect()
     }
+}
+
+/// Puts back what commands of a session changed that was killed before it could do so itself. What that was, for the log.
+pub async fn recover(services: Services) -> Option<String> {
+    let records = services.sandbox.records.clone()?;
+    let root = services.root.clone()?;
+    let has_leftovers = move || Records::new(records).has_leftovers(&root);
+    if !tokio::task::spawn_blocking(has_leftovers).await.ok()? {
+        return None;
+    }
+    let call_id = services.call_id.clone();
+    let watched = WatchedCall::begin(services).await?;
+    let verdict = Verdict {
+        changes: watched.guarded.end_wholly(&call_id).await,
+        ..Verdict::default()
+    };
+    let lines = verdict.lines();
+    (!lines.is_empty()).then(|| lines.trim_end().to_owned())
 }
 
 /// What rules allow in so many words, and what was granted. That nobody is asked is no grant.

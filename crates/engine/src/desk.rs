@@ -22,9 +22,10 @@ use crate::memory::Mind;
 use crate::saves::Saves;
 use crate::seen::Seen;
 use crate::server_question::ServerQuestions;
+use crate::servers::ServerServices;
 use crate::side_request::{SideRequest, SideRequestCosts};
 use crate::standing::Standing;
-use crate::tool::{Context, Scope, Tool, ToolSettings, Typed as _};
+use crate::tool::{Context, Delegate, Extension, Scope, Tool, ToolSettings, Typed as _};
 use crate::tools::Tools;
 use crate::tools::exit_plan_mode::ExitPlanMode;
 use ostler_guard::resolve;
@@ -37,7 +38,7 @@ use ostler_llm::{Answer, Effort, TokenUsage};
 use ostler_mcp::Servers;
 use ostler_wire::{
     Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, ToolDeclaration, ToolKind, Usage,
-    When, Word,
+    When, Word, is_server_tool,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -122,7 +123,7 @@ impl Shop {
         Self {
             host: options.host.clone(),
             settings: Arc::new(options.tools.clone()),
-            jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.clone())),
+            jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.sink())),
             commons: Arc::default(),
             artifacts,
             history: Arc::new(history),
@@ -386,7 +387,7 @@ impl Desk {
             host: self.shop.host.clone(),
             settings: self.shop.settings.clone(),
             cancel: cancel.clone(),
-            feed: self.feed.clone(),
+            deltas: self.feed.sink(),
             artifacts: self.shop.artifacts.clone(),
             seen: self.shop.seen.clone(),
             jobs: self.shop.jobs.clone(),
@@ -397,9 +398,11 @@ impl Desk {
             terms: Arc::new(self.standing.terms(&self.policy.rules, leave)),
             todo: self.shop.todo.clone(),
             answer: None,
-            server_questions: self.manner.server_questions.clone(),
-            side_request: Some(self.side_request(cancel)),
-            hand: delegates.then(|| Arc::new(self.hand())),
+            extension: match is_server_tool(&tool.name) {
+                true => Extension::new(self.server_services(cancel)),
+                false => Extension::default(),
+            },
+            delegate: delegates.then(|| -> Arc<dyn Delegate> { Arc::new(self.delegation()) }),
             language: self.manner.language,
         }
     }
@@ -546,14 +549,18 @@ impl Desk {
         self.show_budget();
     }
 
-    fn side_request(&self, cancel: CancellationToken) -> SideRequest {
-        SideRequest {
-            account: self.account.clone(),
-            model: self.conversation.model.clone(),
-            feed: self.feed.clone(),
-            language: self.manner.language,
-            services: self.manner.side_requests.services.clone(),
-            cancel,
+    /// For a tool of a server.
+    fn server_services(&self, cancel: CancellationToken) -> ServerServices {
+        ServerServices {
+            questions: self.manner.server_questions.clone(),
+            side_request: SideRequest {
+                account: self.account.clone(),
+                model: self.conversation.model.clone(),
+                feed: self.feed.clone(),
+                language: self.manner.language,
+                services: self.manner.side_requests.services.clone(),
+                cancel,
+            },
         }
     }
 

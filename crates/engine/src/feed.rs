@@ -3,7 +3,8 @@
 
 use crate::redact::{Redactor, Stream};
 use ostler_wire::{
-    Ask, ClientId, Clients, Delta, Entry, Event, Posted, Replies, Reply, ReplyTo, Snapshot, View,
+    Ask, ClientId, Clients, Delta, DeltaSink, Entry, Event, Posted, Replies, Reply, ReplyTo,
+    Snapshot, View,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -168,6 +169,12 @@ impl Feed {
     /// An entry that is on disk.
     pub fn entry(&self, entry: Arc<Entry>) {
         self.send(Event::Entry(entry));
+    }
+
+    /// The way here for tools and jobs.
+    pub fn sink(&self) -> DeltaSink {
+        let feed = self.clone();
+        DeltaSink::new(move |delta| feed.delta(delta))
     }
 
     /// Pieces of a text come from a `stream`; what is whole is cleaned here.

@@ -494,6 +494,7 @@ impl LocalHub {
                 Scope::new(&options.root, options.user_home.clone())
                     .with_shell(&options.tools.shell)
                     .with_temp(temp, kept)
+                    .with_path(path_of(options), &options.policy.folders.inside)
                     .held_by(options.policy.containment)
                     .with_open(options.policy.folders.open())
                     .with_trees(options.policy.folders.trees()),
@@ -566,4 +567,11 @@ impl Hub for LocalHub {
     fn list(&self) -> Result<Vec<SessionInfo>, HubError> {
         self.store().list().map_err(HubError)
     }
+}
+
+/// Where commands find programs.
+fn path_of(options: &Options) -> Option<&std::ffi::OsStr> {
+    let mut variables = options.tools.env.iter();
+    let (_, path) = variables.find(|(name, _)| name == "PATH")?;
+    Some(path)
 }

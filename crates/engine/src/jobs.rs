@@ -12,11 +12,10 @@ pub use plain::Plain;
 use crate::artifacts::Artifacts;
 use crate::confine::Confined;
 use crate::cut::{self, Captured};
-use crate::feed::Feed;
 use crate::tool::ToolError;
 use jiff::Timestamp;
 use ostler_host::{Exit, Process};
-use ostler_wire::Delta;
+use ostler_wire::{Delta, DeltaSink};
 use owner::Owner;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -57,7 +56,7 @@ pub struct Jobs {
 #[derive(Default)]
 struct Running {
     ids: Mutex<Vec<String>>,
-    feed: Feed,
+    deltas: DeltaSink,
 }
 
 impl Running {
@@ -73,7 +72,7 @@ impl Running {
         let mut ids = lock(&self.ids);
         change(&mut ids);
         // Under the lock, so that the last word is the newest.
-        self.feed.delta(Delta::Jobs {
+        self.deltas.send(Delta::Jobs {
             running: ids.clone(),
         });
     }
@@ -199,9 +198,9 @@ impl Jobs {
     }
 
     /// Says there which of them run.
-    pub fn telling(mut self, feed: Feed) -> Self {
+    pub fn telling(mut self, deltas: DeltaSink) -> Self {
         self.running = Arc::new(Running {
-            feed,
+            deltas,
             ..Running::default()
         });
         self

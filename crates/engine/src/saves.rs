@@ -31,6 +31,8 @@ const MAX_HEAVY: u32 = 4;
 pub struct Place {
     pub home: PathBuf,
     pub root: PathBuf,
+    /// Where the root really was when the session began.
+    pub real: PathBuf,
     pub limits: Limits,
 }
 
@@ -38,7 +40,16 @@ impl Place {
     /// Makes no file.
     pub fn open(&self) -> Result<Checkpoints, Error> {
         let dir = crate::store::checkpoints_dir(&self.home, &self.root);
-        Checkpoints::open(&dir, &self.root, self.limits.clone())
+        let store = Checkpoints::open(&dir, &self.root, self.limits.clone())?;
+        match store.root() == self.real {
+            true => Ok(store),
+            // A link stands in its place, or in that of a folder above it.
+            false => Err(Error::Io {
+                what: Word::CpFind,
+                path: self.real.clone(),
+                source: std::io::ErrorKind::NotADirectory.into(),
+            }),
+        }
     }
 }
 
@@ -96,6 +107,7 @@ impl Saves {
         let limits = options.checkpoints.clone().filter(|_| options.save);
         let place = limits.map(|limits| Place {
             home: options.home.clone(),
+            real: ostler_host::real_path(&options.root),
             root: options.root.clone(),
             limits,
         });

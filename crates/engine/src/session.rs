@@ -2,6 +2,7 @@
 
 use crate::commands::{self, HubContext, template};
 use crate::compaction;
+use crate::confine::{self, Services};
 use crate::conversation::Conversation;
 use crate::cost::check_affordable;
 use crate::desk::Desk;
@@ -40,6 +41,7 @@ pub struct Session {
 impl Session {
     pub async fn run(mut self) {
         self.desk.show_budget();
+        self.recover().await;
         loop {
             if let Some(prompt) = goal::next(&self.desk)
                 && self.inbox.is_quiet()
@@ -71,6 +73,22 @@ impl Session {
         if self.discarded && self.options.save {
             let _ = self.store().delete(&self.desk.account.session);
             compaction::forget(&self.options.home, &self.desk.account.session);
+        }
+    }
+
+    /// Puts back what a session that was killed in this folder could not.
+    async fn recover(&mut self) {
+        let shop = &self.desk.shop;
+        let services = Services {
+            commons: shop.commons.clone(),
+            artifacts: Some(shop.artifacts.clone()),
+            call_id: "recover".into(),
+            root: Some(self.desk.scope.root.clone()),
+            user_home: self.desk.scope.user_home.clone(),
+            ..Services::without_session(shop.host.clone(), shop.settings.sandbox.clone())
+        };
+        if let Some(text) = Box::pin(confine::recover(services)).await {
+            self.opening.entries.push(Body::Notice(Notice { text }));
         }
     }
 

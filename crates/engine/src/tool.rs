@@ -3,25 +3,23 @@
 use crate::arguments::read_arguments;
 use crate::artifacts::Artifacts;
 use crate::confine::{Commons, SandboxSettings, Terms};
-use crate::crew::Hand;
 use crate::cut::clip;
-use crate::feed::Feed;
 use crate::history::History;
 use crate::jobs::Jobs;
 use crate::memory::Memory;
 use crate::seen::Seen;
-use crate::server_question::ServerQuestions;
-use crate::side_request::SideRequest;
 use futures_util::future::BoxFuture;
 use ostler_guard::Guard;
 pub use ostler_guard::{Scope, normalise};
 use ostler_host::Host;
 use ostler_wire::{
-    Access, AskAnswer, Body, Delta, Image, Json, Language, TodoItem, ToolDeclaration, ToolSpec,
+    Access, AskAnswer, Body, Delta, DeltaSink, Image, Json, Language, TodoItem, ToolDeclaration,
+    ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use std::any::Any;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -209,7 +207,8 @@ pub struct Context {
     pub host: Arc<dyn Host>,
     pub settings: Arc<ToolSettings>,
     pub cancel: CancellationToken,
-    pub feed: Feed,
+    /// What is shown while the call runs.
+    pub deltas: DeltaSink,
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
@@ -226,24 +225,66 @@ pub struct Context {
     pub todo: Arc<Vec<TodoItem>>,
     /// What the person said to `Typed::question`; `None` when nobody could be asked.
     pub answer: Option<AskAnswer>,
-    /// For those who carry out a call elsewhere and want to know something; our own tools do not ask.
-    pub(crate) server_questions: Option<ServerQuestions>,
-    /// The same for those who want a model's word.
-    pub(crate) side_request: Option<SideRequest>,
-    /// For calls that have others do the work.
-    pub(crate) hand: Option<Arc<Hand>>,
+    /// What tools need that are not built in.
+    pub extension: Extension,
+    /// For calls that have others do the work; `None` for all other tools.
+    pub delegate: Option<Arc<dyn Delegate>>,
     pub language: Language,
+}
+
+/// A service of the session for tools that are implemented elsewhere, found by its type. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Extension(Option<Arc<dyn Any + Send + Sync>>);
+
+impl Extension {
+    pub fn new<T: Send + Sync + 'static>(service: T) -> Self {
+        Self(Some(Arc::new(service)))
+    }
+
+    pub fn get<T: 'static>(&self) -> Option<&T> {
+        self.0.as_ref()?.downcast_ref()
+    }
 }
 
 impl Context {
     /// Shows live output of the running call. It may be dropped.
     pub fn show(&self, chunk: &str) {
-        self.feed.delta(Delta::ToolOutput {
+        self.deltas.send(Delta::ToolOutput {
             id: self.call_id.clone(),
             name: self.tool.to_string(),
             chunk: chunk.into(),
         });
     }
+}
+
+/// Has a sub-agent do the work of a call. A tool only says what is wanted; the session implements it.
+pub trait Delegate: Send + Sync {
+    /// The result's data.
+    fn run_task(&self, cx: Context, task: TaskOrder) -> BoxFuture<'_, Result<Value, ToolError>>;
+
+    /// The same for a skill; one that needs no sub-agent gives its text.
+    fn run_skill(&self, cx: Context, skill: SkillOrder) -> BoxFuture<'_, Result<Value, ToolError>>;
+}
+
+/// Work for a sub-agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskOrder {
+    pub role: String,
+    pub prompt: String,
+    /// For people.
+    pub description: Option<String>,
+    pub read_only: bool,
+    /// In a git worktree of its own.
+    pub worktree: bool,
+}
+
+/// A skill that is to be followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkillOrder {
+    pub name: String,
+    pub arguments: String,
+    /// By a sub-agent that can change nothing.
+    pub read_only: bool,
 }
 
 /// Settings of tools, filled by the binary from the configuration.

@@ -193,6 +193,40 @@ async fn a_hooks_word_against_rules_and_the_person() {
     assert!(bench.space.exists("first") && !bench.space.exists("second"));
 }
 
+/// Who can change a file of the project could have written its answer. A refusal counts from wherever it comes.
+#[tokio::test]
+async fn a_file_of_the_project_does_not_answer_for_the_person() {
+    let allow = json!({"hookSpecificOutput": {"permissionDecision": "allow"}}).to_string();
+    for (command, asked, code) in [
+        ("cat answer".to_owned(), 1, "ok"),
+        ("cat ./answer".to_owned(), 1, "ok"),
+        ("cat \"$PROJECT/answer\"".to_owned(), 1, "ok"),
+        ("PATH=.:$PATH; answer.sh".to_owned(), 1, "ok"),
+        (format!("[ -f answer ] || exit 2; echo '{allow}'"), 1, "ok"),
+        (
+            format!("cat answer > /dev/null 2>&1; echo '{allow}'"),
+            0,
+            "ok",
+        ),
+        ("[ -f answer ] && exit 2".to_owned(), 0, "blocked"),
+    ] {
+        let bench = Bench::new(Kind::Chat, [call("touch it"), text("ok")]);
+        bench.space.write("answer", &allow);
+        let script = format!("#!/bin/sh\necho '{allow}'\n");
+        bench.space.write("answer.sh", script);
+        let mut hook = hook(Moment::PreTool, "", &command);
+        let root = bench.space.root().canonicalize().unwrap();
+        hook.env = vec![("PROJECT".into(), root.clone().into())];
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(root.join("answer.sh"), mode).unwrap();
+        let mut session = watched(&bench, &[hook], &Rules::default()).await;
+        let shown = session.answered(&vec![("once", None); asked]).await;
+        assert_eq!(shown.codes(), [code], "{command}");
+        let told = notices(&shown).concat().contains("does not count");
+        assert_eq!(told, asked == 1, "{command}: {:?}", notices(&shown));
+    }
+}
+
 #[tokio::test]
 async fn no_hook_allows_what_plan_mode_refuses() {
     let bench = Bench::new(Kind::Chat, [call("touch it"), text("ok")]);

@@ -285,7 +285,7 @@ async fn the_posture_table_cell_by_cell() {
             Row::Posture(Posture::Yolo),
             [d, r, r, r, "Plan", "Trust", "Question", p],
         ),
-        (Row::Window, [d, r, r, r, "Plan", "Trust", "Question", p]),
+        (Row::Window, [d, p, r, r, "Plan", "Trust", "Question", p]),
     ] {
         let mut got = Vec::new();
         for (_, in_plan, step) in columns.clone() {

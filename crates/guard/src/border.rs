@@ -52,7 +52,8 @@ pub struct Reading<'a> {
     pub granted: &'a [PathBuf],
 }
 
-fn protected_names() -> impl Iterator<Item = &'static str> {
+/// Names of the project that tools change only with the person's own yes, `/` between the parts.
+pub fn protected_names() -> impl Iterator<Item = &'static str> {
     let lines = PROTECTED.lines().map(str::trim);
     lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
@@ -121,6 +122,7 @@ impl Folders {
         let holds_root = |path: &&PathBuf| is_below(&scope.root, path);
         Protected {
             names: names(&mut protected_names()),
+            repositories: true,
             except: names(&mut UNPROTECTED.into_iter()),
             paths: (self.protected.iter().filter(|path| !holds_root(path)))
                 .cloned()

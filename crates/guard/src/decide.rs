@@ -91,6 +91,9 @@ pub struct Decision {
     /// It changes a protected path: no posture, hook or headless setting answers for the person, and no rule but one that
     /// names this very path.
     pub only_person: bool,
+    /// What the paths of the call were without symlinks when it was judged. Whoever judges further judges these: looked up
+    /// again, they may lead elsewhere, and the yes to one would open the other.
+    pub resolved: Vec<(PathBuf, PathBuf)>,
 }
 
 impl Decision {
@@ -121,6 +124,7 @@ impl Policy {
                 outside: Vec::new(),
                 touched: Vec::new(),
                 only_person: false,
+                resolved: call.resolved.to_vec(),
             };
         }
         let outside = self.outside(call);
@@ -134,6 +138,7 @@ impl Policy {
             outside,
             touched: call.touched(),
             only_person: reason == Word::WhyProtected,
+            resolved: call.resolved.to_vec(),
         }
     }
 

@@ -334,7 +334,7 @@ impl<'a> Judge<'a> {
         let mut named = segments.iter().flat_map(|segment| {
             let is_written = move |path: &PathBuf| {
                 let mut written = segment.does.iter().filter_map(Access::write_path);
-                written.any(|other| other == path || *other == path.join("**"))
+                written.any(|other| other.starts_with(path))
             };
             let meant = move |path: &&PathBuf| !is_mention(segment, path) && !is_written(path);
             segment.names.iter().filter(meant)
@@ -434,7 +434,9 @@ impl<'a> Judge<'a> {
             if self.is_broad(&folder) {
                 return Err(Word::NoFlagBroad);
             }
-            if !folders.contains(&folder) {
+            // With a folder comes what lies in it.
+            if !folders.iter().any(|known| folder.starts_with(known)) {
+                folders.retain(|known: &PathBuf| !known.starts_with(&folder));
                 folders.push(folder);
             }
         }

@@ -16,12 +16,13 @@ pub mod resolve;
 pub mod rules;
 mod scope;
 pub mod shell;
+mod spelling;
 pub mod stance;
 #[cfg(test)]
 mod testing;
 
 pub use address::is_public_address;
-pub use border::{Folders, Reading};
+pub use border::{Folders, Reading, protected_names};
 pub use call::{Call, Resolved};
 pub use decide::{BUILT_IN, Decision, Fallback, Policy, Posture, Verdict, needs_a_fresh_yes};
 pub use guard::Guard;

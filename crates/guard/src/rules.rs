@@ -3,6 +3,10 @@
 use super::Scope;
 use super::glob::{is_pattern, matches, part_matches, path_matches};
 use super::shell::{DEEP, DEEP_VISIBLE, runs_any_program};
+use super::spelling::{
+    host_and_port, names_words, past_keyword, plain_host, starts_with_words, without_options,
+    without_path,
+};
 use ostler_wire::{Segment, ToolDeclaration, ToolKind, ToolMark, Why, Word};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -281,8 +285,10 @@ impl Rule {
         }
         let Some(spec) = &self.spec else { return true };
         let fits = |text: &str| match spec {
-            Spec::Words(words) => starts_with_words(text, words),
-            Spec::Glob(glob) => matches(glob, text),
+            Spec::Words(words) => names_words(text, words),
+            Spec::Glob(glob) => {
+                matches(glob, text) || without_options(text).any(|text| matches(glob, &text))
+            }
         };
         let forms = || std::iter::once(&segment.text).chain(&segment.also);
         if forms().any(|form| fits(form) || fits(&without_path(form))) {
@@ -425,7 +431,7 @@ impl Rule {
             (Some(want), Some(have)) => want == have,
             (Some(_), None) => !exactly,
         };
-        port_fits && matches(&want.to_ascii_lowercase(), &have.to_ascii_lowercase())
+        port_fits && matches(&plain_host(want), &plain_host(have))
     }
 
     /// A rule for one name does not cover a pattern that may become others.
@@ -532,47 +538,12 @@ fn is_old_prefix(spec: &str) -> bool {
         .is_some_and(|words| !words.contains(['*', '?']) && !words.trim().is_empty())
 }
 
-/// `do rm x`: the command behind a word of the shell's own.
-fn past_keyword(piece: &str) -> &str {
-    let piece = piece.trim();
-    ["do ", "then ", "else ", "time "]
-        .iter()
-        .find_map(|word| piece.strip_prefix(word))
-        .unwrap_or(piece)
-        .trim_start()
-}
-
-fn starts_with_words(command: &str, words: &str) -> bool {
-    let mut have = command.split_whitespace();
-    words
-        .split_whitespace()
-        .all(|word| have.next() == Some(word))
-}
-
-/// The first word reduced to its last path component, without escapes or quotes.
-fn without_path(command: &str) -> String {
-    let mut words = command.split_whitespace();
-    let first = words.next().unwrap_or_default();
-    let first: String = first.chars().filter(|c| !"\\'\"".contains(*c)).collect();
-    let name = first.rsplit('/').next().unwrap_or_default().to_owned();
-    words.fold(name, |text, word| text + " " + word)
-}
-
 /// `mcp__server` speaks of every tool of that server.
 fn is_server_of(name: &str, tool: &str) -> bool {
     ostler_wire::is_server_tool(name)
         && tool
             .strip_prefix(name)
             .is_some_and(|rest| rest.starts_with("__"))
-}
-
-fn host_and_port(text: &str) -> (&str, Option<&str>) {
-    match text.rsplit_once(':') {
-        Some((host, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => {
-            (host, Some(port))
-        }
-        Some(_) | None => (text, None),
-    }
 }
 
 #[cfg(test)]
@@ -582,6 +553,60 @@ mod tests {
 
     fn scope() -> Scope {
         Scope::new("/repo", Some("/home/me".into()))
+    }
+
+    #[test]
+    fn options_before_a_sub_command_do_not_hide_it() {
+        for (rule, command, expect) in [
+            ("Bash(git push:*)", "git push origin", true),
+            ("Bash(git push:*)", "git --no-pager push origin", true),
+            ("Bash(git push:*)", "git -c a.b=c push", true),
+            ("Bash(git push:*)", "git -C . --git-dir=.git push", true),
+            ("Bash(git push)", "git --no-pager push", true),
+            ("Bash(npm publish:*)", "npm --silent publish", true),
+            ("Bash(cargo publish:*)", "cargo +nightly -q publish", true),
+            ("Bash(kubectl delete:*)", "kubectl -n x delete pod y", true),
+            ("Bash(terraform apply:*)", "terraform -chdir=x apply", true),
+            ("Bash(gh pr merge:*)", "gh -R a/b pr merge 1", true),
+            (
+                "Bash(docker compose up:*)",
+                "docker compose -f x.yml up",
+                true,
+            ),
+            ("Bash(git push:*)", "git log push", false),
+            ("Bash(git push:*)", "git", false),
+            ("Bash(git push:*)", "npm push", false),
+            ("Bash(rm -rf:*)", "rm -v -rf x", true),
+            ("Bash(rm -rf:*)", "rm x", false),
+        ] {
+            let rule = Rule::parse(rule, "x:1").unwrap();
+            let segments = segments(command);
+            let hit = segments.iter().any(|segment| rule.touches_segment(segment));
+            assert_eq!(hit, expect, "{} {command}", rule.text);
+        }
+        // An allow rule speaks of the words as they stand.
+        let rule = Rule::parse("Bash(git push:*)", "x:1").unwrap();
+        let segments = segments("git -c a.b=c push");
+        assert!(!segments.iter().any(|segment| rule.allows_segment(segment)));
+    }
+
+    #[test]
+    fn a_host_is_one_host_however_it_is_spelled() {
+        for (rule, host, expect) in [
+            ("Net(evil.com)", "EVIL.com.", true),
+            ("Net(evil.com)", "evil.com.:443", true),
+            ("Net(127.0.0.1)", "[::ffff:127.0.0.1]:8099", true),
+            ("Net(127.0.0.1)", "0x7f.1", true),
+            ("Net(127.0.0.1)", "2130706433", true),
+            ("Net([::1])", "[0:0:0:0:0:0:0:1]", true),
+            ("Net(*.evil.com)", "a.evil.com.", true),
+            ("Net(evil.com)", "notevil.com", false),
+            ("Net(bücher.example)", "xn--bcher-kva.example", true),
+        ] {
+            let parsed = Rule::parse(rule, "x:1").unwrap();
+            assert_eq!(parsed.touches_host(host), expect, "{rule} {host}");
+            assert_eq!(parsed.allows_host(host), expect, "{rule} {host}");
+        }
     }
 
     #[test]

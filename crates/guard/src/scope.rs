@@ -1,7 +1,7 @@
 //! What judging a call may look at: the root, the home, and how commands see temporary files.
 
 use super::Containment;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// Shells whose language is the one that commands are parsed in.
@@ -27,6 +27,12 @@ pub struct Scope {
     pub containment: Containment,
     /// Outside of the root, what may be read unasked.
     pub open: Vec<PathBuf>,
+    /// The program that reads commands.
+    pub shell: String,
+    /// The folders in which commands find programs, in their order.
+    pub path: Vec<PathBuf>,
+    /// Folders besides the root that commands may write in.
+    pub changeable: Vec<PathBuf>,
     /// Further trees in which deny and ask rules hold as they do in the root: added folders, and the project that a
     /// worktree is a copy of.
     pub trees: Vec<PathBuf>,
@@ -43,8 +49,50 @@ impl Scope {
             kept: Vec::new(),
             containment: Containment::Sandbox,
             open: Vec::new(),
+            shell: String::new(),
+            path: Vec::new(),
+            changeable: Vec::new(),
             trees: Vec::new(),
         }
+    }
+
+    /// For commands that find programs by this `PATH` and may write in these folders besides the root.
+    pub fn with_path(self, path: Option<&OsStr>, changeable: &[PathBuf]) -> Self {
+        Self {
+            path: path
+                .map(std::env::split_paths)
+                .into_iter()
+                .flatten()
+                .collect(),
+            changeable: changeable.to_vec(),
+            ..self
+        }
+    }
+
+    /// Whether a program of this name, or the shell before it, would be one that a command could have written: what `PATH` finds
+    /// first lies in the project, in a folder for temporary files, or in a folder that depends on where one is.
+    pub fn is_planted(&self, program: &str, cwd: &Path) -> bool {
+        self.finds_planted(program, cwd) || self.finds_planted(&self.shell, cwd)
+    }
+
+    fn finds_planted(&self, program: &str, cwd: &Path) -> bool {
+        if program.is_empty() || program.contains('/') {
+            return false;
+        }
+        let temporary = TEMPORARY.iter().map(Path::new);
+        let roots = self.changeable.iter().map(PathBuf::as_path);
+        let roots: Vec<&Path> = roots
+            .chain([self.root.as_path()])
+            .chain(temporary)
+            .collect();
+        let is_inside = |path: &Path| roots.iter().any(|root| path.starts_with(root));
+        let found = self.path.iter().find_map(|folder| {
+            let at = cwd.join(folder).join(program);
+            at.is_file().then_some((folder, at))
+        });
+        found.is_some_and(|(folder, at)| {
+            folder.is_relative() || is_inside(&at) || is_inside(&ostler_host::real_path(&at))
+        })
     }
 
     /// For commands that this holds.
@@ -80,9 +128,12 @@ impl Scope {
 
     /// For commands that go to this interpreter.
     pub fn with_shell(self, argv: &[OsString]) -> Self {
-        let name = argv.first().map(Path::new).and_then(Path::file_stem);
+        let program = argv.first().map(Path::new);
+        let name = program.and_then(Path::file_stem);
         let name = name.unwrap_or_default().to_string_lossy();
+        let program = program.unwrap_or(Path::new(""));
         Self {
+            shell: program.to_string_lossy().into_owned(),
             foreign_shell: !KNOWN_SHELLS.contains(&name.as_ref()),
             ..self
         }

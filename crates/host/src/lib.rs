@@ -17,6 +17,7 @@ mod host;
 pub mod keyboard;
 mod local;
 mod process;
+mod program;
 pub mod raw;
 pub mod sandbox;
 mod scratch;
@@ -41,6 +42,7 @@ pub use host::{
 };
 pub use local::Local;
 pub use process::{Input, Leftovers, Process};
+pub use program::Programs;
 pub use scratch::Scratch;
 
 /// The permission bits of a file, where the system has them.

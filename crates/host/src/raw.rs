@@ -57,14 +57,14 @@ pub fn name(bytes: &[u8]) -> OsString {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 
-/// Opens a regular file to read, without following a link put there meanwhile or waiting at a fifo.
+/// Opens a regular file to read by an absolute path, without following a link in any part of it or waiting at a fifo.
 pub fn open(path: &Path) -> io::Result<File> {
-    crate::files::open_to_read(path)
+    crate::files::open_plain(path)
 }
 
 /// All bytes of a regular file. It follows no link at its end, waits for no pipe, and refuses what is longer.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
+    let file = crate::files::open_to_read(path)?;
     let meta = file.metadata()?;
     if !meta.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());

@@ -178,7 +178,10 @@ impl Connection {
         };
         let service = match opened {
             Ok(service) => service,
-            Err(error) => return Err(explain(&error, server, (&log, &redirect))),
+            Err(error) => {
+                let failed = explain(&error, server, (&log, &redirect));
+                return Err(failed.with_folder(server, context).await);
+            }
         };
         let over = drop_guard.disarm();
         let connection = Self {
@@ -234,6 +237,23 @@ impl ConnectError {
             challenge: None,
             again: false,
         }
+    }
+
+    /// A program that ended at once may have looked for files of the project: where it was started instead is said.
+    async fn with_folder(mut self, server: &Server, context: &ServerContext) -> Self {
+        let Endpoint::Program(program) = &server.endpoint else {
+            return self;
+        };
+        if self.code != FailureCode::Ended {
+            return self;
+        }
+        let (launcher, program) = (context.launcher.clone(), program.clone());
+        let look = move || launcher.unchosen_folder(&program);
+        if let Ok(Some(folder)) = tokio::task::spawn_blocking(look).await {
+            let folder = folder.display().to_string();
+            self.why = Why::ours(Word::McpStartedIn, [self.why, folder.into()]);
+        }
+        self
     }
 
     /// Without the values of variables that a program, an address or its last words hold.

@@ -3,6 +3,7 @@
 //! everything else has a `ServerHandle`.
 
 use crate::client::{Connection, PeerInfo};
+use crate::launch::Launcher;
 use crate::settings::{Endpoint, Server, ServerContext, Trust};
 use crate::{Lists, ToolInfo, cache};
 use ostler_wire::{Why, Word};
@@ -72,6 +73,7 @@ pub struct ServerHandle {
     seen: watch::Receiver<Snapshot>,
     /// Tools that the person trusts to read only, as the server calls them; they may change their mind.
     trusted: Mutex<BTreeSet<String>>,
+    launcher: Arc<dyn Launcher>,
 }
 
 impl ServerHandle {
@@ -85,6 +87,7 @@ impl ServerHandle {
             lists: cached.map(|(lists, _)| Arc::new(lists)),
             ..Snapshot::default()
         };
+        let launcher = context.launcher.clone();
         let (commands, receiver) = mpsc::channel(MAX_COMMANDS);
         let (sender, seen) = watch::channel(snapshot);
         let keeper = Connector {
@@ -110,6 +113,15 @@ impl ServerHandle {
             commands,
             seen,
             trusted: Mutex::new(trusted),
+            launcher,
+        }
+    }
+
+    /// Whether its program runs in a sandbox, by what it depends on now. Blocks.
+    pub fn is_confined(&self) -> bool {
+        match &self.server.endpoint {
+            Endpoint::Program(program) => self.launcher.is_confined(program),
+            Endpoint::Address(_) | Endpoint::Unusable(_) => false,
         }
     }
 

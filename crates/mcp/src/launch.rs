@@ -11,8 +11,8 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     pub argv: Vec<OsString>,
-    /// Absolute.
-    pub cwd: PathBuf,
+    /// Absolute; `None` where the configuration names none.
+    pub cwd: Option<PathBuf>,
     /// Beside the environment of all commands.
     pub env: Vec<(OsString, OsString)>,
     pub confinement: Confinement,
@@ -21,10 +21,10 @@ pub struct Program {
 /// In which sandbox the programs of a server run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Confinement {
-    /// None, unless it depends on files that commands may change; then as one of the project. The person named it
-    /// themselves and said nothing else.
+    /// None, as long as it starts in a place that commands cannot change and names no other; else as one of the project.
+    /// The person named it themselves and said nothing else.
     #[default]
-    ByFiles,
+    ByPlace,
     /// None: the person said so.
     Free,
     /// That of commands, with the network: the project named it.
@@ -39,20 +39,18 @@ impl Program {
         let name = self.argv.first();
         name.map_or_else(String::new, |word| word.to_string_lossy().into_owned())
     }
-
-    /// Its whole environment, given that of all commands.
-    pub fn whole_env(&self, env: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
-        let mut env = env.to_vec();
-        env.retain(|(name, _)| !self.env.iter().any(|(own, _)| own == name));
-        env.extend(self.env.iter().cloned());
-        env
-    }
 }
 
 /// Starts programs of servers, each in the sandbox that its confinement asks for.
 pub trait Launcher: Send + Sync {
     /// Called once for every program, before a command of a session can run. It may block.
     fn remember(&self, program: &Program);
+
+    /// Whether a program runs in a sandbox, by what it depends on now. Blocks.
+    fn is_confined(&self, program: &Program) -> bool;
+
+    /// The folder in which a program starts that nobody chose and that is not the project, for messages. Blocks.
+    fn unchosen_folder(&self, program: &Program) -> Option<PathBuf>;
 
     fn launch<'a>(
         &'a self,

@@ -161,7 +161,7 @@ impl Address {
         argv.push(helper.into());
         Some(Program {
             argv,
-            cwd: context.root.clone(),
+            cwd: None,
             env: Vec::new(),
             confinement: self.confinement,
         })

@@ -25,6 +25,11 @@ impl Artifacts {
         self
     }
 
+    /// What keeps the secrets of the session out of a text.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
     /// What is written into a file of the folder goes through one of these.
     pub fn stream(&self) -> Stream {
         self.redactor.stream()

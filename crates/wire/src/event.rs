@@ -202,3 +202,23 @@ impl Event {
         }
     }
 }
+
+/// Takes deltas of a session. The default drops them. Cheap to clone.
+#[derive(Clone)]
+pub struct DeltaSink(Arc<dyn Fn(Delta) + Send + Sync>);
+
+impl DeltaSink {
+    pub fn new(send: impl Fn(Delta) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(send))
+    }
+
+    pub fn send(&self, delta: Delta) {
+        (self.0)(delta);
+    }
+}
+
+impl Default for DeltaSink {
+    fn default() -> Self {
+        Self::new(drop)
+    }
+}

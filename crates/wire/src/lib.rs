@@ -31,7 +31,7 @@ pub use entry::{
     ErrorEntry, ForkedFrom, Goal, GoalState, Interrupted, Meta, Mode, Notice, Outcome, Rewind,
     Rewound, Saved, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage, When,
 };
-pub use event::{Clients, Delta, Doing, Event, QueuedPrompt, Reply, Task};
+pub use event::{Clients, Delta, DeltaSink, Doing, Event, QueuedPrompt, Reply, Task};
 pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{ClientId, Delivery, Op, OpLine, ReplyTo, SentOp, command_of};

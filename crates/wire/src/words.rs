@@ -463,6 +463,7 @@ words! {
     RewindKeep: "rewind the others, keep these", "撤回其他，保留这些";
     RewindForce: "rewind these as well (undo brings them back)", "也撤回这些（可取消）";
     RewindKept: "Left as they are: {}", "保持不变：{}";
+    RewindEnded: "What commands had left running in the background was ended first.", "已先结束命令留在后台运行的进程。";
     RewoundBoth: "Rewound to before “{}”: the conversation, and files ({} changed). /rewind undo brings it all back.", "已撤回到“{}”之前：对话与文件（{} 处）。/rewind undo 可取消。";
     RewoundCode: "Files are as they were before “{}” ({} changed). /rewind undo brings them back.", "文件已恢复到“{}”之前（{} 处）。/rewind undo 可取消。";
     RewoundTalk: "The conversation is as it was before “{}”; files stay. /rewind undo brings it back.", "对话已撤回到“{}”之前；文件不变。/rewind undo 可取消。";
@@ -936,6 +937,7 @@ words! {
     McpForgot: "it has forgotten the connection; connect it anew", "它已遗忘该连接；请重新连接";
     McpOddHello: "its answer to our first message is none that MCP knows: is it an MCP server, and not too old?", "它对首条消息的回答不符合 MCP：它是 MCP 服务器吗？版本是否过旧？";
     McpNotRunnable: "{}. Make it executable (chmod +x), or name its interpreter as `command`", "{}。请设为可执行（chmod +x），或把解释器写为 `command`";
+    McpStartedIn: "{}. It was started in {}, without variables that lead into the project; `cwd = \".\"` starts it in the project, in the sandbox", "{}。它在 {} 中启动，且不含指向项目的环境变量；设置 `cwd = \".\"` 可让它在项目中、在沙箱内启动";
     McpNoCwd: "{}. Its `cwd` must be a folder that is there", "{}。它的 `cwd` 须是存在的文件夹";
     McpDeaf: "it has closed its input, so nothing can be sent to it", "它关闭了输入，无法再向它发送内容";
     McpUnread: "it sends without reading what we answer, and was stopped", "它只发送而不读取我们的应答，已被停止";
@@ -1055,6 +1057,7 @@ words! {
     HookExit: "exit {}: {}", "退出码 {}：{}";
     HookRefuses: "A hook did not let this prompt in: {}", "钩子未放行此提示：{}";
     HookHalts: "A hook ended the turn: {}", "钩子结束了本回合：{}";
+    HookAllowsByProject: "The hook `{}` allows a call, which does not count: it depends on files that commands may change. Only a hook outside of the project can answer for you.", "钩子 `{}` 允许了一次调用，但不作数：它依赖命令可以更改的文件。只有项目之外的钩子才能代你回答。";
     HookStops: "A hook has sent the model on {} times; the turn ends here.", "钩子已让模型继续 {} 次；本回合到此结束。";
     // Memory
     FactLarge: "it has {} bytes, more than {}", "它有 {} 字节，超过 {}";
@@ -1673,6 +1676,9 @@ words! {
     ColScope: "scope", "范围";
     McpAdded: "Added {} to {}.\n", "已将 {} 添加到 {}。\n";
     McpOff: "off", "停用";
+    McpColRuns: "runs", "运行于";
+    McpRunsOutside: "outside", "沙箱外";
+    McpRunsConfined: "sandbox", "沙箱内";
     McpOn: "on", "启用";
     McpWasAdded: "{}: added\n", "{}：已添加\n";
     McpWorks: "{} works: {}, protocol {}, {} ms\n", "{} 可用：{}，协议 {}，{} 毫秒\n";
@@ -1709,6 +1715,9 @@ words! {
     McpNotInFiles: "there is no server `{}` in these files", "这些文件中没有服务器 `{}`";
     McpFileGone: "{} is not there", "{} 不存在";
     McpFileNoJson: "{}: no JSON; left alone", "{}：不是 JSON；未处理";
+    McpImportAsk: "\n{} in {}, a file of this project. If you take it, it is your own server: it starts in every project, with your permissions and outside of the sandbox.\n{}", "\n{}，来自本项目的文件 {}。如果采用，它就成为您自己的服务器：在每个项目中启动，拥有您的权限，且在沙箱之外。\n{}";
+    McpImportYesNo: "Take it? [y/N] ", "采用吗？[y/N] ";
+    McpImportAway: "{}: left out, because it is in {}, a file of this project, and nobody can be asked. Look at it and name it: ostler mcp import {}", "{}：已略过，因为它在本项目的文件 {} 中，且无人可问。请查看后指定该文件：ostler mcp import {}";
     McpNothingFound: "No servers were found. Name a file: ostler mcp import <file>", "没有找到服务器。请指定文件：ostler mcp import <文件>";
     McpLeftOut: "{}: left out, {}\n", "{}：略过，{}\n";
     McpThereAlready: "{}: there is one already\n", "{}：已存在\n";
@@ -1792,6 +1801,10 @@ words! {
     DemoFolder: "Folder", "文件夹";
     DemoLog: "Log", "日志";
     DemoNext: "Next", "下一步";
+    PutBackKilled: "{} is again as it was before a session that was killed: one of its commands had changed it", "{} 已恢复为某个被强制终止的会话之前的样子：其中的命令更改过它";
+    PutBackKept: "{} is again as it was before a session that was killed: one of its commands had changed it (as it was changed: {})", "{} 已恢复为某个被强制终止的会话之前的样子：其中的命令更改过它（更改后的内容：{}）";
+    NotPutBack: "{} was changed by a command of a session that was killed, and could not be put back: look at it before you go on", "{} 被某个被强制终止的会话中的命令更改，且无法恢复：请先查看再继续";
+    IsLink: "it is a link, and links are not written through", "它是一个链接，不会通过链接写入";
     Wrote: "Wrote {}", "已写入 {}";
     AgeNow: "now", "刚才";
     TranscriptError: "\n[Error ({}): {}]\n", "\n[错误（{}）：{}]\n";
@@ -1816,6 +1829,7 @@ words! {
     ColUpdated: "updated", "更新";
     ColAbout: "description", "说明";
     MemNoEditor: "$VISUAL and $EDITOR are not set. The file is {}; edit it with what you like", "未设置 $VISUAL 与 $EDITOR。文件是 {}；请用其他方式编辑";
+    NoSafeProgram: "{}: not found; Ostler looks only in folders of PATH where neither commands of a session nor other people can write", "{}：未找到；Ostler 只在 PATH 中会话命令和他人都无法写入的文件夹里查找";
     CannotStart: "{} cannot be started", "无法启动 {}";
     // Tables of the utilities
     ColEntry: "entry", "条目";

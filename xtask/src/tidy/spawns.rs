@@ -38,6 +38,27 @@ const PLACES: &[(&str, &str)] = &[
         "programs of the desktop that print the clipboard",
     ),
 ];
+/// Where `PATH` is taken apart, and why that finds no program to be run outside of the sandbox.
+// tidy: table
+const LOOKUPS: &[(&str, &str)] = &[
+    (
+        "crates/host/src/program.rs",
+        "the one place that finds programs, in folders that no command can write in",
+    ),
+    (
+        "crates/guard/src/scope.rs",
+        "whether a name leads to a program of the project, which is then no reader",
+    ),
+    (
+        "crates/engine/src/confine/changeable.rs",
+        "whether a server's program could have been changed",
+    ),
+    (
+        "crates/app/src/boot/shell.rs",
+        "the shell of commands, which runs in the sandbox",
+    ),
+    ("crates/app/src/sandbox/", "which folders commands see"),
+];
 /// What ships; the others only test and build it.
 const SHIPPED: &[&str] = &[
     "crates/wire/src/",
@@ -57,8 +78,15 @@ const TASKS: &[&str] = &["move", "|", "async", "tokio"];
 pub fn check(source: &Source) -> Vec<Violation> {
     let ships = |place: &&str| source.path.starts_with(*place);
     let known = |(place, _): &(&str, &str)| source.path.starts_with(place);
-    if !SHIPPED.iter().any(ships) || PLACES.iter().any(known) {
+    if !SHIPPED.iter().any(ships) {
         return Vec::new();
+    }
+    let mut all = Vec::new();
+    if !LOOKUPS.iter().any(known) {
+        all.extend(lookups(source));
+    }
+    if PLACES.iter().any(known) {
+        return all;
     }
     let found = (0..source.tokens()).filter(|token| {
         let is_test = source.is_test(source.at(*token));
@@ -68,6 +96,21 @@ pub fn check(source: &Source) -> Vec<Violation> {
         path: source.path.clone(),
         line: source.line_of(source.at(token)),
         message: "starts a program; `confine::spawn` does that, in the sandbox".into(),
+    };
+    all.extend(found.map(line));
+    all
+}
+
+/// Programs that are looked for by name.
+fn lookups(source: &Source) -> Vec<Violation> {
+    let found = (0..source.tokens()).filter(|token| {
+        let is_test = source.is_test(source.at(*token));
+        !is_test && source.word(*token) == "split_paths"
+    });
+    let line = |token: usize| Violation {
+        path: source.path.clone(),
+        line: source.line_of(source.at(token)),
+        message: "looks for a program by PATH; `ostler_host::Programs` does that".into(),
     };
     found.map(line).collect()
 }

@@ -1,7 +1,8 @@
 //! The person's browser: whether there is one here, and how it is sent to a page. The page's address is printed anyway.
 
 use crate::config::paths::Env;
-use crate::speech::spoken;
+use crate::speech::{filled, spoken};
+use ostler_host::Programs;
 use ostler_wire::Word;
 use std::process::Stdio;
 use tokio::process::Command;
@@ -19,13 +20,18 @@ pub fn is_here(env: &Env) -> bool {
 }
 
 /// Sends it to a page. What it says, and when it ends, is its own business.
-pub fn open(url: &Url, env: &Env) -> Result<(), String> {
+pub fn open(url: &Url, env: &Env, programs: &Programs) -> Result<(), String> {
     let words = words(env.get("BROWSER").map(String::as_str), url);
     let Some((program, arguments)) = words.split_first() else {
         return Err(spoken(Word::AuthNoOpener).into());
     };
-    let mut command = Command::new(program);
-    command.args(arguments);
+    let Some(found) = programs.find(program) else {
+        return Err(filled(Word::NoSafeProgram, &[program]));
+    };
+    let mut command = Command::new(found);
+    command.args(arguments).env("PATH", programs.path());
+    // Not the project, where a program might read settings.
+    command.current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(Stdio::null());
     // Ctrl-C on our terminal is not for the browser.

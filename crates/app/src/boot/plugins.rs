@@ -6,13 +6,16 @@ use crate::config::diagnose::Notice;
 use crate::config::paths::Places;
 use crate::config::plugins::{Configured, PluginProvides};
 use crate::config::schema::ProviderConfig;
+use crate::sandbox;
 use crate::servers;
 use crate::speech::{filled, language, told};
 use anyhow::anyhow;
 use ostler_engine::SandboxLauncher;
+use ostler_engine::confine::SandboxMode;
 use ostler_engine::model_plugin::{ModelPlugin, PluginModel};
+use ostler_engine::tool::ToolSettings;
 use ostler_llm::{ModelFacts, PLUGIN_KIND, Plugin};
-use ostler_mcp::Endpoint;
+use ostler_mcp::{Endpoint, Launcher as _};
 use ostler_wire::Word;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -98,6 +101,29 @@ impl Boot {
         offering(&self.servers).filter_map(way).collect()
     }
 
+    /// Starts programs of plugins and servers.
+    fn launcher(&self, tools: ToolSettings) -> SandboxLauncher {
+        SandboxLauncher {
+            host: self.host(),
+            env: tools.env,
+            sandbox: tools.sandbox,
+            writable: tools.writable,
+            root: self.places.root.clone(),
+            user_home: self.places.user_home.clone(),
+        }
+    }
+
+    /// Whether the program of a server or plugin runs in the sandbox, by what it depends on now. `None` for an address,
+    /// and for one that cannot be started.
+    pub fn is_confined(&self, one: &Configured) -> anyhow::Result<Option<bool>> {
+        let Endpoint::Program(program) = servers::one(self, one).endpoint else {
+            return Ok(None);
+        };
+        let tools = self.tool_settings(&self.key_variables())?;
+        let is_held = tools.sandbox.mode != SandboxMode::Off && sandbox::active(self).is_ok();
+        Ok(Some(is_held && self.launcher(tools).is_confined(&program)))
+    }
+
     fn plugin(&self, one: &Configured) -> anyhow::Result<ModelPlugin> {
         let name = &one.plugin.name;
         let program = match servers::one(self, one).endpoint {
@@ -109,11 +135,7 @@ impl Boot {
         };
         let tools = self.tool_settings(&self.key_variables())?;
         let start = self.loaded.config.tools.mcp_start_seconds.max(1);
-        let launcher = SandboxLauncher {
-            host: self.host(),
-            env: tools.env,
-            sandbox: tools.sandbox,
-        };
+        let launcher = self.launcher(tools);
         let limit = Duration::from_secs(start);
         Ok(ModelPlugin::new(
             name.clone(),

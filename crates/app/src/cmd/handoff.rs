@@ -1,8 +1,9 @@
 //! `ostler handoff`: what a fresh session needs to go on with the work of another one. It reads a log and writes a draft.
 
+use super::mcp::check_link;
 use super::text;
 use crate::boot::{Boot, UsageError};
-use crate::config::files::{self, Access};
+use crate::config::files;
 use crate::exec::OK;
 use crate::flags::Handoff as Args;
 use crate::speech::{filled, language, spoken};
@@ -47,7 +48,8 @@ pub async fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
         return Ok(OK);
     };
     let place = boot.places.cwd.join(&out);
-    files::write(&place, document.as_bytes(), Access::AsBefore)
+    check_link(boot, &place)?;
+    files::write_document(&place, document.as_bytes())
         .with_context(|| filled(Word::CannotBeWritten, &[&out.display()]))?;
     text::say(&filled(Word::Wrote, &[&out.display()]));
     Ok(OK)

@@ -361,7 +361,7 @@ async fn by_browser(
     let url = attempt.url(from, &wanted(oauth))?;
     say(&language.fill(Word::LoginPage, &[url.as_ref()]));
     if show == Show::Open
-        && let Err(error) = open_browser(&url, &boot.env)
+        && let Err(error) = open_browser(&url, &boot.env, &crate::sandbox::programs(boot))
     {
         say(&language.fill(Word::NoBrowser, &[&error]));
     }

@@ -1,5 +1,6 @@
 //! `ostler mcp`: servers of others, looked at, added, taken out and tried. What they offer is used by sessions.
 
+use super::choose::{self, Person};
 use super::panel::print_view;
 use super::text;
 use crate::auth::{Loopback, browser_is_here, open_browser};
@@ -7,7 +8,7 @@ use crate::boot::{Boot, UsageError};
 use crate::config::diagnose::is_secret;
 use crate::config::files;
 use crate::config::layers::read_text;
-use crate::config::paths::absolute;
+use crate::config::paths::{absolute, is_inside};
 use crate::config::plugins::{Configured, PluginConfig, PluginKind, Scope, ServerFile};
 use crate::exec::{FAILED, INTERRUPTED, OK};
 use crate::flags::{Mcp, McpAdd, McpScope};
@@ -34,7 +35,7 @@ const BROWSER_PATIENCE: Duration = Duration::from_secs(10 * 60);
 pub async fn run(boot: Arc<Boot>, args: Mcp) -> anyhow::Result<u8> {
     match args {
         Mcp::Add(args) => add(&boot, args),
-        Mcp::List { format } => print_view(&list(&boot), format),
+        Mcp::List { format } => print_view(&list(&boot)?, format),
         Mcp::Get { name } => get(&boot, &name),
         Mcp::Remove { name, scope } => remove(&boot, &name, scope),
         Mcp::Import { file } => import(&boot, file),
@@ -148,7 +149,7 @@ fn change(
 }
 
 /// A file of the project that a link leads out of it is not changed: the repository would choose what is.
-fn check_link(boot: &Boot, path: &Path) -> anyhow::Result<()> {
+pub(super) fn check_link(boot: &Boot, path: &Path) -> anyhow::Result<()> {
     let places = &boot.places;
     if path.starts_with(&places.home) || !path.starts_with(&places.root) {
         return Ok(());
@@ -174,6 +175,32 @@ fn read(boot: &Boot, path: &Path) -> anyhow::Result<ServerFile> {
     }
 }
 
+/// Where the program of a server runs.
+#[derive(Clone, Copy, Serialize)]
+enum Runs {
+    #[serde(rename = "outside")]
+    Outside,
+    #[serde(rename = "sandbox")]
+    Confined,
+}
+
+impl Runs {
+    fn said(self) -> &'static str {
+        match self {
+            Self::Outside => spoken(Word::McpRunsOutside),
+            Self::Confined => spoken(Word::McpRunsConfined),
+        }
+    }
+}
+
+fn runs(boot: &Boot, one: &Configured) -> anyhow::Result<Option<Runs>> {
+    let runs = |is_confined| match is_confined {
+        true => Runs::Confined,
+        false => Runs::Outside,
+    };
+    Ok(boot.is_confined(one)?.map(runs))
+}
+
 /// A server as it is configured, for programs.
 #[derive(Serialize)]
 struct Listed<'a> {
@@ -184,10 +211,12 @@ struct Listed<'a> {
     scope: &'static str,
     place: &'a str,
     disabled: bool,
+    /// `None` for an address.
+    runs: Option<Runs>,
 }
 
 /// The configured servers; which of them answer is known to a session (`/mcp`) and to `test`.
-fn list(boot: &Boot) -> View {
+fn list(boot: &Boot) -> anyhow::Result<View> {
     let mut servers: Vec<Listed<'_>> = Vec::new();
     for one in &boot.servers {
         servers.push(Listed {
@@ -197,6 +226,7 @@ fn list(boot: &Boot) -> View {
             scope: one.scope.name(),
             place: &one.place,
             disabled: one.plugin.disabled,
+            runs: runs(boot, one)?,
         });
     }
     let texts = |one: &Listed<'_>| {
@@ -204,7 +234,16 @@ fn list(boot: &Boot) -> View {
             true => Word::McpOff,
             false => Word::McpOn,
         };
-        let texts = [one.name, one.kind, spoken(state), one.scope, &one.target];
+        let runs = one.runs.map(Runs::said);
+        let runs = runs.unwrap_or_default();
+        let texts = [
+            one.name,
+            one.kind,
+            spoken(state),
+            runs,
+            one.scope,
+            &one.target,
+        ];
         texts.map(str::to_owned).to_vec()
     };
     let column = |key, word| Column::new(ColumnKind::Text, key, spoken(word));
@@ -212,18 +251,19 @@ fn list(boot: &Boot) -> View {
         column("name", Word::ColName),
         column("type", Word::ColType),
         Column::new(ColumnKind::Text, "disabled", ""),
+        column("runs", Word::McpColRuns),
         column("scope", Word::ColScope),
         column("target", Word::ColWhat),
     ];
     let untrusted = (!boot.loaded.workspace.is_trusted()).then_some(Word::McpProjectLeft);
-    View::Table(Table {
+    Ok(View::Table(Table {
         empty: spoken(Word::McpNone).into(),
         remarks: untrusted
             .map(|word| spoken(word).to_owned())
             .into_iter()
             .collect(),
         ..Table::of_records(columns, &servers, texts)
-    })
+    }))
 }
 
 fn kind(plugin: &PluginConfig) -> &'static str {
@@ -320,6 +360,7 @@ fn remove(boot: &Boot, name: &str, scope: Option<McpScope>) -> anyhow::Result<u8
 
 fn import(boot: &Boot, file: Option<PathBuf>) -> anyhow::Result<u8> {
     let home = boot.places.user_home.as_deref();
+    let is_named = file.is_some();
     let files: Vec<PathBuf> = match file {
         Some(file) => vec![boot.places.cwd.join(file)],
         None => {
@@ -331,20 +372,13 @@ fn import(boot: &Boot, file: Option<PathBuf>) -> anyhow::Result<u8> {
     };
     let mut found = Map::new();
     for path in &files {
-        let name = boot.places.shown(path);
-        let text = match read_text(path, &name) {
-            Ok(text) => text.with_context(|| filled(Word::McpFileGone, &[&name]))?,
-            Err(report) => return Err(anyhow!("{name}: {}", report.title)),
-        };
-        let Ok(value) = serde_json::from_str::<Value>(&text) else {
-            text::say(&filled(Word::McpFileNoJson, &[&name]));
-            continue;
-        };
-        let servers = ["mcpServers", "servers"]
-            .iter()
-            .find_map(|key| value.get(key)?.as_object());
-        for (server, entry) in servers.into_iter().flatten() {
-            found.entry(server.clone()).or_insert_with(|| entry.clone());
+        for (server, entry) in servers_in(boot, path)? {
+            let is_asked = !is_named && is_of_project(boot, path);
+            if found.contains_key(&server) || (is_asked && !agrees(boot, path, (&server, &entry))?)
+            {
+                continue;
+            }
+            found.insert(server, entry);
         }
     }
     if found.is_empty() {
@@ -369,6 +403,59 @@ fn import(boot: &Boot, file: Option<PathBuf>) -> anyhow::Result<u8> {
     })?;
     text::print_foreign(&said)?;
     Ok(OK)
+}
+
+/// The servers of a file, by their names.
+fn servers_in(boot: &Boot, path: &Path) -> anyhow::Result<Map<String, Value>> {
+    let name = boot.places.shown(path);
+    let text = match read_text(path, &name) {
+        Ok(text) => text.with_context(|| filled(Word::McpFileGone, &[&name]))?,
+        Err(report) => return Err(anyhow!("{name}: {}", report.title)),
+    };
+    let Ok(value) = serde_json::from_str::<Value>(&text) else {
+        text::say(&filled(Word::McpFileNoJson, &[&name]));
+        return Ok(Map::new());
+    };
+    let servers = ["mcpServers", "servers"]
+        .iter()
+        .find_map(|key| value.get(key)?.as_object());
+    Ok(servers.cloned().unwrap_or_default())
+}
+
+/// Whether the repository or a command could have written the file. Where it leads counts too, whatever it is called.
+fn is_of_project(boot: &Boot, path: &Path) -> bool {
+    let mut folders = crate::sandbox::granted(boot);
+    folders.push(boot.places.root.clone());
+    // The person's own files are theirs also where the project is their home.
+    let own = boot.places.user_home.as_ref();
+    let is_wide = |folder: &PathBuf| own.is_some_and(|home| is_inside(home, folder));
+    let is_relative = IMPORTS
+        .lines()
+        .filter(|line| !line.starts_with('~'))
+        .any(|line| boot.places.root.join(line) == path);
+    is_relative
+        || folders
+            .iter()
+            .any(|folder| !is_wide(folder) && is_inside(path, folder))
+}
+
+/// Shows a server of the project, all of it, and asks. It would be the person's own from then on, in every project, outside
+/// of the sandbox. Where nobody can be asked it is left out.
+fn agrees(boot: &Boot, path: &Path, (name, entry): (&str, &Value)) -> anyhow::Result<bool> {
+    let place = boot.places.shown(path);
+    let shown = text::one_line(name);
+    if Person::look() == Person::Away {
+        text::say(&text::visible(&filled(
+            Word::McpImportAway,
+            &[&shown, &place, &place],
+        )));
+        return Ok(false);
+    }
+    let whole = serde_json::to_string_pretty(entry)?;
+    let said = filled(Word::McpImportAsk, &[&shown, &place, &whole]);
+    text::say(&text::visible(&said));
+    let line = choose::ask_fresh(spoken(Word::McpImportYesNo))?.unwrap_or_default();
+    Ok(matches!(line.to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
 async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result<u8> {
@@ -429,7 +516,7 @@ async fn came_back(
 ) -> Result<String, String> {
     let url = url::Url::parse(&page).map_err(|e| e.to_string())?;
     text::say(&filled(Word::LoginPage, &[&url]));
-    if opens && let Err(error) = open_browser(&url, &boot.env) {
+    if opens && let Err(error) = open_browser(&url, &boot.env, &crate::sandbox::programs(boot)) {
         text::say(&filled(Word::NoBrowser, &[&error]));
     }
     let query = tokio::time::timeout(BROWSER_PATIENCE, loopback.query()).await;

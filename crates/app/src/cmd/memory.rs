@@ -35,7 +35,8 @@ fn edit(boot: &Boot, id: &str) -> anyhow::Result<u8> {
     let Some(editor) = editor else {
         return Err(anyhow!(filled(Word::MemNoEditor, &[&path.display()])));
     };
-    let status = opened(editor, &path).with_context(|| filled(Word::CannotStart, &[&editor]))?;
+    let status =
+        opened(boot, editor, &path).with_context(|| filled(Word::CannotStart, &[&editor]))?;
     // A file that is no fact any more is named at once, while it can still be mended.
     for left in context.memory.left_out()? {
         text::say(&left.say(speech::language()));
@@ -43,10 +44,16 @@ fn edit(boot: &Boot, id: &str) -> anyhow::Result<u8> {
     Ok(if status.success() { OK } else { FAILED })
 }
 
-fn opened(editor: &str, path: &Path) -> std::io::Result<std::process::ExitStatus> {
+fn opened(boot: &Boot, editor: &str, path: &Path) -> std::io::Result<std::process::ExitStatus> {
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or(editor);
-    let mut command = std::process::Command::new(program);
+    let programs = crate::sandbox::programs(boot);
+    let Some(found) = programs.find(program) else {
+        let why = filled(Word::NoSafeProgram, &[&program]);
+        return Err(std::io::Error::other(why));
+    };
+    let mut command = std::process::Command::new(found);
+    command.env("PATH", programs.path());
     // Editors read settings of the folder they start in, which is not to be the project.
     if let Some(folder) = path.parent() {
         command.current_dir(folder);

@@ -63,6 +63,10 @@ fn scope(boot: &Boot) -> Scope {
     let folders = crate::folders::folders(boot).unwrap_or_default();
     Scope::new(&boot.places.root, boot.places.user_home.clone())
         .with_shell(&boot.shell())
+        .with_path(
+            boot.env.get("PATH").map(std::ffi::OsStr::new),
+            &crate::sandbox::granted(boot),
+        )
         .held_by(boot.containment())
         .with_temp(temp, crate::sandbox::granted(boot))
         .with_open(folders.open())

@@ -1,9 +1,10 @@
 //! `ostler sessions`: the command `sessions` on the command line. Going on with one is `resume`; files are written here.
 
+use super::mcp::check_link;
 use super::panel::{hub_context, print_view};
 use super::{resume, text};
 use crate::boot::{Boot, UsageError};
-use crate::config::files::{self, Access};
+use crate::config::files;
 use crate::config::schema::SessionLocation;
 use crate::config::units::ByteSize;
 use crate::exec::OK;
@@ -87,7 +88,8 @@ fn export_to(
         return Ok(OK);
     };
     let path = boot.places.cwd.join(&out);
-    files::write(&path, document.as_bytes(), Access::AsBefore)
+    check_link(boot, &path)?;
+    files::write_document(&path, document.as_bytes())
         .with_context(|| filled(Word::CannotBeWritten, &[&out.display()]))?;
     text::say(&filled(Word::Wrote, &[&out.display()]));
     Ok(OK)

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Of a project, the more important first.
-const PROJECT: [(&str, Wanted); 5] = [
+pub const PROJECT: [(&str, Wanted); 5] = [
     (".ostler/agents", Wanted::Roles),
     (".claude/agents", Wanted::Roles),
     (".ostler/skills", Wanted::Skills),
@@ -164,6 +164,15 @@ fn vouched(loaded: &Loaded, places: &Places) -> Vouched {
         }
     }
     Vouched::These(Arc::new(known))
+}
+
+/// Folders of skills in the project that the settings name. One that holds the project protects nothing.
+pub fn named_skill_folders(loaded: &Loaded, places: &Places) -> Vec<PathBuf> {
+    let root = &places.root;
+    let paths = loaded.config.skills.paths.iter().map(PathBuf::from);
+    paths
+        .filter(|path| is_inside(path, root) && !is_inside(root, path))
+        .collect()
 }
 
 /// Every folder that roles or skills are read from, the more important first.

@@ -98,6 +98,25 @@ pub fn write(path: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
     Ok(())
 }
 
+/// Writes what somebody said to a session into a file that the person named: for the owner alone, and never through a link,
+/// which a repository could have put there.
+pub fn write_document(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
+        return Err(io::Error::other(spoken(Word::IsLink)));
+    }
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        Some(_) | None => Path::new("."),
+    };
+    fs::create_dir_all(directory)?;
+    // Temporary files are private from the start, and what is renamed replaces a link that came meanwhile.
+    let mut file = NamedTempFile::new_in(directory)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
 /// Writes a file for the owner alone that must not be there yet.
 pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(directory) = path.parent() {

@@ -21,7 +21,7 @@ use std::time::Duration;
 /// Of one file; nobody has more.
 const MAX_HOOKS: usize = 256;
 /// Where others keep theirs.
-const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
+pub const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 
 /// Variables that say where the project is.
 const PROJECT: [&str; 2] = ["OSTLER_PROJECT_DIR", "CLAUDE_PROJECT_DIR"];

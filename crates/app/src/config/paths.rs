@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use super::tree::{Node, Value};
 use super::trust::hash;
 
+/// The settings of a project.
+pub const PROJECT_CONFIG: &str = "ostler.toml";
 /// Keys whose relative paths start at the file they are written in.
 const BESIDE: [&[&str]; 5] = [
     &["agent", "system_prompt_file"],
@@ -24,10 +26,14 @@ const IN_ROOT: [&[&str]; 2] = [&["sandbox", "allow_write"], &["sandbox", "worksp
 
 /// In Ostler's home, what the person keeps for single projects.
 const LOCAL: &str = "projects";
+/// Ostler's home in that of the person, where nothing names another.
+pub const USUAL_HOME: &str = ".ostler";
+/// In Ostler's home, what was there before commands that run now.
+pub const RUNNING: &str = "running";
 /// Hex digits of a project's path that no other path can be made to have.
 const LOCAL_DIGEST: usize = 32;
 /// In Ostler's home, what only Ostler and the person change.
-const RESERVED: [&str; 13] = [
+const RESERVED: [&str; 14] = [
     "archive",
     "cache",
     "checkpoints",
@@ -39,6 +45,7 @@ const RESERVED: [&str; 13] = [
     "memory",
     "prefixes",
     LOCAL,
+    RUNNING,
     "sessions",
     "trust.json",
 ];
@@ -97,7 +104,7 @@ impl Places {
             (Some(home), Platform::Unix | Platform::Windows) => {
                 absolute(home, cwd, user_home.as_deref())
             }
-            (None, Platform::Unix) => user_home.clone().ok_or(NoHome("HOME"))?.join(".ostler"),
+            (None, Platform::Unix) => user_home.clone().ok_or(NoHome("HOME"))?.join(USUAL_HOME),
             (None, Platform::Windows) => match set("APPDATA") {
                 Some(app_data) => Path::new(app_data).join("ostler"),
                 None => return Err(NoHome("APPDATA")),
@@ -125,7 +132,7 @@ impl Places {
     }
 
     pub fn project_config(&self) -> PathBuf {
-        self.root.join("ostler.toml")
+        self.root.join(PROJECT_CONFIG)
     }
 
     /// Our own files with keys in them, under all their names.

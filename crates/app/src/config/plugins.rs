@@ -40,7 +40,8 @@ pub struct PluginConfig {
     /// Variables beside those that commands get.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// The folder it starts in; the root when unset.
+    /// The folder it starts in; one of the project means that it runs in the sandbox. Unset: your home folder, or the root
+    /// for one that runs in the sandbox or has `sandbox = false`.
     #[serde(default)]
     pub cwd: Option<String>,
     /// The address of a server that is reached over HTTP.
@@ -70,8 +71,8 @@ pub struct PluginConfig {
     /// Whether it may have a model's word at your cost: ask (when you say so, each time), allow or deny.
     #[serde(default)]
     pub sampling: PluginSampling,
-    /// Whether the program runs in the sandbox that commands run in. Unset: a project's does, and one that runs files
-    /// which commands may change; with false, yours does not even then.
+    /// Whether the program runs in the sandbox that commands run in. Unset: a project's does, and one that starts in, or
+    /// names, a place which commands may change; with false, yours does not even then.
     #[serde(default)]
     pub sandbox: Option<bool>,
     /// Left out, without being forgotten.

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 const VIEW: &str = include_str!("reader.txt");
 const CACHES: &str = include_str!("caches.txt");
 
+/// Unknown folders at the top of the machine that are emptied.
+const MAX_TOPS: usize = 64;
+
 /// What the tables are read with.
 pub struct Ground<'a> {
     pub env: &'a Env,
@@ -35,10 +38,22 @@ impl Ground<'_> {
         let home = self.home.filter(|home| home.is_absolute());
         let emptied = home.filter(|home| !self.roots.iter().any(|root| is_inside(home, root)));
         let is_narrow = |path: &PathBuf| !home.is_some_and(|home| is_inside(home, path));
+        // What holds the home or the project cannot be hidden as a whole: nothing else is seen of it.
+        let is_project = |path: &PathBuf| self.roots.iter().any(|root| is_inside(path, root));
+        let others = self.paths(VIEW, "data").chain(unknown_tops());
+        let others: Vec<PathBuf> = others
+            .filter(|path| emptied.is_some() && is_readable(path) && !is_project(path))
+            .collect();
+        let is_emptied = |path: &Path| {
+            let mut folders = emptied
+                .into_iter()
+                .chain(others.iter().map(PathBuf::as_path));
+            folders.any(|folder| is_inside(path, folder))
+        };
         let mut shown: Vec<PathBuf> = self.paths(VIEW, "show").collect();
         shown.extend(self.programs());
         shown.retain(|path| is_narrow(path) && path.exists());
-        shown.retain(|path| emptied.is_some_and(|home| is_inside(path, home)));
+        shown.retain(|path| is_emptied(path));
         let needed = |path: &PathBuf| {
             let needs = |one: &PathBuf| is_inside(one, path);
             home.is_some_and(|home| is_inside(home, path))
@@ -48,9 +63,7 @@ impl Ground<'_> {
         };
         let in_view = |path: &PathBuf| {
             let seen = |one: &PathBuf| is_inside(path, one);
-            !emptied.is_some_and(|home| is_inside(path, home))
-                || self.roots.iter().any(seen)
-                || shown.iter().any(seen)
+            !is_emptied(path) || self.roots.iter().any(seen) || shown.iter().any(seen)
         };
         let hidden = self.paths(VIEW, "hide");
         let hidden: Vec<PathBuf> = hidden
@@ -58,6 +71,7 @@ impl Ground<'_> {
             .collect();
         shown.retain(|path| !hidden.iter().any(|hide| is_inside(path, hide)));
         Reader {
+            others,
             home: emptied.map(Path::to_owned),
             shown,
             hidden,
@@ -100,6 +114,19 @@ impl Ground<'_> {
         let path = self.env.get("PATH").map(String::as_str).unwrap_or_default();
         std::env::split_paths(path).filter(|folder| folder.is_absolute())
     }
+}
+
+/// Folders of the machine that no system has by itself: they hold somebody's data.
+fn unknown_tops() -> Vec<PathBuf> {
+    let known: Vec<&str> = rows(VIEW, "system").concat();
+    let entries = std::fs::read_dir("/").into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let names = folders.map(|entry| entry.file_name());
+    names
+        .filter(|name| !known.iter().any(|known| name == known))
+        .map(|name| Path::new("/").join(name))
+        .take(MAX_TOPS)
+        .collect()
 }
 
 /// What we cannot read ourselves need not be hidden.
@@ -194,7 +221,7 @@ mod tests {
         }
         // Every line is one of the two, so that a slip of the pen is found.
         let lines = VIEW.lines().chain(CACHES.lines());
-        let kinds = ["show", "hide", "own", "download"];
+        let kinds = ["show", "hide", "data", "system", "own", "download"];
         for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let verb = line.split_whitespace().next().unwrap_or_default();
             assert!(kinds.contains(&verb), "{line}");

@@ -116,3 +116,29 @@ fn a_rewind_brings_nothing_back_that_was_put_back() {
         check(&scene, &format!("{layer}: {}", out.stdout));
     }
 }
+
+/// What a command left in the background could change files while they are brought back.
+#[test]
+fn a_rewind_ends_what_commands_left_running_and_says_so() {
+    for layer in layers() {
+        let left = "setsid sh -c 'while :; do echo > tick; done' > /dev/null 2>&1 < /dev/null &";
+        let script = format!("{left} until [ -e tick ]; do :; done; echo two > a");
+        let steps = [
+            Step::answer().call("bash", json!({"command": script})),
+            Step::answer().text("Written."),
+        ];
+        let more = "[permissions]\nmode = \"allow\"\n";
+        let scene = Scene::with_config(Kind::Chat, &format!("{}{more}", config(layer)), steps);
+        scene.space.write("a", "one\n");
+        let mut running = driven(&scene);
+        running.write(&prompt("first"));
+        running.wait_stdout("\"result\":\"Written.\"");
+        running.write(&command("rewind 1 code force"));
+        running.wait_stdout("\"type\":\"rewind\"");
+        running.close_stdin();
+        let out = running.wait().ok();
+        let said = "left running in the background was ended first";
+        assert!(out.stdout.contains(said), "{layer}: {}", out.stdout);
+        assert_eq!(scene.space.read("a"), "one\n", "{layer}: {}", out.stdout);
+    }
+}

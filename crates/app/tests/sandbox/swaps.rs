@@ -170,6 +170,50 @@ fn what_is_hidden_stays_so_when_a_folder_above_is_renamed() {
     }
 }
 
+/// A link that leads into the project and out of it in turn: an unattended call is judged and opened by the same look.
+#[test]
+fn a_link_that_is_swapped_while_a_call_is_judged_shows_nothing() {
+    use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    const ROUNDS: usize = 30;
+    const CALLS: usize = 12;
+    let scene = scene("");
+    let root = scene.space.root();
+    scene.space.write("open/id", "harmless");
+    let victim = scene.space.user_home().join("victim/.ssh");
+    symlink(root.join("open"), root.join("d")).expect("a link");
+    for _ in 0..ROUNDS {
+        let step = (0..CALLS).fold(Step::answer(), |step, call| match call % 2 {
+            0 => step.call("read_file", json!({"path": "d/id"})),
+            _ => step.call("grep", json!({"pattern": "private", "path": "d/id"})),
+        });
+        scene.server.push(step);
+    }
+    scene.server.push(Step::answer().text("ok"));
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let fresh = root.join("fresh");
+            for target in [root.join("open"), victim].iter().cycle() {
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                symlink(target, &fresh).expect("a link");
+                std::fs::rename(&fresh, root.join("d")).expect("swapped");
+            }
+        });
+        let run = scene.ostler(["exec", "-p", "go"]).output();
+        over.store(true, Ordering::Relaxed);
+        drop(run);
+    });
+    let results = scene.server.request(ROUNDS).tool_results();
+    let texts: Vec<String> = results.into_iter().map(|(_, text, _)| text).collect();
+    assert_eq!(texts.len(), ROUNDS * CALLS);
+    let has = |what: &str| texts.iter().filter(|text| text.contains(what)).count();
+    assert!(has("harmless") > 0, "nothing was read");
+    assert_eq!(has("private-4711"), 0, "a file outside was shown");
+}
+
 #[test]
 fn what_is_hidden_behind_a_link_stays_so_when_the_link_is_changed() {
     for layer in layers() {

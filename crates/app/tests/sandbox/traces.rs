@@ -294,7 +294,7 @@ fn settings_of_other_programs_stay_as_they_are() {
     let write = |name: &str| format!("mkdir -p $(dirname {name}); echo evil > {name}; : > ran");
     let mut commands: Vec<String> = names.map(write).into();
     commands.push("rm -rf .claude .vscode; mv .claude away; : > ran".into());
-    commands.push("mkdir -p .vscode && echo fine > .vscode/launch.json; : > ran".into());
+    commands.push("mkdir -p .vscode && echo fine > .vscode/notes.txt; : > ran".into());
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     for layer in layers() {
         for is_there in [true, false] {
@@ -310,7 +310,7 @@ fn settings_of_other_programs_stay_as_they_are() {
                     assert_eq!(scene.space.read(name), "good", "{layer} {told:#?}");
                 }
             }
-            assert_eq!(scene.space.read(".vscode/launch.json"), "fine\n", "{layer}");
+            assert_eq!(scene.space.read(".vscode/notes.txt"), "fine\n", "{layer}");
         }
     }
 }

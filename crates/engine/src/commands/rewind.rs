@@ -338,6 +338,8 @@ struct Restored {
     after: Saved,
     changed: Vec<String>,
     kept: Vec<String>,
+    /// Something that commands had left in the background was ended for it.
+    ended: bool,
 }
 
 /// Puts files back. What stands in the way is a view: the files that changed unseen, with what to do about them.
@@ -348,6 +350,8 @@ async fn put_back(session: &mut Session, files: Files, again: &str) -> Result<Re
     };
     let writing = session.desk.shop.writing.clone();
     let _turn = writing.acquire_owned().await;
+    // What still runs could change files at the same time, and has no part in what comes back.
+    let ended = session.desk.shop.commons.end_leftovers().await;
     // What commands left in a checkpoint is judged like what they leave in the project.
     let watched = WatchedCall::begin_restore(services(session)).await;
     let (opened, label) = (place.clone(), language.say(Word::CpProtected));
@@ -368,7 +372,7 @@ async fn put_back(session: &mut Session, files: Files, again: &str) -> Result<Re
         Err(error) => Err(error),
     };
     match work {
-        Ok(Ok(done)) => Ok(done),
+        Ok(Ok(done)) => Ok(Restored { ended, ..done }),
         Ok(Err(Error::Unseen { paths, .. })) => Err(unseen_list(&paths, again, language)),
         Ok(Err(error)) => {
             let why = saves::reason(&error, language);
@@ -445,6 +449,7 @@ fn restore(place: &Arc<Place>, files: &Files) -> Result<Restored, Error> {
         after: seen_now(&store, report.after)?,
         changed: report.changed,
         kept: report.kept.into_iter().map(|kept| kept.path).collect(),
+        ended: false,
     })
 }
 
@@ -504,6 +509,10 @@ fn told(said: &str, what: Rewound, done: Option<&Restored>, language: Language) 
 }
 
 fn with_kept(mut text: String, done: &Restored, language: Language) -> String {
+    if done.ended {
+        text.push('\n');
+        text.push_str(language.say(Word::RewindEnded));
+    }
     if !done.kept.is_empty() {
         let shown: Vec<&str> = done
             .kept

@@ -34,6 +34,13 @@ impl Commons {
         (!lines.is_empty()).then(|| lines.trim_end().to_owned())
     }
 
+    /// To be called before files are brought back: ends what commands left in the background, so that nothing of theirs
+    /// works against it. Whether there was something.
+    pub async fn end_leftovers(&self) -> bool {
+        let (ended, _) = self.protection.end_leftovers("rewind").await;
+        ended > 0
+    }
+
     /// `None` where the layer has no network to share. What could not be made is tried again by the next command.
     pub async fn get(&self, host: &dyn Host, layer: Choice) -> Result<Option<&Common>, Error> {
         let made = self.made.get_or_try_init(|| make(host, layer)).await?;

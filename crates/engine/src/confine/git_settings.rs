@@ -71,6 +71,7 @@ impl SettingsCopies {
                 Ok(taken) => {
                     let name = format!("settings-{call_id}-{number}");
                     Some(Change {
+                        unseen: false,
                         path,
                         undone: true,
                         aside: artifacts.and_then(|to| keep_text(to, &name, &taken.text)),
@@ -78,6 +79,7 @@ impl SettingsCopies {
                     })
                 }
                 Err(_) => Some(Change {
+                    unseen: false,
                     path,
                     undone: true,
                     aside: None,

@@ -3,10 +3,11 @@
 
 use super::verdict::Change;
 use crate::artifacts::Artifacts;
-use ostler_host::sandbox::{Repositories, Watch};
+use ostler_host::sandbox::{Others, Record, Records, Repositories, Watch};
 use ostler_host::{Leftovers, Process};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 use tokio::task::JoinHandle;
 
@@ -35,6 +36,18 @@ struct State {
     leftovers: Vec<Leftovers>,
     /// Where changed files are kept.
     artifacts: Option<Artifacts>,
+    /// What other sessions read of this, and a later one if we are killed. A look holds it until its end.
+    record: Option<Arc<Record>>,
+    /// All of ours that may still be there.
+    own: Vec<Weak<Record>>,
+}
+
+/// What a session that was killed left to do.
+#[derive(Default)]
+struct Recovered {
+    changes: Vec<Change>,
+    /// Since when its commands ran.
+    since: Option<SystemTime>,
 }
 
 /// Where a command runs whose traces are looked for afterwards.
@@ -49,6 +62,10 @@ pub struct Ground<'a> {
     /// Git folders outside of it that commands write to.
     pub git_folders: &'a [PathBuf],
     pub artifacts: Option<&'a Artifacts>,
+    /// All paths that are protected, held by the sandbox or not.
+    pub protected: &'a [PathBuf],
+    /// Where sessions write down what was there before.
+    pub records: Option<&'a Path>,
 }
 
 /// A command that runs: its end is looked at once, whatever becomes of it.
@@ -63,10 +80,12 @@ impl Protection {
         // What has died since the last look may have written before.
         let quiet = state.running == 0 && state.leftovers.is_empty();
         state.leftovers.retain(Leftovers::is_alive);
-        state.remember(ground, quiet);
+        let recovered = state.remember(ground, quiet);
         state.running += 1;
-        let since = state.since;
+        let since = recovered.since.or(state.since);
+        let record = state.record.clone();
         drop(state);
+        lock(&self.repositories.found).extend(recovered.changes);
         if let Some(root) = ground.root {
             let looked_at = || {
                 let elsewhere = ground.git_folders.iter();
@@ -81,8 +100,15 @@ impl Protection {
                     .chain(elsewhere)
                     .collect()
             };
-            self.repositories
-                .begin(looked_at, ground.artifacts.cloned(), since);
+            let artifacts = ground.artifacts.cloned();
+            let look = Look {
+                artifacts,
+                call_id: "begin".into(),
+                since,
+                record,
+            };
+            let is_needed = recovered.since.is_some();
+            self.repositories.begin(looked_at, look, is_needed);
         }
         Guarded {
             protection: self.clone(),
@@ -91,15 +117,25 @@ impl Protection {
 
     /// Ends what commands left in the background, and looks a last time.
     pub async fn finish(&self) -> Vec<Change> {
+        let mut changes = self.end_leftovers("end").await.1;
+        changes.extend(self.repositories.still_missed(&changes));
+        self.lock().record = None;
+        changes
+    }
+
+    /// Ends what commands left in the background: of how many of them something was alive, and what was put back.
+    pub async fn end_leftovers(&self, call_id: &str) -> (usize, Vec<Change>) {
         let leftovers = std::mem::take(&mut self.lock().leftovers);
         if leftovers.is_empty() {
             // Whatever changed since the last command, none of ours did it; its own look may still go on.
-            return self.repositories.wait(None).await;
+            return (0, self.repositories.wait(None).await);
         }
+        let mut ended = 0;
         for one in leftovers.into_iter().filter(Leftovers::is_alive) {
             one.end().await;
+            ended += 1;
         }
-        self.put_back("end", None).await
+        (ended, self.put_back(call_id, None).await)
     }
 
     async fn put_back(&self, call_id: &str, patience: Option<Duration>) -> Vec<Change> {
@@ -107,13 +143,20 @@ impl Protection {
         let name = call_id.to_owned();
         let look = move || {
             let mut state = protection.lock();
-            (state.put_back(&name), state.artifacts.clone(), state.since)
+            let changes = state.put_back(&name);
+            let look = Look {
+                artifacts: state.artifacts.clone(),
+                call_id: name,
+                since: state.since,
+                record: state.record.clone(),
+            };
+            (changes, look)
         };
         let looked = tokio::task::spawn_blocking(look).await;
-        let Ok((mut changes, artifacts, since)) = looked else {
+        let Ok((mut changes, look)) = looked else {
             return Vec::new();
         };
-        self.repositories.look(artifacts, call_id, since);
+        self.repositories.look(look);
         changes.extend(self.repositories.wait(patience).await);
         changes
     }
@@ -151,17 +194,45 @@ impl Drop for Guarded {
     fn drop(&mut self) {
         let mut state = self.protection.lock();
         state.running = state.running.saturating_sub(1);
+        if state.running == 0 && state.leftovers.is_empty() {
+            state.record = None;
+        }
     }
 }
 
 impl State {
-    /// Remembers what is there. If nothing of ours ran since the last look, all of it is as the person wants it.
-    fn remember(&mut self, ground: &Ground<'_>, quiet: bool) {
+    /// Remembers what is there. If nothing of ours ran since the last look, all of it is as the person wants it, except
+    /// what commands of other sessions are changing: of that, the state that those remember counts.
+    fn remember(&mut self, ground: &Ground<'_>, quiet: bool) -> Recovered {
         if let Some(artifacts) = ground.artifacts {
             self.artifacts = Some(artifacts.clone());
         }
+        let records = ground
+            .records
+            .map(|folder| Records::new(folder.to_owned()))
+            .zip(ground.root);
+        let turn = records.as_ref().and_then(|(all, _)| all.turn().ok());
+        let mut others = Others::default();
         if quiet {
             self.since = SystemTime::now().checked_sub(COARSE);
+            self.record = None;
+            self.own.retain(|record| record.strong_count() > 0);
+            let own = self.own.iter().filter_map(Weak::upgrade);
+            let own = own.map(|record| record.path().to_owned()).collect();
+            if let (Some((all, root)), Some(turn)) = (&records, &turn) {
+                others = all.others(root, &own, turn);
+            }
+        }
+        let mut recovered = Recovered::default();
+        for (mut written, leftover) in others.dead {
+            written.watch.retain(ground.protected);
+            let changes = put_back(&mut written.watch, self.artifacts.as_ref(), "recovered");
+            recovered.changes.extend(changes);
+            let older = recovered.since.is_none_or(|since| written.since < since);
+            if older {
+                recovered.since = Some(written.since);
+            }
+            leftover.remove();
         }
         match &mut self.watch {
             Some(watch) if quiet => watch.renew(ground.loose),
@@ -169,33 +240,64 @@ impl State {
             None if !ground.loose.is_empty() => self.watch = Some(Watch::new(ground.loose)),
             None => {}
         }
+        for written in &others.live {
+            if let Some(watch) = &mut self.watch {
+                watch.take_over(&written.watch);
+            }
+            self.since = self.since.map(|since| since.min(written.since));
+        }
+        if let (Some((all, root)), Some(turn), Some(since)) = (&records, &turn, self.since) {
+            let nothing = Watch::new(&[]);
+            let watch = self.watch.as_ref().unwrap_or(&nothing);
+            match &self.record {
+                // Who cannot write it down is protected by what this process remembers.
+                Some(record) => drop(record.update(root, since, watch)),
+                None => self.record = all.write(root, since, watch, turn).ok().map(Arc::new),
+            }
+            self.own.extend(self.record.as_ref().map(Arc::downgrade));
+        }
+        recovered
     }
 
     fn put_back(&mut self, call_id: &str) -> Vec<Change> {
-        let mut changes = Vec::new();
-        let artifacts = self.artifacts.as_ref();
-        let keep = |(number, path): (usize, &PathBuf)| {
-            let name = format!("protected-{call_id}-{number}");
-            artifacts.and_then(|to| keep_aside(to, &name, path))
-        };
-        if let Some(watch) = &mut self.watch {
-            // Whoever changed it, perhaps the person meanwhile: nothing is lost.
-            let changed = watch.changed();
-            let kept: Vec<_> = changed.iter().enumerate().map(keep).collect();
-            let aside: Vec<_> = kept.into_iter().zip(changed).collect();
-            let undone = watch.undo().into_iter().map(|change| Change {
-                undone: change.undone.is_ok(),
-                aside: aside
-                    .iter()
-                    .find(|(_, path)| *path == change.path)
-                    .and_then(|(kept, _)| kept.clone()),
-                path: change.path,
-                refused: change.refused,
-            });
-            changes.extend(undone);
+        match &mut self.watch {
+            Some(watch) => put_back(watch, self.artifacts.as_ref(), call_id),
+            None => Vec::new(),
         }
-        changes
     }
+}
+
+/// Puts back what differs, and keeps what was there.
+fn put_back(watch: &mut Watch, artifacts: Option<&Artifacts>, call_id: &str) -> Vec<Change> {
+    let keep = |(number, path): (usize, &PathBuf)| {
+        let name = format!("protected-{call_id}-{number}");
+        let bytes = watch.read(path, MAX_ASIDE)?;
+        artifacts.and_then(|to| keep_text(to, &name, &bytes))
+    };
+    // Whoever changed it, perhaps the person meanwhile: nothing is lost.
+    let changed = watch.changed();
+    let kept: Vec<_> = changed.iter().enumerate().map(keep).collect();
+    let aside: Vec<_> = kept.into_iter().zip(changed).collect();
+    let undone = watch.undo().into_iter().map(|change| Change {
+        undone: change.undone.is_ok(),
+        aside: aside
+            .iter()
+            .find(|(_, path)| *path == change.path)
+            .and_then(|(kept, _)| kept.clone()),
+        path: change.path,
+        refused: change.refused,
+        unseen: false,
+    });
+    undone.collect()
+}
+
+/// One look at the repositories.
+struct Look {
+    artifacts: Option<Artifacts>,
+    call_id: String,
+    since: Option<SystemTime>,
+    /// Until it is done, a session that finds us killed does it.
+    record: Option<Arc<Record>>,
 }
 
 /// The look at repositories below the project, which may take longer than the next command waits for it.
@@ -206,26 +308,24 @@ struct Search {
     found: Arc<Mutex<Vec<Change>>>,
     /// Looks that nobody waited for to their end.
     late: Arc<Mutex<Vec<JoinHandle<()>>>>,
+    /// Folders that no look got into and that somebody was told of.
+    named: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
 impl Search {
     /// With the first command: what is there is the person's. It runs beside the command, whose own files are younger.
-    fn begin(
-        &self,
-        looked_at: impl FnOnce() -> Vec<Repositories>,
-        artifacts: Option<Artifacts>,
-        since: Option<SystemTime>,
-    ) {
+    fn begin(&self, looked_at: impl FnOnce() -> Vec<Repositories>, look: Look, is_needed: bool) {
         // Who has it locked is looking already.
-        let Ok(mut first) = self.repositories.try_lock() else {
-            return;
+        let is_first = match self.repositories.try_lock() {
+            Ok(mut first) if first.is_empty() => {
+                *first = looked_at();
+                true
+            }
+            Ok(_) | Err(_) => false,
         };
-        if !first.is_empty() {
-            return;
+        if is_first || is_needed {
+            self.look(look);
         }
-        *first = looked_at();
-        drop(first);
-        self.look(artifacts, "begin", since);
     }
 
     /// What was found so far, after waiting for the looks that go on, at most so long.
@@ -246,11 +346,26 @@ impl Search {
         std::mem::take(&mut *lock(&self.found))
     }
 
+    /// What the last look did not get into, but for what is among these already.
+    fn still_missed(&self, told: &[Change]) -> Vec<Change> {
+        let all = lock(&self.repositories);
+        let missed = all.iter().flat_map(|one| one.missed().iter().cloned());
+        let new = missed.filter(|path| !told.iter().any(|change| change.path == *path));
+        new.map(Change::unseen).collect()
+    }
+
     /// Begins a look in the background.
-    fn look(&self, artifacts: Option<Artifacts>, call_id: &str, since: Option<SystemTime>) {
+    fn look(&self, look: Look) {
+        let Look {
+            artifacts,
+            call_id,
+            since,
+            record,
+        } = look;
         let (all, found) = (self.repositories.clone(), self.found.clone());
-        let call_id = call_id.to_owned();
+        let named = self.named.clone();
         let look = move || {
+            let _until_done = record;
             let mut all = lock(&all);
             let Some(since) = since else {
                 return;
@@ -262,16 +377,23 @@ impl Search {
             });
             for (number, (repositories, tampered)) in checked.enumerate() {
                 let name = format!("repository-{call_id}-{number}");
+                let bytes = repositories.read(&tampered.path, MAX_ASIDE);
                 let aside = artifacts
                     .as_ref()
-                    .and_then(|to| keep_aside(to, &name, &tampered.path));
+                    .zip(bytes)
+                    .and_then(|(to, bytes)| keep_text(to, &name, &bytes));
                 let change = Change {
                     aside,
                     undone: repositories.mend(&tampered).is_ok(),
                     path: tampered.path,
                     refused: tampered.refused,
+                    unseen: false,
                 };
                 lock(&found).push(change);
+            }
+            let missed = all.iter().flat_map(|one| one.missed().iter().cloned());
+            for path in missed.filter(|path| lock(&named).insert(path.clone())) {
+                lock(&found).push(Change::unseen(path));
             }
         };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
@@ -282,12 +404,6 @@ impl Search {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn keep_aside(artifacts: &Artifacts, name: &str, path: &Path) -> Option<PathBuf> {
-    // A command may have put a link or a pipe there by now.
-    let bytes = ostler_host::raw::read(path, MAX_ASIDE).ok()?;
-    keep_text(artifacts, name, &bytes)
 }
 
 pub(super) fn keep_text(artifacts: &Artifacts, name: &str, text: &[u8]) -> Option<PathBuf> {

@@ -1,8 +1,10 @@
 //! What commands may touch, as the binary settles it for a session: plain data.
 
+use super::outside::Changeable;
+use super::shape::SHARED_MEMORY;
 use ostler_host::Scratch;
-use ostler_host::sandbox::Policy;
-use std::path::PathBuf;
+use ostler_host::sandbox::{Network, Policy};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub struct SandboxSettings {
     /// Where commands put their temporary files.
     pub temp: Option<Temp>,
     pub git: GitFolders,
+    /// Where sessions write down what was there before their commands: a folder that no command can reach.
+    pub records: Option<PathBuf>,
 }
 
 /// The repository of the project.
@@ -61,6 +65,8 @@ pub struct Caches {
 pub struct Reader {
     /// The home that is empty but for `shown`; `None` where the project is the home or holds it.
     pub home: Option<PathBuf>,
+    /// Further folders of which only what is named is seen: those of other people's homes, data of the machine.
+    pub others: Vec<PathBuf>,
     /// Toolchains and configuration below the home.
     pub shown: Vec<PathBuf>,
     /// Credentials that would be seen otherwise.
@@ -76,6 +82,35 @@ pub struct Temp {
 }
 
 impl SandboxSettings {
+    /// For a program that must not see anything which commands may change, and changes nothing itself. Where folders can be
+    /// mounted, it has one of its own for temporary files. Blocks.
+    pub fn without(&self, changeable: &Changeable) -> Self {
+        let mut settings = self.clone();
+        settings.downloads.clear();
+        settings.caches = None;
+        settings.temp = None;
+        settings.git = GitFolders::default();
+        let has_mounts = self.temp.as_ref().is_some_and(|temp| temp.is_tmp);
+        let private = has_mounts.then(|| PathBuf::from(SHARED_MEMORY));
+        let places = changeable.places().iter();
+        let hidden = places.filter(|path| path.exists() && Some(*path) != private.as_ref());
+        let hidden: Vec<PathBuf> = hidden.cloned().collect();
+        let is_inner = |path: &Path| {
+            hidden
+                .iter()
+                .any(|outer| path != outer && path.starts_with(outer))
+        };
+        let outer = hidden.iter().filter(|path| !is_inner(path)).cloned();
+        let policy = &mut settings.policy;
+        policy.forbid_read.extend(outer);
+        policy.writable.clear();
+        policy.protect.clear();
+        policy.compared.clear();
+        policy.private.extend(private);
+        policy.network = Network::Off;
+        settings
+    }
+
     /// The folder that commands see as `/tmp`, where they do.
     pub fn seen_as_tmp(&self) -> Option<PathBuf> {
         let temp = self.temp.as_ref().filter(|temp| temp.is_tmp);

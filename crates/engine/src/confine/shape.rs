@@ -111,7 +111,11 @@ fn read_only(policy: Policy, settings: &SandboxSettings, request: &Request<'_>) 
             .into_iter()
             .filter(|path| !holds_home(path))
             .collect(),
-        empty_home: reader.home.clone().map(|home| EmptyHome { home, shown }),
+        empty_home: reader.home.clone().map(|home| EmptyHome {
+            home,
+            others: reader.others.clone(),
+            shown,
+        }),
         private,
         sockets: Vec::new(),
         unix: UnixSockets::None,
@@ -329,6 +333,7 @@ mod tests {
             downloads: paths(&["/h/.cargo/registry"]),
             reader: Reader {
                 home: Some("/h".into()),
+                others: Vec::new(),
                 shown: paths(&["/h/.rustup"]),
                 hidden: paths(&["/etc/shadow"]),
             },
@@ -354,6 +359,7 @@ mod tests {
             forbid_read: paths(&["/etc/shadow"]),
             empty_home: Some(EmptyHome {
                 home: "/h".into(),
+                others: Vec::new(),
                 shown: paths(&["/h/.rustup", "/h/proj", "/h/.ostler/sessions/s"]),
             }),
             private: paths(&[SHARED_MEMORY]),

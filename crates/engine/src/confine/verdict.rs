@@ -45,6 +45,21 @@ pub(super) struct Change {
     pub aside: Option<PathBuf>,
     /// If the rest of the change was taken over: what was not.
     pub refused: Vec<String>,
+    /// Nobody could look there: whatever lies in it counts as changed.
+    pub unseen: bool,
+}
+
+impl Change {
+    /// A folder that could not be looked into.
+    pub fn unseen(path: PathBuf) -> Self {
+        Self {
+            path,
+            undone: false,
+            aside: None,
+            refused: Vec::new(),
+            unseen: true,
+        }
+    }
 }
 
 /// Looks for a refusal in what was asked of the proxy and in what the command said, `said` one after the other.
@@ -215,6 +230,9 @@ impl Verdict {
             let one = |change: &Change| {
                 let mut one =
                     json!({"path": change.path.display().to_string(), "undone": change.undone});
+                if change.unseen {
+                    one["unseen"] = true.into();
+                }
                 if let Some(aside) = &change.aside {
                     one["kept"] = aside.display().to_string().into();
                 }
@@ -283,6 +301,11 @@ fn changes(changes: &[Value]) -> String {
                 names.join(", ")
             );
         }
+        if change["unseen"] == true {
+            return format!(
+                "{path} is too deep, too large or closed and was not looked into: git may run programs that a command left there, so do not use git in it before you have looked"
+            );
+        }
         match (change["undone"] == true, change["kept"].as_str()) {
             (true, Some(kept)) => format!("{path} was put back (as it was changed: {kept})"),
             (true, None) => format!("{path} was put back"),
@@ -311,9 +334,10 @@ mod tests {
                 {"path": "/r/a", "undone": true},
                 {"path": "/r/b", "undone": true, "kept": "/k/b"},
                 {"path": "/r/c", "undone": false},
+                {"path": "/r/d", "undone": false, "unseen": true},
             ]}),
             &[
-                "[sandbox: protected from changes: /r/a was put back, /r/b was put back (as it was changed: /k/b), /r/c was changed and could not be put back]",
+                "[sandbox: protected from changes: /r/a was put back, /r/b was put back (as it was changed: /k/b), /r/c was changed and could not be put back, /r/d is too deep, too large or closed and was not looked into: git may run programs that a command left there, so do not use git in it before you have looked]",
                 "[sandbox: no]",
             ],
         );

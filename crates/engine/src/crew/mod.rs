@@ -4,6 +4,7 @@
 mod open;
 pub mod planner;
 mod send;
+mod skill;
 
 use crate::children::{Errand, Heir, Slots, Spent};
 use crate::desk::Desk;
@@ -14,7 +15,6 @@ use crate::templates::Template;
 use crate::tools::Tools;
 pub use open::settle;
 use ostler_wire::Json;
-pub use send::{Order, render, send};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -119,7 +119,8 @@ pub struct Duty {
 }
 
 /// What a call that delegates works with.
-pub struct Hand {
+#[derive(Clone)]
+pub struct Delegation {
     pub crew: Crew,
     /// As the session stands now; the duty is for the call to fill in.
     pub heir: Heir,
@@ -144,8 +145,8 @@ impl Desk {
         }
     }
 
-    pub fn hand(&self) -> Hand {
-        Hand {
+    pub fn delegation(&self) -> Delegation {
+        Delegation {
             crew: self.offers.crew.clone(),
             heir: self.heir(String::new()),
             tools: self.tools.clone(),

@@ -2,7 +2,7 @@
 //! plan is handed to this session as text. Neither ever reads the other's conversation.
 
 use super::send::{Failed, errand};
-use super::{Duty, Hand};
+use super::{Delegation, Duty};
 use crate::children::{Ended, How, post_prompt};
 use crate::cut::clip;
 use crate::desk::Desk;
@@ -14,7 +14,6 @@ use crate::tool::Typed as _;
 use crate::tools::task::Task;
 use ostler_guard::Mode;
 use ostler_wire::{Body, Message, Notice, Role, Word};
-use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Characters of a plan, and of an answer that the planner is told.
@@ -33,10 +32,9 @@ pub async fn before_turn(
     };
     let first = post_prompt(told(desk, words));
     let limit = heir.limit;
-    let mut cx = desk.context("", &Task::ABOUT, &Leave::default(), cancel.clone());
-    let hand = Arc::new(heir.hand);
-    cx.hand = Some(hand.clone());
-    let working = errand(&cx, &hand, hand.heir.clone(), first, limit);
+    let cx = desk.context("", &Task::ABOUT, &Leave::default(), cancel.clone());
+    let delegation = heir.delegation;
+    let working = errand(&cx, &delegation, delegation.heir.clone(), first, limit);
     let ended = match inbox.attend(working).await {
         Ok(ended) => ended,
         Err(_) => Err(Failed::Stopped),
@@ -57,7 +55,7 @@ pub async fn before_turn(
 }
 
 struct Planner {
-    hand: Hand,
+    delegation: Delegation,
     limit: std::time::Duration,
 }
 
@@ -71,16 +69,16 @@ fn heir(desk: &Desk) -> Option<Planner> {
         return None;
     }
     let role = desk.offers.offer.roles.find(PLANNER)?.clone();
-    let mut hand = desk.hand();
+    let mut delegation = desk.delegation();
     let mut caps = role.capabilities.clone();
     caps.read_only = true;
-    hand.heir.model.clone_from(&planner.model);
-    hand.heir.effort = None;
-    hand.heir.title = PLANNER.into();
-    hand.heir.standing.read_only = true;
-    hand.heir.standing.mode = Mode::Normal;
-    hand.heir.standing.goal = None;
-    hand.heir.duty = Some(Duty {
+    delegation.heir.model.clone_from(&planner.model);
+    delegation.heir.effort = None;
+    delegation.heir.title = PLANNER.into();
+    delegation.heir.standing.read_only = true;
+    delegation.heir.standing.mode = Mode::Normal;
+    delegation.heir.standing.goal = None;
+    delegation.heir.duty = Some(Duty {
         role: role.name,
         persona: role.persona,
         call: String::new(),
@@ -95,7 +93,7 @@ fn heir(desk: &Desk) -> Option<Planner> {
         continues: crew.planned.clone(),
     });
     Some(Planner {
-        hand,
+        delegation,
         limit: role.timeout,
     })
 }

@@ -1,12 +1,14 @@
 //! A call's work done by a child: its role found, a place waited for, its end turned into a result or a sentence that says
 //! what became of it.
 
-use super::{Bill, Duty, Hand};
+use super::{Bill, Delegation, Duty};
 use crate::children::{Caller, Ended, Errand, Heir, How, post_prompt, shortened};
 use crate::cut::{Capture, clip};
 use crate::roles::{PLANNER, Role};
-use crate::tool::{Context, ToolError};
+use crate::tool::{Context, Delegate, SkillOrder, TaskOrder, ToolError};
+use crate::tools::task::describe_worktree;
 use crate::worktree::{self, Worktree};
+use futures_util::future::BoxFuture;
 use ostler_guard::{Mode, Rule, time_shown};
 use ostler_wire::{Delta, Op, Word};
 use serde_json::{Value, json};
@@ -47,21 +49,35 @@ impl Order {
     }
 }
 
+impl Delegate for Delegation {
+    fn run_task(&self, cx: Context, task: TaskOrder) -> BoxFuture<'_, Result<Value, ToolError>> {
+        Box::pin(async move {
+            let order = Order {
+                read_only: task.read_only,
+                worktree: task.worktree,
+                ..Order::prompt(&task.role, task.prompt, task.description)
+            };
+            send(&cx, self, order).await
+        })
+    }
+
+    fn run_skill(&self, cx: Context, skill: SkillOrder) -> BoxFuture<'_, Result<Value, ToolError>> {
+        Box::pin(async move { super::skill::run(&cx, self, skill).await })
+    }
+}
+
 /// Has it done and waits for the end.
-pub async fn send(cx: &Context, order: Order) -> Result<Value, ToolError> {
-    let Some(hand) = cx.hand.clone() else {
-        return Err(error("unavailable", "There is nobody to delegate to here."));
-    };
-    let role = role(&hand, &order)?;
+pub async fn send(cx: &Context, delegation: &Delegation, order: Order) -> Result<Value, ToolError> {
+    let role = role(delegation, &order)?;
     let name = role.name.clone();
-    let mut heir = hand.heir.clone();
+    let mut heir = delegation.heir.clone();
     heir.title.clone_from(&order.title);
-    if let Some(model) = model(&hand, &order, &role) {
+    if let Some(model) = model(delegation, &order, &role) {
         heir.effort = None;
         heir.model = model;
     }
     let model = heir.model.clone();
-    let work = carry_out((cx.clone(), hand), order, role, heir);
+    let work = carry_out((cx.clone(), delegation.clone()), order, role, heir);
     // A call that is dropped has its child stopped by the turn's token; what is left of its tree is looked at all the same.
     let (sent, left) = tokio::spawn(work).await.map_err(|_| interrupted())??;
     let ended = sent.map_err(|failed| match failed {
@@ -80,19 +96,19 @@ type Sent = (Result<Ended, Failed>, Option<Value>);
 
 /// Makes its tree, if it has one, sees it to its end, and says what it left there.
 async fn carry_out(
-    (cx, hand): (Context, Arc<Hand>),
+    (cx, delegation): (Context, Delegation),
     order: Order,
     role: Role,
     mut heir: Heir,
 ) -> Result<Sent, ToolError> {
     let mut tree = None;
     if order.worktree && !(order.read_only || role.capabilities.read_only) {
-        tree = Some(Worktree::add(&cx, &hand.crew.home).await?);
+        tree = Some(Worktree::add(&cx, &delegation.crew.home).await?);
     }
-    assign(&hand, &order, &role, &cx, tree.as_ref(), &mut heir);
+    assign(&delegation, &order, &role, &cx, tree.as_ref(), &mut heir);
     let sent = match cx.cancel.is_cancelled() {
         true => Err(Failed::Stopped),
-        false => errand(&cx, &hand, heir, order.first, role.timeout).await,
+        false => errand(&cx, &delegation, heir, order.first, role.timeout).await,
     };
     let left = match tree {
         Some(tree) => Some(tree.settle(&cx, &order.title).await),
@@ -113,9 +129,9 @@ fn interrupted() -> ToolError {
 }
 
 /// The role that is asked for, if it can be played here.
-fn role(hand: &Hand, order: &Order) -> Result<Role, ToolError> {
-    let most = hand.crew.settings.max_depth;
-    if hand.crew.depth >= most {
+fn role(delegation: &Delegation, order: &Order) -> Result<Role, ToolError> {
+    let most = delegation.crew.settings.max_depth;
+    if delegation.crew.depth >= most {
         return Err(error(
             "too_deep",
             &format!(
@@ -123,7 +139,7 @@ fn role(hand: &Hand, order: &Order) -> Result<Role, ToolError> {
             ),
         ));
     }
-    let roles = &hand.heir.offer.roles;
+    let roles = &delegation.heir.offer.roles;
     let found = roles.find(&order.role).filter(|r| r.name != PLANNER);
     let Some(role) = found else {
         let names: Vec<&str> = roles.offered().map(|r| r.name.as_str()).collect();
@@ -146,8 +162,8 @@ fn role(hand: &Hand, order: &Order) -> Result<Role, ToolError> {
 }
 
 /// The model that a child gets, if it is not that of its parent.
-fn model(hand: &Hand, order: &Order, role: &Role) -> Option<String> {
-    let settings = &hand.crew.settings;
+fn model(delegation: &Delegation, order: &Order, role: &Role) -> Option<String> {
+    let settings = &delegation.crew.settings;
     let skill = order.skill.as_ref();
     let named = skill.map_or(&role.name, |(name, _)| name);
     let wanted = settings.models.get(named);
@@ -158,7 +174,7 @@ fn model(hand: &Hand, order: &Order, role: &Role) -> Option<String> {
 }
 
 fn assign(
-    hand: &Hand,
+    delegation: &Delegation,
     order: &Order,
     role: &Role,
     cx: &Context,
@@ -184,12 +200,14 @@ fn assign(
         role: role.name.clone(),
         persona,
         call: cx.call_id.clone(),
-        filter: caps.filter(hand.tools.filter(), |name| hand.tools.allows(name)),
+        filter: caps.filter(delegation.tools.filter(), |name| {
+            delegation.tools.allows(name)
+        }),
         network: caps.network,
-        depth: hand.crew.depth + 1,
+        depth: delegation.crew.depth + 1,
         skill: order.skill.as_ref().map(|(name, _)| name.clone()),
         root: tree.map(|tree| tree.root.clone()),
-        attended: hand.crew.settings.attended,
+        attended: delegation.crew.settings.attended,
         max_steps: 0,
         continues: None,
     });
@@ -204,18 +222,18 @@ pub enum Failed {
 /// Waits for a place, starts it, and waits for its end.
 pub async fn errand(
     cx: &Context,
-    hand: &Hand,
+    delegation: &Delegation,
     heir: Heir,
     first: Op,
     limit: Duration,
 ) -> Result<Ended, Failed> {
-    let Some((door, slots)) = &hand.crew.door else {
+    let Some((door, slots)) = &delegation.crew.door else {
         return Err(Failed::Open("nobody looks after it here.".into()));
     };
     let slot = match slots.free.clone().try_acquire_owned() {
         Ok(slot) => slot,
         Err(_) => {
-            cx.feed.delta(Delta::Progress {
+            cx.deltas.send(Delta::Progress {
                 id: cx.call_id.clone(),
                 name: cx.tool.to_string(),
                 text: cx.language.say(Word::WaitsForPlace).into(),
@@ -252,7 +270,7 @@ fn settle(cx: &Context, ended: Ended, left: Option<Value>) -> Result<Value, Tool
     let session = ended.session.get(..8).unwrap_or(&ended.session);
     let who = format!("The sub-agent ({}, session {session})", ended.role);
     let took = time_shown(ended.took);
-    let tree = left.as_ref().map_or_else(String::new, worktree::said);
+    let tree = left.as_ref().map_or_else(String::new, describe_worktree);
     let so_far = match ended.text.trim() {
         "" => String::new(),
         text => format!(" The last it said: {}", clip(text, MAX_PARTIAL)),
@@ -312,23 +330,4 @@ fn data(cx: &Context, ended: Ended, left: Option<Value>) -> Value {
         object.insert("worktree".into(), left);
     }
     data
-}
-
-/// What the model reads of a result.
-pub fn render(data: &Value) -> String {
-    let text = |key: &str| data[key].as_str().unwrap_or_default();
-    let session = text("session");
-    let tokens = ["input", "output"].map(|key| data["spent"][key].as_u64().unwrap_or(0));
-    let tree = match &data["worktree"] {
-        Value::Null => String::new(),
-        left => worktree::said(left),
-    };
-    format!(
-        "{}\n[{} · session {} · {} tokens · {}s]{tree}",
-        text("text").trim_end(),
-        text("role"),
-        session.get(..8).unwrap_or(session),
-        tokens[0].saturating_add(tokens[1]),
-        data["seconds"],
-    )
 }

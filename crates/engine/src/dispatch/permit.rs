@@ -11,7 +11,6 @@ use crate::inbox::{Inbox, Stopped};
 use crate::interfaces::{Keep, RuleStore};
 use crate::log::LogError;
 use crate::tool::ToolError;
-use ostler_guard::resolve;
 use ostler_guard::{
     BUILT_IN, Call, Decision, Gate, Mode, Policy, Posture, Refusal, Remedy, Rule, Verdict,
     needs_a_fresh_yes, propose, remedy,
@@ -94,13 +93,12 @@ pub async fn permit(
         (Verdict::Ask, _) if gate == Gate::Trust => Ok(Ok(Leave::default())),
         (Verdict::Ask, true) if !refuses => ask(desk, inbox, prepared, decision).await,
         (Verdict::Ask, false) if !fresh && !refuses => {
-            match unattended(desk, inbox, prepared, &decision).await {
-                Ok(Ok(())) => Ok(Ok(Leave::default())),
-                Ok(Err(refusal)) => {
+            match unattended(desk, prepared, &decision) {
+                Ok(()) => Ok(Ok(Leave::default())),
+                Err(refusal) => {
                     record(desk, prepared, &decision, &AskAnswer::from("deny"), None)?;
                     refuse_unattended(desk, prepared, &refusal).map(Err)
                 }
-                Err(Stopped) => Ok(Err(never_ran())),
             }
         }
         (Verdict::Deny | Verdict::Ask, _) => {
@@ -112,22 +110,14 @@ pub async fn permit(
 }
 
 /// What the setting for runs without a person says to a call that would be asked.
-async fn unattended(
-    desk: &Desk,
-    inbox: &mut Inbox,
-    prepared: &Prepared,
-    decision: &Decision,
-) -> Result<Result<(), Refusal>, Stopped> {
-    let host = desk.shop.host.as_ref();
-    let resolving = resolve::resolved(host, &prepared.accesses, &desk.policy, &desk.scope);
-    let resolved = inbox.attend(resolving).await?;
+fn unattended(desk: &Desk, prepared: &Prepared, decision: &Decision) -> Result<(), Refusal> {
     let call = Call {
         tool: prepared.tool.about(),
         accesses: &prepared.accesses,
         scope: &desk.scope,
-        resolved: &resolved,
+        resolved: &decision.resolved,
     };
-    Ok(remedy::answer(&desk.policy, call, decision))
+    remedy::answer(&desk.policy, call, decision)
 }
 
 /// The person reads what would allow it, and so does the model.

@@ -6,7 +6,7 @@ use crate::desk::Desk;
 use crate::dispatch::Leave;
 use crate::tool::{Context, Typed as _};
 use crate::tools::bash::Bash;
-use ostler_wire::{Ask, AskKind, Language, View};
+use ostler_wire::{Ask, AskKind, Delta, Language, View};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -82,7 +82,8 @@ impl Bell {
                     ended @ (Ended::TimedOut | Ended::Cancelled | Ended::NotRun(_)) => ended,
                 };
                 for text in verdict::judge(&hook, ended, language).notices {
-                    cx.feed.announce(View::Error(text));
+                    let view = View::Error(text);
+                    cx.deltas.send(Delta::Announcement { view });
                 }
             }
             drop(room);

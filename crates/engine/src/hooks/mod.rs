@@ -17,7 +17,7 @@ use crate::desk::Desk;
 use crate::dispatch::{Leave, Prepared};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::tool::Typed as _;
+use crate::tool::{Context, Typed as _};
 use crate::tools::bash::Bash;
 use facts::Facts;
 use ostler_guard::Call;
@@ -209,27 +209,47 @@ async fn fire(
         let cx = desk.context("hook", &Bash::ABOUT, &Leave::default(), cancel.clone());
         let language = desk.manner.language;
         let running = async {
-            let mut running = std::pin::pin!(run::run(&hook, &facts, &cx));
+            let mut running = std::pin::pin!(hear(&hook, &facts, &cx));
             tokio::select! {
                 biased;
-                ended = &mut running => return ended,
+                said = &mut running => return said,
                 () = tokio::time::sleep(QUIET) => {}
             }
             desk.progress("hook", &language.fill(Word::HookRuns, &[&hook.shown()]));
-            let ended = running.await;
+            let said = running.await;
             desk.progress("hook", "");
-            ended
+            said
         };
-        let ended = match inbox.attend(running).await {
-            Ok(ended) => ended,
-            Err(Stopped) => Ended::Cancelled,
-        };
-        said.add(verdict::judge(&hook, ended, language));
+        said.add(match inbox.attend(running).await {
+            Ok(one) => one,
+            Err(Stopped) => Said::default(),
+        });
         if said.block.is_some() || said.halt.is_some() {
             break;
         }
     }
     said.notices = desk.manner.hooks.news(std::mem::take(&mut said.notices));
+    said
+}
+
+/// What one hook says. It answers for the person only if it says so, too, where nothing is that commands may change: they
+/// could have written the answer.
+async fn hear(hook: &Hook, facts: &str, cx: &Context) -> Said {
+    let language = cx.settings.language;
+    let mut said = verdict::judge(hook, run::run(hook, facts, cx).await, language);
+    if said.permission != Permission::Allow {
+        return said;
+    }
+    let apart = run::run_apart(hook, facts, cx).await;
+    if matches!(apart, Some(Ended::Cancelled)) {
+        return Said::default();
+    }
+    let apart = apart.map(|ended| verdict::judge(hook, ended, language));
+    if apart.is_none_or(|apart| apart.permission != Permission::Allow) {
+        said.permission = Permission::AsEver;
+        let notice = language.fill(Word::HookAllowsByProject, &[&hook.shown()]);
+        said.notices.push(notice);
+    }
     said
 }
 

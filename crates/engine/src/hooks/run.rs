@@ -1,13 +1,17 @@
 //! One run of a hook: in the sandbox of commands, with their environment, as a process group of its own that is killed as a
-//! tree when its time is over. What it prints is bounded.
+//! tree when its time is over. What it prints is bounded. A hook that answers for the person runs once more apart from all
+//! that commands may change.
 
 use super::Hook;
-use crate::confine::{self, Services, SpawnError, Spawned};
+use crate::confine::{
+    self, Changeable, Launch, Services, SpawnError, Spawned, Start, Terms, start_outside,
+};
 use crate::jobs::end_tree;
 use crate::tool::{Context, ToolError};
 use bytes::Bytes;
 use ostler_host::{Command, Exit, Output, Process, Signal, Stdio};
 use ostler_wire::Say;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Bytes of each stream that are kept; the rest is read and forgotten.
@@ -25,8 +29,67 @@ pub enum Ended {
     NotRun(String),
 }
 
+/// Where a run starts that is apart from all that commands may change.
+const APART: &str = "/";
+
 pub async fn run(hook: &Hook, facts: &str, cx: &Context) -> Ended {
     let spawned = confine::spawn(&Services::from(cx), command(hook, cx), &cx.terms).await;
+    follow(hook, facts, cx, spawned).await
+}
+
+/// The same without anything that commands may change: not in the folder in which it starts, nor by a variable, nor, where
+/// a sandbox holds it, to be seen at all. `None` for a hook that names such a place.
+pub async fn run_apart(hook: &Hook, facts: &str, cx: &Context) -> Option<Ended> {
+    let mut services = Services::from(cx);
+    services.artifacts = None;
+    services.root = None;
+    let changeable = changeable(hook, cx);
+    let plain = command(hook, cx);
+    let home = cx.scope.user_home.clone();
+    let choose = move || {
+        let start = start_apart(&changeable, &plain, home.as_deref())?;
+        services.sandbox = services.sandbox.without(&changeable);
+        let command = Command {
+            cwd: start.cwd,
+            env: start.env,
+            ..plain
+        };
+        Some((services, command))
+    };
+    let (services, command) = tokio::task::spawn_blocking(choose).await.ok()??;
+    let spawned = confine::spawn(&services, command, &Terms::default()).await;
+    Some(follow(hook, facts, cx, spawned).await)
+}
+
+/// What the commands and file tools of this session, and of the one that it works for, may change.
+fn changeable(hook: &Hook, cx: &Context) -> Changeable {
+    let mut more = cx.settings.writable.clone();
+    more.extend(cx.terms.writable.iter().cloned());
+    let home = cx.scope.user_home.as_deref();
+    let holds_home = |path: &Path| home.is_some_and(|home| home.starts_with(path));
+    let named = hook.env.iter().map(|(_, value)| PathBuf::from(value));
+    more.extend(named.filter(|path| path.is_absolute() && !holds_home(path)));
+    Changeable::of(&cx.settings.sandbox, &more)
+}
+
+fn start_apart(changeable: &Changeable, command: &Command, home: Option<&Path>) -> Option<Start> {
+    let launch = Launch {
+        argv: &command.argv,
+        cwd: Some(Path::new(APART)),
+        env: &[],
+        inherited: &command.env,
+        root: &command.cwd,
+        home,
+    };
+    start_outside(changeable, &launch)
+}
+
+async fn follow(
+    hook: &Hook,
+    facts: &str,
+    cx: &Context,
+    spawned: Result<Spawned, SpawnError>,
+) -> Ended {
     let Spawned {
         mut process,
         confined,
@@ -121,7 +184,7 @@ impl Streams {
     fn finish(self, cx: &Context) -> [String; 2] {
         [self.stdout, self.stderr].map(|bytes| {
             let text = String::from_utf8_lossy(&bytes).into_owned();
-            cx.feed.redactor().text(text)
+            cx.artifacts.redactor().text(text)
         })
     }
 }

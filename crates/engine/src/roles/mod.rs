@@ -33,8 +33,8 @@ pub fn built_in() -> impl Iterator<Item = &'static str> {
 }
 
 /// Who plays when nobody is named, with leave to write and without.
-pub const WRITER: &str = "builder";
-pub const READER: &str = "explore";
+pub use crate::tools::read_only_task::READER;
+pub use crate::tools::task::WRITER;
 /// A key that no role may have, lest somebody relies on models that never step in.
 pub const FALLBACKS: &str = "fallback_models";
 /// Makes plans for another model. It is no one's sub-agent.

@@ -1,15 +1,17 @@
-//! How programs of servers and plugins are started: in the sandbox that their confinement asks for, or outside of it.
-//! Programs that run outside although commands may change their files do so because the person said so. What such a file
-//! holds is remembered before the first command of this process, and a program whose files hold something else by then is
-//! not started again.
+//! How programs of servers and plugins are started: in the sandbox that their confinement asks for, or outside of it. A
+//! program of the person starts outside in a place that commands cannot change, so that it finds nothing there that a
+//! command left. With the person's word one runs outside although commands may change its files. What such a file holds is
+//! remembered before the first command of this process, and a program whose files hold something else by then is not
+//! started again.
 
 use crate::confine::{
-    self, Launch, SandboxMode, SandboxSettings, Services, SpawnError, Terms, spawn,
+    Changeable, Launch, PROJECT_VARIABLE, SandboxMode, SandboxSettings, Services, SpawnError,
+    Start, Terms, independent_folder, named_files, spawn, start_outside, start_plainly,
 };
 use futures_util::future::BoxFuture;
 use ostler_host::sandbox::Network;
 use ostler_host::{Command, Host, Process, Stdio};
-use ostler_mcp::{Confinement, Endpoint, LaunchError, Launcher, Program, Server};
+use ostler_mcp::{Confinement, LaunchError, Launcher, Program};
 use ostler_wire::{Why, Word};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -36,41 +38,73 @@ pub struct SandboxLauncher {
     /// The environment of commands, which has no key of a provider.
     pub env: Vec<(OsString, OsString)>,
     pub sandbox: SandboxSettings,
+    /// Where file tools may write.
+    pub writable: Vec<PathBuf>,
+    /// The project.
+    pub root: PathBuf,
+    pub user_home: Option<PathBuf>,
 }
 
 impl SandboxLauncher {
-    /// The sandbox that a program gets, by what it depends on now, or why it is not to be started. Blocks.
-    fn choose_confinement(&self, program: &Program) -> Result<Confinement, LaunchError> {
-        let files = changeable(program, &self.sandbox, &self.env);
-        let confinement = settle(program.confinement, || !files.is_empty());
-        if confinement != Confinement::Free {
-            return Ok(confinement);
+    fn changeable(&self) -> Changeable {
+        Changeable::of(&self.sandbox, &self.writable)
+    }
+
+    fn launch_of<'a>(&'a self, program: &'a Program) -> Launch<'a> {
+        Launch {
+            argv: &program.argv,
+            cwd: program.cwd.as_deref(),
+            env: &program.env,
+            inherited: &self.env,
+            root: &self.root,
+            home: self.user_home.as_deref(),
         }
-        match changed(&files) {
-            None => Ok(confinement),
-            Some(path) => {
-                let path = path.display().to_string();
-                let why = Why::ours(Word::McpFileChanged, [path.into()]);
-                Err(LaunchError::Settings(why))
+    }
+
+    /// The sandbox that a program gets by what it depends on now, and where it starts, or why it is not to be started.
+    /// Blocks.
+    fn choose_start(&self, program: &Program) -> Result<(Confinement, Start), LaunchError> {
+        let launch = self.launch_of(program);
+        let plain = || start_plainly(&launch);
+        match program.confinement {
+            Confinement::ByPlace => Ok(match start_outside(&self.changeable(), &launch) {
+                Some(start) => (Confinement::Free, start),
+                None => (Confinement::Project, plain()),
+            }),
+            confinement @ (Confinement::Project | Confinement::Wanted) => {
+                Ok((confinement, plain()))
             }
+            Confinement::Free => match changed(&named_files(&self.changeable(), &launch)) {
+                None => Ok((Confinement::Free, plain())),
+                Some(path) => {
+                    let path = path.display().to_string();
+                    let why = Why::ours(Word::McpFileChanged, [path.into()]);
+                    Err(LaunchError::Settings(why))
+                }
+            },
         }
     }
 
     /// What a program in the sandbox changes against the rules is put back after each call, not at its end: it runs beside
     /// the person for the whole session, and a change between calls may be theirs.
     async fn start(&self, program: &Program, stdio: Stdio) -> Result<Process, LaunchError> {
+        let (launcher, named) = (self.clone(), program.clone());
+        let choose = move || launcher.choose_start(&named);
+        let chosen = tokio::task::spawn_blocking(choose).await;
+        let closing = |_| LaunchError::Sandbox(Word::McpClosing.into());
+        let (confinement, mut start) = chosen.map_err(closing)??;
+        if !start.env.iter().any(|(name, _)| name == PROJECT_VARIABLE) {
+            let root = self.root.clone().into();
+            start.env.push((PROJECT_VARIABLE.into(), root));
+        }
         let command = Command {
             argv: program.argv.clone(),
-            cwd: program.cwd.clone(),
-            env: program.whole_env(&self.env),
+            cwd: start.cwd,
+            env: start.env,
             stdio,
             sandbox: None,
         };
-        let (launcher, named) = (self.clone(), program.clone());
-        let choose = move || launcher.choose_confinement(&named);
-        let chosen = tokio::task::spawn_blocking(choose).await;
-        let closing = |_| LaunchError::Sandbox(Word::McpClosing.into());
-        let settings = confined(&self.sandbox, chosen.map_err(closing)??);
+        let settings = confined(&self.sandbox, confinement);
         let services = Services::without_session(self.host.clone(), settings);
         let spawned = spawn(&services, command, &Terms::default()).await;
         spawned.map(|it| it.process).map_err(|error| match error {
@@ -85,7 +119,27 @@ impl SandboxLauncher {
 impl Launcher for SandboxLauncher {
     fn remember(&self, program: &Program) {
         if program.confinement == Confinement::Free {
-            changed(&changeable(program, &self.sandbox, &self.env));
+            changed(&named_files(&self.changeable(), &self.launch_of(program)));
+        }
+    }
+
+    fn is_confined(&self, program: &Program) -> bool {
+        match program.confinement {
+            Confinement::ByPlace => {
+                independent_folder(&self.changeable(), &self.launch_of(program)).is_none()
+            }
+            Confinement::Free => false,
+            Confinement::Project | Confinement::Wanted => true,
+        }
+    }
+
+    fn unchosen_folder(&self, program: &Program) -> Option<PathBuf> {
+        match (program.confinement, &program.cwd) {
+            (Confinement::ByPlace, None) => {
+                independent_folder(&self.changeable(), &self.launch_of(program))
+            }
+            (Confinement::ByPlace, Some(_))
+            | (Confinement::Free | Confinement::Project | Confinement::Wanted, _) => None,
         }
     }
 
@@ -98,50 +152,12 @@ impl Launcher for SandboxLauncher {
     }
 }
 
-/// Whether the program of a server runs in a sandbox, started with this environment. Blocks.
-pub fn is_confined(
-    server: &Server,
-    sandbox: &SandboxSettings,
-    env: &[(OsString, OsString)],
-) -> bool {
-    match &server.endpoint {
-        Endpoint::Program(program) => {
-            let depends = || !changeable(program, sandbox, env).is_empty();
-            settle(program.confinement, depends) != Confinement::Free
-        }
-        Endpoint::Address(_) | Endpoint::Unusable(_) => false,
-    }
-}
-
-/// What holds for a program of which `depends` says whether commands may change what it depends on.
-fn settle(confinement: Confinement, depends: impl FnOnce() -> bool) -> Confinement {
-    match confinement {
-        Confinement::ByFiles if depends() => Confinement::Project,
-        Confinement::ByFiles => Confinement::Free,
-        Confinement::Free | Confinement::Project | Confinement::Wanted => confinement,
-    }
-}
-
-/// What a program depends on and commands may change. Blocks.
-fn changeable(
-    program: &Program,
-    sandbox: &SandboxSettings,
-    env: &[(OsString, OsString)],
-) -> Vec<PathBuf> {
-    let launch = Launch {
-        argv: &program.argv,
-        cwd: &program.cwd,
-        env: &program.whole_env(env),
-    };
-    confine::changeable(sandbox, &launch)
-}
-
 fn confined(settings: &SandboxSettings, confinement: Confinement) -> SandboxSettings {
     let mut settings = settings.clone();
     match confinement {
-        // Whether it depends on anything is settled before.
         Confinement::Free => return SandboxSettings::default(),
-        Confinement::ByFiles | Confinement::Project => settings.policy.network = Network::On,
+        // Which of the two holds is settled before.
+        Confinement::ByPlace | Confinement::Project => settings.policy.network = Network::On,
         Confinement::Wanted => {
             settings.mode = SandboxMode::Require;
             settings.policy.network = match settings.policy.network {

@@ -12,7 +12,9 @@ use crate::desk::Desk;
 use crate::hub::{LocalHub, Options};
 use crate::log::branch;
 use crate::prefixes;
+use crate::server_question::ServerQuestions;
 use crate::session::Session;
+use crate::side_request::SideRequest;
 use crate::tool::Tool;
 use crate::tools::{Tools, tool_search};
 use crate::transcript::{BYTES_PER_TOKEN, prefix_text};
@@ -40,6 +42,13 @@ pub struct ServerToolState {
     editions: Vec<u64>,
     changes: u32,
     told: Vec<String>,
+}
+
+/// What a server may ask for while it carries out a call.
+pub struct ServerServices {
+    /// `None` where nobody can be asked.
+    pub questions: Option<ServerQuestions>,
+    pub side_request: SideRequest,
 }
 
 /// The tools of all servers, as a session may use them.
@@ -89,6 +98,9 @@ impl Options {
                 host: self.host.clone(),
                 env: self.tools.env.clone(),
                 sandbox: self.tools.sandbox.clone(),
+                writable: self.tools.writable.clone(),
+                root: self.root.clone(),
+                user_home: self.user_home.clone(),
             }),
             shell: self.tools.shell.clone(),
             root: self.root.clone(),

@@ -1,6 +1,6 @@
 //! A tool of a server as a session has it: judged, run and shown like ours, carried out elsewhere.
 
-use super::launch::is_confined;
+use super::ServerServices;
 use super::person::Person;
 use super::result::store_content;
 use crate::arguments::check_unlisted;
@@ -63,8 +63,10 @@ impl ServerTool {
 
     /// Puts back what a server in the sandbox changes against the rules during a call.
     async fn watch<T>(&self, cx: &Context, call: impl Future<Output = T>) -> (T, Verdict) {
-        let settings = &cx.settings;
-        if !is_confined(&self.handle.server, &settings.sandbox, &settings.env) {
+        let handle = self.handle.clone();
+        let looking = tokio::task::spawn_blocking(move || handle.is_confined());
+        // Who cannot be looked at is watched.
+        if !looking.await.unwrap_or(true) {
             return (call.await, Verdict::default());
         }
         let watched = WatchedCall::begin(Services::from(cx)).await;
@@ -93,7 +95,7 @@ impl ServerTool {
             None => return Err(stopped()),
         };
         let on_progress = |far: String| {
-            cx.feed.delta(Delta::Progress {
+            cx.deltas.send(Delta::Progress {
                 id: cx.call_id.clone(),
                 name: self.about.name.clone().into_owned(),
                 text: far,
@@ -101,12 +103,13 @@ impl ServerTool {
         };
         let over = cx.cancel.child_token();
         let _over = over.clone().drop_guard();
+        let services = cx.extension.get::<ServerServices>();
         let person = Person {
             server: server.clone(),
-            questions: cx.server_questions.clone(),
+            questions: services.and_then(|services| services.questions.clone()),
             language: cx.language,
             sampling: self.handle.server.sampling,
-            side_request: cx.side_request.clone(),
+            side_request: services.map(|services| services.side_request.clone()),
             sampled: AtomicUsize::new(0),
             asked: AtomicUsize::new(0),
             over,

@@ -25,7 +25,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -87,6 +87,10 @@ impl Typed for Bash {
             open: &open,
         };
         let mut segments = shell::analyse(&args.command, &place);
+        // Going there is a step of its own, as with `cd`: the folder may be a link.
+        if let Some(cwd) = cwd.filter(|_| place.cwd != scope.root) {
+            segments.insert(0, going_to(cwd, &place.cwd));
+        }
         // A job and a program on a terminal are more than a look at something.
         if args.tty() || args.wait() == Wait::Not {
             segments.iter_mut().for_each(|s| s.read_only = false);
@@ -95,7 +99,14 @@ impl Typed for Bash {
             true => Cwd::Root,
             false => Cwd::Elsewhere,
         };
-        if !scope.containment.has_layer() && !is_plain_look(&args.command, &segments, cwd) {
+        let is_planted = |s: &Segment| {
+            let mut names = s.argv.iter().take(1);
+            names.any(|name| scope.is_planted(name, &place.cwd))
+        };
+        // Without a layer, only what is known word by word counts, and only if it is the program of that name.
+        if !scope.containment.has_layer()
+            && (!is_plain_look(&args.command, &segments, cwd) || segments.iter().any(is_planted))
+        {
             segments.iter_mut().for_each(|s| s.read_only = false);
         }
         // What was seen in it holds for deny rules; nothing that was not seen is ruled out.
@@ -188,6 +199,17 @@ fn env(cx: &Context, tty: bool) -> Vec<(OsString, OsString)> {
         env.push(("TERM".into(), TERM.into()));
     }
     env
+}
+
+fn going_to(written: &str, folder: &Path) -> Segment {
+    Segment {
+        text: format!("cd {written}"),
+        argv: vec!["cd".into(), written.into()],
+        read_only: true,
+        plain: true,
+        does: vec![Access::Read(folder.to_owned())],
+        ..Segment::default()
+    }
 }
 
 async fn cwd(cx: &Context, wanted: Option<&str>) -> Result<PathBuf, ToolError> {

@@ -1,10 +1,8 @@
 //! `read_only_skill`: a skill followed by a sub-agent that can change nothing.
 
-use super::skill::{Args, find, follow, render};
+use super::skill::{Args, follow, render};
 use super::task::delegate;
-use crate::roles::READER;
-use crate::tool::Subject;
-use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
+use crate::tool::{Context, Done, Rendered, Scope, SkillOrder, Subject, ToolError, Typed};
 use ostler_wire::Access;
 use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use serde_json::Value;
@@ -28,9 +26,12 @@ impl Typed for ReadOnlySkill {
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
-        let (hand, skill) = find(&cx, &args.name)?;
-        let words = args.arguments.unwrap_or_default();
-        follow(&cx, &hand, &skill, &words, READER).await
+        let order = SkillOrder {
+            name: args.name,
+            arguments: args.arguments.unwrap_or_default(),
+            read_only: true,
+        };
+        follow(order, cx).await
     }
 
     fn render(data: &Value) -> Rendered {

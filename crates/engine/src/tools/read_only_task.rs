@@ -1,15 +1,15 @@
 //! `read_only_task`: what a sub-agent finds out in a session of its own, without leave to change anything.
 
-use super::task::delegate;
-use crate::crew::{self, Order};
-use crate::roles::READER;
-use crate::tool::Subject;
-use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
+use super::task::{delegate, render_report, send};
+use crate::tool::{Context, Done, Rendered, Scope, Subject, TaskOrder, ToolError, Typed};
 use ostler_wire::Access;
 use ostler_wire::{ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+
+/// The role of a sub-agent that only reads, where none is named.
+pub const READER: &str = "explore";
 
 #[derive(Clone, Copy)]
 pub struct ReadOnlyTask;
@@ -43,15 +43,17 @@ impl Typed for ReadOnlyTask {
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
-        let role = args.role.unwrap_or_else(|| READER.into());
-        let order = Order {
+        let order = TaskOrder {
+            role: args.role.unwrap_or_else(|| READER.into()),
+            prompt: args.prompt,
+            description: args.description,
             read_only: true,
-            ..Order::prompt(&role, args.prompt, args.description)
+            worktree: false,
         };
-        crew::send(&cx, order).await.map(Done::from)
+        send(order, cx).await
     }
 
     fn render(data: &Value) -> Rendered {
-        crew::render(data).into()
+        render_report(data).into()
     }
 }

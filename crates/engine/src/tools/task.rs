@@ -1,14 +1,14 @@
 //! `task`: work that a sub-agent does in a session of its own, with leave to write.
 
-use crate::crew::{self, Order};
-use crate::roles::WRITER;
-use crate::tool::Subject;
-use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
+use crate::tool::{Context, Done, Rendered, Scope, Subject, TaskOrder, ToolError, Typed};
 use ostler_wire::Access;
 use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+
+/// The role of a sub-agent that may write, where none is named.
+pub const WRITER: &str = "builder";
 
 #[derive(Clone, Copy)]
 pub struct Task;
@@ -46,16 +46,18 @@ impl Typed for Task {
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
-        let role = args.role.unwrap_or_else(|| WRITER.into());
-        let order = Order {
+        let order = TaskOrder {
+            role: args.role.unwrap_or_else(|| WRITER.into()),
+            prompt: args.prompt,
+            description: args.description,
+            read_only: false,
             worktree: args.worktree == Some(true),
-            ..Order::prompt(&role, args.prompt, args.description)
         };
-        crew::send(&cx, order).await.map(Done::from)
+        send(order, cx).await
     }
 
     fn render(data: &Value) -> Rendered {
-        crew::render(data).into()
+        render_report(data).into()
     }
 }
 
@@ -69,4 +71,81 @@ pub(super) fn delegate(what: &str, role: &str, read_only: bool) -> Result<Vec<Ac
         role: role.trim().to_owned(),
         read_only,
     }])
+}
+
+/// Has a sub-agent do it and waits for its report.
+pub(super) async fn send(order: TaskOrder, cx: Context) -> Result<Done, ToolError> {
+    let Some(delegate) = cx.delegate.clone() else {
+        let message = "There is nobody to delegate to here.";
+        return Err(ToolError::new("unavailable", message));
+    };
+    delegate.run_task(cx, order).await.map(Done::from)
+}
+
+/// What the model reads of a sub-agent's report.
+pub(super) fn render_report(data: &Value) -> String {
+    let text = |key: &str| data[key].as_str().unwrap_or_default();
+    let session = text("session");
+    let tokens = ["input", "output"].map(|key| data["spent"][key].as_u64().unwrap_or(0));
+    let tree = match &data["worktree"] {
+        Value::Null => String::new(),
+        left => describe_worktree(left),
+    };
+    format!(
+        "{}\n[{} · session {} · {} tokens · {}s]{tree}",
+        text("text").trim_end(),
+        text("role"),
+        session.get(..8).unwrap_or(session),
+        tokens[0].saturating_add(tokens[1]),
+        data["seconds"],
+    )
+}
+
+/// What became of a sub-agent's worktree, in words.
+pub fn describe_worktree(report: &Value) -> String {
+    let text = |key: &str| report[key].as_str().unwrap_or_default();
+    let list = |key: &str| -> Vec<String> {
+        let items = report[key].as_array().map(Vec::as_slice);
+        let items = items.unwrap_or_default().iter().filter_map(Value::as_str);
+        items.map(|item| item.replace('\t', " ")).collect()
+    };
+    let (path, branch) = (text("path"), text("branch"));
+    if report["unchanged"] == true {
+        return "\n[It changed no file; its worktree is removed.]".into();
+    }
+    if let Some(why) = report["error"].as_str() {
+        return format!("\n[Its worktree {path} (branch {branch}) could not be looked at: {why}]");
+    }
+    let mut out = format!("\n[Its changes are committed on the branch {branch}, in {path}:");
+    for file in list("files") {
+        out.push_str(&format!("\n  {file}"));
+    }
+    if let Some(more @ 1..) = report["more_files"].as_u64() {
+        out.push_str(&format!("\n  and {more} more"));
+    }
+    out.push('\n');
+    let nested = list("left_out");
+    if !nested.is_empty() {
+        let names = nested.join(", ");
+        out.push_str(&format!(
+            "Left out, since each is a git repository of its own: {names}.\n"
+        ));
+    }
+    out.push_str(&match report["clean"].as_bool() {
+        Some(true) => "It merges cleanly into HEAD.".to_owned(),
+        Some(false) => format!(
+            "It conflicts with HEAD in: {}.",
+            list("conflicts").join(", ")
+        ),
+        None => "Whether it merges could not be tried.".to_owned(),
+    });
+    let in_the_way = list("in_the_way");
+    if !in_the_way.is_empty() {
+        let names = in_the_way.join(", ");
+        out.push_str(&format!(" Uncommitted changes are in the way: {names}."));
+    }
+    out.push_str(&format!(
+        " Look: git diff HEAD...{branch}. Take: git merge {branch}. Drop: git worktree remove --force {path} && git branch -D {branch}.]"
+    ));
+    out
 }

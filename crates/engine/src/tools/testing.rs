@@ -107,7 +107,7 @@ impl Bench {
             .bounded(&[]),
             scope,
             cancel: Default::default(),
-            feed: Default::default(),
+            deltas: Default::default(),
             artifacts: Artifacts::new(self.dir.path().join("artifacts")),
             seen: self.seen.clone(),
             jobs: Arc::new(Jobs::new(Artifacts::new(self.dir.path().join("artifacts")))),
@@ -117,9 +117,8 @@ impl Bench {
             terms: Arc::default(),
             todo: Arc::default(),
             answer: None,
-            server_questions: None,
-            side_request: None,
-            hand: None,
+            extension: Default::default(),
+            delegate: None,
             language: Default::default(),
         }
     }

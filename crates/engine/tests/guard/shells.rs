@@ -46,3 +46,42 @@ fn a_shell_with_another_language_is_never_sure() {
         assert_eq!(got, [here, here, there, there, there], "{command}");
     }
 }
+
+/// A folder that a link leads out to is outside, also as the `cwd` of a command.
+#[tokio::test]
+async fn the_folder_of_a_command_is_judged_where_it_really_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let top = dir.path().canonicalize().unwrap();
+    for name in ["project/src", "out"] {
+        std::fs::create_dir_all(top.join(name)).unwrap();
+    }
+    std::os::unix::fs::symlink(top.join("out"), top.join("project/link")).unwrap();
+    let scope = Scope::new(top.join("project"), None);
+    let policy = Policy {
+        rules: Rules {
+            allow: rules(&["Bash(make:*)"]),
+            ..Rules::default()
+        },
+        ..Policy::default()
+    };
+    let host = ostler_host::Local::new();
+    for (cwd, expect) in [
+        ("src", Verdict::Allow),
+        ("link", Verdict::Ask),
+        ("link/x", Verdict::Ask),
+    ] {
+        for command in ["make", "ls"] {
+            let args = serde_json::json!({"command": command, "cwd": cwd});
+            let tool = Tools::new(&[]).find("bash").unwrap();
+            let accesses = tool.access(&args, &scope).unwrap();
+            let resolved = ostler_guard::resolve::resolved(&host, &accesses, &policy, &scope).await;
+            let call = Call {
+                tool: tools::declaration("bash").unwrap(),
+                accesses: &accesses,
+                scope: &scope,
+                resolved: &resolved,
+            };
+            assert_eq!(policy.decide(call).verdict, expect, "{command} in {cwd}");
+        }
+    }
+}

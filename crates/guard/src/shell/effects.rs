@@ -209,7 +209,7 @@ impl<'a> Found<'a> {
         }
         let deep = row.has("deep") || sorted.is_marked('d');
         let below = match row.has("visible") {
-            true if sorted.is_marked('h') => Some(DEEP),
+            true if sorted.is_marked('h') || self.has_odd_glob() => Some(DEEP),
             true => Some(DEEP_VISIBLE),
             false => deep.then_some(DEEP),
         };
@@ -233,6 +233,15 @@ impl<'a> Found<'a> {
         }
         let files = sorted.files.iter().chain(&self.more).filter(|f| *f != "-");
         out.touches.extend(files.cloned().map(Touch::Read));
+    }
+
+    /// A glob in which a dot may hide.
+    fn has_odd_glob(&self) -> bool {
+        let mut options = self.sorted.options.iter();
+        options.any(|(name, value)| {
+            let odd = |glob: &str| !glob.starts_with('!') && glob.contains(['[', '?', '\\']);
+            matches!(*name, "-g" | "--glob") && value.as_deref().is_some_and(odd)
+        })
     }
 
     /// Hidden files that a glob of its own brings in: a leading star means them, too.

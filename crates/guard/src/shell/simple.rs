@@ -141,6 +141,7 @@ impl Walker<'_> {
         };
         segment.plain = looked_up
             && words.iter().all(|w| w.known && !w.odd && !w.wild)
+            && !may_become_options(words)
             && (harmless || peeled.bound.is_none())
             && told
             && !hands_over(words)
@@ -211,7 +212,7 @@ impl Walker<'_> {
             .collect();
         let options_known = args
             .iter()
-            .all(|a| !effects::is_option(&a.text) || matches!(a.text.as_str(), "-L" | "-P" | "--"));
+            .all(|a| !effects::is_option(&a.text) || matches!(a.text.as_str(), "-L" | "--"));
         let target = match (name.text.as_str(), targets.as_slice()) {
             ("cd", []) => self.place.home.map(|h| h.to_string_lossy().into_owned()),
             ("cd" | "pushd" | "chdir", [one])
@@ -399,6 +400,15 @@ impl Walker<'_> {
 fn env_is_harmless(env: &[Assigned]) -> bool {
     env.iter()
         .all(|(name, value, _)| super::is_harmless(name, value.as_deref()))
+}
+
+/// Whether a pattern among the words may become a name that the command takes for an option.
+fn may_become_options(words: &[Word]) -> bool {
+    let before = words.iter().take_while(|word| word.text != "--");
+    before.filter(|word| word.glob).any(|word| {
+        let fixed = word.text.split(['*', '?', '[']).next();
+        fixed.is_some_and(|fixed| fixed.is_empty() || fixed.starts_with('-'))
+    })
 }
 
 /// A name that a shell looks up on PATH.

@@ -4,14 +4,16 @@
 use super::Error;
 use super::cache::Cache;
 use super::pack::{Hash, Packs};
-use super::tree::{Difference, Node, Rel};
+use super::tree::{Difference, Node, Rel, quote, split};
+use crate::files::{Dir, set_file_mode};
+use crate::host::Kind;
 use crate::raw;
 use ostler_wire::{Why, Word};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the owner needs to change names in a folder.
@@ -28,24 +30,28 @@ pub struct Done {
 }
 
 pub struct Apply<'a> {
-    root: &'a Path,
+    /// The folder that the paths are in, held open: nothing is reached by its path.
+    root: &'a Dir,
     packs: &'a mut Packs,
     /// The files as they were when they were saved a moment ago.
     marks: &'a Cache,
     /// Folders whose mode is set at the end.
     modes: BTreeMap<Rel, u32>,
+    /// The folder that was worked in last.
+    last: Option<(Rel, Rc<Dir>)>,
     pub done: Done,
 }
 
-type Tried = Result<(), Why>;
+type Tried<T = ()> = Result<T, Why>;
 
 impl<'a> Apply<'a> {
-    pub fn new(root: &'a Path, packs: &'a mut Packs, marks: &'a Cache) -> Self {
+    pub fn new(root: &'a Dir, packs: &'a mut Packs, marks: &'a Cache) -> Self {
         Self {
             root,
             packs,
             marks,
             modes: BTreeMap::new(),
+            last: None,
             done: Done::default(),
         }
     }
@@ -58,6 +64,8 @@ impl<'a> Apply<'a> {
                 failed.insert(&change.path, why);
             }
         }
+        // A folder may have gone and come again.
+        self.last = None;
         for change in changes {
             let tried = match failed.remove(change.path.as_slice()) {
                 Some(why) => Err(why),
@@ -69,7 +77,8 @@ impl<'a> Apply<'a> {
             }
         }
         for (path, mode) in std::mem::take(&mut self.modes).into_iter().rev() {
-            if let Err(e) = raw::set_mode(&self.absolute(&path), mode) {
+            let set = self.root.enter(&path).and_then(|dir| dir.set_mode(mode));
+            if let Err(e) = set {
                 self.done.kept.push((path, say(e)));
             }
         }
@@ -85,13 +94,12 @@ impl<'a> Apply<'a> {
         if change.after.is_some() && before == after {
             return Ok(());
         }
-        self.expect(&change.path, change.before.as_ref())?;
-        self.open_up(&change.path).map_err(say)?;
-        let path = self.absolute(&change.path);
+        let (dir, name) = self.expect(&change.path, change.before.as_ref())?;
+        self.open_up(&change.path, &dir).map_err(say)?;
         let removed = if before {
-            fs::remove_dir(&path)
+            dir.remove_dir(name)
         } else {
-            fs::remove_file(&path)
+            dir.remove_file(name)
         };
         match removed {
             // What lies in it was never ours to remove.
@@ -115,128 +123,118 @@ impl<'a> Apply<'a> {
             (Some(Node::Dir { .. }), _) | (_, Node::Dir { .. }) => None,
             (before, _) => before.as_ref(),
         };
-        self.expect(&change.path, replaced)?;
-        self.open_up(&change.path).map_err(say)?;
-        let path = self.absolute(&change.path);
+        let (dir, name) = self.expect(&change.path, replaced)?;
+        self.open_up(&change.path, &dir).map_err(say)?;
         match after {
             Node::Dir { mode, .. } => {
                 if replaced.is_none() {
-                    fs::create_dir(&path).map_err(say)?;
-                    raw::set_mode(&path, OWNER_ALL).map_err(say)?;
+                    dir.make_dir(name).map_err(say)?;
+                    let made = dir.enter(name).and_then(|made| made.set_mode(OWNER_ALL));
+                    made.map_err(say)?;
                 }
                 self.modes.insert(change.path.clone(), *mode);
                 Ok(())
             }
             // Even for its mode alone: a mode set in place would reach other names of the same file.
-            Node::File { mode, hash, .. } => self.write(&path, hash, *mode),
+            Node::File { mode, hash, .. } => self.write(&dir, name, hash, *mode),
             Node::Link { target } => {
-                let temp = temp_beside(&path);
-                let target = PathBuf::from(raw::name(target));
-                let made = raw::symlink(&target, &temp).and_then(|()| fs::rename(&temp, &path));
-                tidy(made.map_err(say), &temp)
+                let temp = temp_name();
+                let made = dir.make_link(&temp, target);
+                let made = made.and_then(|()| dir.rename(&temp, name));
+                tidy(made.map_err(say), &dir, &temp)
             }
         }
     }
 
-    fn write(&mut self, path: &Path, hash: &Hash, mode: u32) -> Tried {
-        let temp = temp_beside(path);
-        let made = self.copy(&temp, hash).and_then(|file| {
+    fn write(&mut self, dir: &Dir, name: &[u8], hash: &Hash, mode: u32) -> Tried {
+        let temp = temp_name();
+        let made = self.copy(dir, &temp, hash).and_then(|file| {
+            set_file_mode(&file, mode).map_err(say)?;
             drop(file);
-            raw::set_mode(&temp, mode).map_err(say)?;
-            fs::rename(&temp, path).map_err(say)
+            dir.rename(&temp, name).map_err(say)
         });
-        tidy(made, &temp)
+        tidy(made, dir, &temp)
     }
 
-    fn copy(&mut self, temp: &Path, hash: &Hash) -> Result<File, Why> {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(temp)
-            .map_err(say)?;
+    fn copy(&mut self, dir: &Dir, temp: &[u8], hash: &Hash) -> Result<File, Why> {
+        let mut file = dir.create_file(temp).map_err(say)?;
         let copied = self.packs.copy(hash, &mut |piece| file.write_all(piece));
         copied.map_err(|e: Error| Why::from(&e))?;
         Ok(file)
     }
 
-    /// That the path is what it was when it was saved, and no link leads to it.
-    fn expect(&self, rel: &[u8], node: Option<&Node>) -> Tried {
-        let mut dir = self.root.to_owned();
-        for end in rel
-            .iter()
-            .enumerate()
-            .filter(|(_, b)| **b == b'/')
-            .map(|(i, _)| i)
-        {
-            dir = self.absolute(rel.get(..end).unwrap_or_default());
-            if !fs::symlink_metadata(&dir).is_ok_and(|m| m.is_dir()) {
-                let dir = dir.display().to_string();
-                return Err(Why::ours(Word::HostNoFolder, [dir.into()]));
-            }
-        }
-        drop(dir);
-        let path = self.absolute(rel);
-        let meta = match fs::symlink_metadata(&path) {
-            Ok(meta) => Some(meta),
+    /// The folder of a path and its name there, if it is what it was when it was saved and no link leads to it.
+    fn expect<'r>(&mut self, rel: &'r [u8], node: Option<&Node>) -> Tried<(Rc<Dir>, &'r [u8])> {
+        let (folder, name) = split(rel);
+        let dir = self.folder(folder)?;
+        let found = match dir.look(name) {
+            Ok(found) => Some(found),
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             Err(e) => return Err(say(e)),
         };
-        let same = match (node, &meta) {
+        let same = match (node, found) {
             (None, None) => true,
             (None, Some(_)) => return Err(Word::CpElse.into()),
-            (Some(Node::Dir { .. }), Some(meta)) => meta.is_dir(),
-            (Some(Node::Link { target }), Some(meta)) => {
-                let now = fs::read_link(&path).map(|t| t.into_os_string().into_encoded_bytes());
-                meta.is_symlink() && now.is_ok_and(|now| now == *target)
+            (Some(Node::Dir { .. }), Some(found)) => found.kind == Kind::Directory,
+            (Some(Node::Link { target }), Some(found)) => {
+                let now = || dir.read_link(name);
+                found.kind == Kind::Symlink && now().is_ok_and(|now| now == *target)
             }
-            (Some(Node::File { mode, hash, size }), Some(meta)) => {
-                let mark = raw::mark(meta);
+            (Some(Node::File { mode, hash, size }), Some(found)) => {
+                let mark = found.mark;
                 // A removed hard link of it changes the mark alone.
-                let equal =
-                    || mark.mode == *mode && mark.size == *size && content(&path) == Some(*hash);
-                meta.is_file() && (self.mark(rel) == Some(mark) || equal())
+                let equal = || {
+                    let is_like = mark.mode == *mode && mark.size == *size;
+                    is_like && content(&dir, name) == Some(*hash)
+                };
+                found.kind == Kind::File && (self.mark(rel) == Some(mark) || equal())
             }
             (Some(_), None) => false,
         };
-        if same {
-            Ok(())
-        } else {
-            Err(Word::CpChangedNow.into())
+        match same {
+            true => Ok((dir, name)),
+            false => Err(Word::CpChangedNow.into()),
         }
     }
 
+    /// A folder below the root that no link leads to.
+    fn folder(&mut self, rel: &[u8]) -> Tried<Rc<Dir>> {
+        if let Some((_, dir)) = self.last.as_ref().filter(|(last, _)| last == rel) {
+            return Ok(dir.clone());
+        }
+        let dir = self.root.enter(rel).map_err(|e| match e.kind() {
+            io::ErrorKind::PermissionDenied => say(e),
+            _ => Why::ours(Word::HostNoFolder, [quote(rel).into()]),
+        })?;
+        let dir = Rc::new(dir);
+        self.last = Some((rel.to_vec(), dir.clone()));
+        Ok(dir)
+    }
+
     fn mark(&self, rel: &[u8]) -> Option<raw::Mark> {
-        let (dir, name) = match rel.iter().rposition(|b| *b == b'/') {
-            Some(at) => (rel.get(..at)?, rel.get(at + 1..)?),
-            None => (&[][..], rel),
-        };
+        let (dir, name) = split(rel);
         let names = &self.marks.dirs.get(dir)?.names;
         let at = names.binary_search_by(|k| (*k.name).cmp(name)).ok()?;
         names.get(at).map(|k| k.mark)
     }
 
     /// Lets us change names in the folder of a path; its own mode comes back at the end.
-    fn open_up(&mut self, rel: &[u8]) -> io::Result<()> {
-        let Some(end) = rel.iter().rposition(|b| *b == b'/') else {
+    fn open_up(&mut self, rel: &[u8], dir: &Dir) -> io::Result<()> {
+        let (folder, _) = split(rel);
+        if folder.is_empty() {
             return Ok(());
-        };
-        let dir = rel.get(..end).unwrap_or_default().to_vec();
-        let path = self.absolute(&dir);
-        let mode = raw::mark(&fs::symlink_metadata(&path)?).mode;
+        }
+        let mode = dir.look_at_itself()?.mark.mode;
         if cfg!(unix) && mode & OWNER_CHANGES != OWNER_CHANGES {
-            raw::set_mode(&path, mode | OWNER_ALL)?;
-            self.modes.entry(dir).or_insert(mode);
+            dir.set_mode(mode | OWNER_ALL)?;
+            self.modes.entry(folder.to_vec()).or_insert(mode);
         }
         Ok(())
     }
-
-    fn absolute(&self, rel: &[u8]) -> PathBuf {
-        self.root.join(raw::name(rel))
-    }
 }
 
-fn content(path: &Path) -> Option<Hash> {
-    let mut file = raw::open(path).ok()?;
+fn content(dir: &Dir, name: &[u8]) -> Option<Hash> {
+    let mut file = dir.open_file(name).ok()?;
     let mut digest = Sha256::new();
     let mut buffer = vec![0; PIECE];
     loop {
@@ -247,16 +245,13 @@ fn content(path: &Path) -> Option<Hash> {
     }
 }
 
-fn temp_beside(path: &Path) -> PathBuf {
+fn temp_name() -> Vec<u8> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    path.with_file_name(format!(
-        "{TEMP_BEGINS}{}-{number}{TEMP_ENDS}",
-        std::process::id()
-    ))
+    format!("{TEMP_BEGINS}{}-{number}{TEMP_ENDS}", std::process::id()).into_bytes()
 }
 
-/// Whether a name is one that `temp_beside` gives.
+/// Whether a name is one that `temp_name` gives.
 pub fn is_temp(name: &[u8]) -> bool {
     let inner = name.strip_prefix(TEMP_BEGINS.as_bytes());
     inner
@@ -266,10 +261,10 @@ pub fn is_temp(name: &[u8]) -> bool {
         })
 }
 
-fn tidy(made: Tried, temp: &Path) -> Tried {
+fn tidy(made: Tried, dir: &Dir, temp: &[u8]) -> Tried {
     if made.is_err() {
         // The first failure is the one to tell.
-        let _gone = fs::remove_file(temp);
+        let _gone = dir.remove_file(temp);
     }
     made
 }

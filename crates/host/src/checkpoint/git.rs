@@ -37,11 +37,11 @@ impl Repository {
             dot
         } else {
             let text = pointer(&dot)?;
-            top.join(text.strip_prefix("gitdir:")?.trim())
+            real(top.join(text.strip_prefix("gitdir:")?.trim()))
         };
         fs::symlink_metadata(dir.join("HEAD")).ok()?;
         let common = match pointer(&dir.join("commondir")) {
-            Some(text) => dir.join(text.trim()),
+            Some(text) => real(dir.join(text.trim())),
             None => dir.clone(),
         };
         Some(Self {
@@ -84,6 +84,11 @@ impl Repository {
     }
 }
 
+/// Where a path of the repository's own leads.
+fn real(path: PathBuf) -> PathBuf {
+    fs::canonicalize(&path).unwrap_or(path)
+}
+
 fn pointer(path: &Path) -> Option<String> {
     String::from_utf8(read_small(path, MAX_POINTER)?).ok()
 }
@@ -91,13 +96,17 @@ fn pointer(path: &Path) -> Option<String> {
 /// A regular file of at most so many bytes. It waits for no pipe that a command has put there, and follows no link.
 pub fn read_small(path: &Path, most: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    let file = open_regular(path)?;
+    let file = regular(crate::files::open_to_read(path).ok()?)?;
     file.take(most + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() as u64 <= most).then_some(bytes)
 }
 
+/// A regular file in a git folder. No part of its path may be a link.
 pub fn open_regular(path: &Path) -> Option<File> {
-    let file = raw::open(path).ok()?;
+    regular(raw::open(path).ok()?)
+}
+
+fn regular(file: File) -> Option<File> {
     file.metadata().ok().filter(fs::Metadata::is_file)?;
     Some(file)
 }

@@ -13,12 +13,15 @@ use super::save::GitKnown;
 use super::scan::{Halt, Mode, Sink};
 use super::select::{Rules, Wanted};
 use super::tree::{self, Difference, Node, Rel, join, unquote};
-use super::{Checkpoints, Record, Result, record, unpushed};
+use super::{Checkpoints, Error, Record, Result, record, unpushed};
+use crate::files::{Dir, Name};
+use crate::host::Kind;
 use crate::raw;
 use ostler_wire::{Why, Word};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// While these are the same, so is the history.
@@ -120,7 +123,7 @@ impl Checkpoints {
         let mut wanted = Wanted::default();
         wanted.named.extend(STATE.map(<[u8]>::to_vec));
         let before = known.state.get_or_init(Cache::default);
-        let mut look = self.look(repository.common.clone(), wanted, before, sink);
+        let mut look = self.look(repository.common.clone(), wanted, before, sink)?;
         let state = look.run(Mode::Wanted, &Rules::default())?;
         let sink = look.sink;
         let name = |path: &Path| {
@@ -154,7 +157,10 @@ impl Checkpoints {
             return Ok((last, None, sink));
         }
         let limit = self.limits.history.min(self.limits.quota / 4);
-        let chosen = choose(&repository.common, (limit, self.limits.file_bytes));
+        let common = self.held(&repository.common);
+        let chosen = common
+            .ok()
+            .and_then(|common| choose(&common, (limit, self.limits.file_bytes)));
         let Some(Chosen { files, left, room }) = chosen else {
             return Ok((history.without_files(), None, sink));
         };
@@ -165,7 +171,7 @@ impl Checkpoints {
         let before = known
             .files
             .get_or_init(|| Cache::load(&self.history_cache_path(), &sink.packs.list));
-        let mut look = self.look(repository.common.clone(), wanted, before, sink);
+        let mut look = self.look(repository.common.clone(), wanted, before, sink)?;
         match look.run(Mode::Wanted, &Rules::default()) {
             Ok(hash) => history.files = Some(ostler_wire::hex::hex(&hash)),
             // A checkpoint of the tree without it is better than none.
@@ -214,6 +220,13 @@ impl Checkpoints {
         Ok(known.find(|h| h.common == common && h.files.is_some()))
     }
 
+    /// Writes the file that links a working tree to its git folder, unless something is there.
+    fn make_link_file(&self, dot: &Path, link: &str) -> io::Result<()> {
+        let top = dot.parent().unwrap_or(dot);
+        let mut file = self.held(top)?.create_file(b".git")?;
+        file.write_all(link.as_bytes())
+    }
+
     /// Brings back the files that are missing. Nothing that is there is touched.
     pub(super) fn bring_history_back(
         &self,
@@ -227,7 +240,7 @@ impl Checkpoints {
         };
         if let Some(link) = &history.link {
             let dot = repository.top.join(".git");
-            if fs::symlink_metadata(&dot).is_err() && fs::write(&dot, link).is_ok() {
+            if self.make_link_file(&dot, link).is_ok() {
                 report.changed.push(".git".into());
             }
         }
@@ -248,13 +261,15 @@ impl Checkpoints {
             all.extend(newer.filter(|(path, _)| tree::is_within(path, OBJECTS)));
         }
         let common = &repository.common;
-        for folder in ["refs", "objects"].map(|name| common.join(name)) {
+        let folder = self.held_or_made(common);
+        let folder = folder.map_err(|e| Error::io(Word::HostWrite, common, e))?;
+        for name in [b"refs".as_slice(), OBJECTS] {
             // Git knows a repository by these. Where one cannot be made, what belongs into it says so.
-            let _told = fs::create_dir_all(folder);
+            let _told = folder.enter_or_make(name);
         }
-        let missing = missing(all, common);
+        let missing = missing(all, common, &folder);
         let (cache, none) = (Cache::default(), missing.is_empty());
-        let mut apply = Apply::new(common, packs, &cache);
+        let mut apply = Apply::new(&folder, packs, &cache);
         apply.run(&missing);
         let apply::Done { changed, kept } = apply.done;
         let is_object = |path: &Rel| tree::is_within(path, OBJECTS);
@@ -278,11 +293,14 @@ impl Checkpoints {
 }
 
 /// Of what is kept, what a git folder lacks. An object may be there in a pack.
-fn missing(mut all: BTreeMap<Rel, Node>, common: &Path) -> Vec<Difference> {
+fn missing(mut all: BTreeMap<Rel, Node>, common: &Path, folder: &Dir) -> Vec<Difference> {
     let width = all.keys().find_map(|path| id_of(path)).map(|id| id.len());
     let mut objects = Objects::open(&common.join("objects"), width.unwrap_or(WIDTH));
     all.retain(|path, _| {
-        let is_there = fs::symlink_metadata(common.join(raw::name(path))).is_ok();
+        let (above, name) = tree::split(path);
+        let is_there = folder
+            .enter(above)
+            .is_ok_and(|above| above.look(name).is_ok());
         !is_there && !id_of(path).is_some_and(|id| objects.has(&id))
     });
     let is_folder = |node: &Node| matches!(node, Node::Dir { .. });
@@ -344,7 +362,7 @@ struct Chosen {
 }
 
 /// The files to keep: all of them, or of a folder over the limit all but objects. `None` where there are too many.
-fn choose(common: &Path, (limit, largest): (u64, u64)) -> Option<Chosen> {
+fn choose(common: &Dir, (limit, largest): (u64, u64)) -> Option<Chosen> {
     let mut all = Vec::new();
     list(common, &mut Vec::new(), 0, &mut all)?;
     let is_object = |file: &Found| {
@@ -434,28 +452,29 @@ fn keep_unpushed(
 }
 
 /// All regular files of a git folder. No link is followed.
-fn list(folder: &Path, at: &mut Rel, depth: usize, out: &mut Vec<Found>) -> Option<()> {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let text = name.to_string_lossy();
-        let is_passing = depth == 0 && PASSING.contains(&name.as_encoded_bytes());
+fn list(folder: &Dir, at: &mut Rel, depth: usize, out: &mut Vec<Found>) -> Option<()> {
+    for Name { bytes: name, .. } in folder.names().unwrap_or_default() {
+        let text = String::from_utf8_lossy(&name);
+        let is_passing = depth == 0 && PASSING.contains(&name.as_slice());
         let is_half = text.ends_with(".lock") || text.starts_with("tmp_");
         let is_derived =
             DERIVED.iter().any(|part| text.contains(part)) && tree::is_within(at, OBJECTS);
-        let Ok(meta) = entry.metadata() else {
+        let Ok(found) = folder.look(&name) else {
             continue;
         };
         if is_passing || is_half || is_derived || depth > MAX_DEPTH {
             continue;
         }
         let length = at.len();
-        join(at, name.as_encoded_bytes());
-        if meta.is_dir() {
-            list(&entry.path(), at, depth + 1, out)?;
-        } else if meta.is_file() {
+        join(at, &name);
+        if found.kind == Kind::Directory {
+            if let Ok(inner) = folder.enter(&name) {
+                list(&inner, at, depth + 1, out)?;
+            }
+        } else if found.kind == Kind::File {
             out.push(Found {
                 path: at.clone(),
-                size: meta.len(),
+                size: found.mark.size,
             });
         }
         at.truncate(length);

@@ -29,6 +29,7 @@ pub use record::{Covers, LeftOut, Record};
 pub use restore::{Git, Guard, Kept, Report, Unseen, What};
 pub use text::Tally;
 
+use crate::files::Dir;
 use cache::Cache;
 use disk::Disk;
 use ostler_wire::{Why as Told, Word};
@@ -40,6 +41,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tree::{Node, Rel, join};
 
@@ -239,6 +241,8 @@ pub struct Change {
 pub struct Checkpoints {
     dir: PathBuf,
     root: PathBuf,
+    /// The root itself, whatever its path leads to by now.
+    folder: Arc<Dir>,
     limits: Limits,
     disk: Disk,
 }
@@ -262,12 +266,19 @@ impl Checkpoints {
         if user.is_some_and(|h| h.starts_with(&root)) {
             return refused(Word::CpHoldsHome);
         }
+        let folder = Dir::open(&root).map_err(|e| Error::io(Word::CpFind, &root, e))?;
         Ok(Self {
             dir: dir.to_owned(),
+            folder: Arc::new(folder),
             root,
             limits,
             disk: Disk::default(),
         })
+    }
+
+    /// Where the tree really lies.
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     /// Saves the tree as it is.
@@ -433,7 +444,7 @@ impl Checkpoints {
             room: 0,
             folders: HashMap::new(),
         };
-        let mut look = self.look(self.root.clone(), wanted, known, sink);
+        let mut look = self.look(self.root.clone(), wanted, known, sink)?;
         let hash = look.run(mode, &rules).map_err(|halt| match halt {
             Halt::Fail(error) => error,
             Halt::Stop(why) => Error::Stopped(why),

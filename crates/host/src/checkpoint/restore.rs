@@ -10,11 +10,11 @@ use super::save::Saved;
 use super::select::{IGNORE_FILE, Rules};
 use super::tree::{self, Difference, Folder, Node, Rel, is_within, unquote};
 use super::{Checkpoints, Disk, Error, Ignored, Record, Repeat, Result, Scope, record};
+use crate::files::Dir;
 use crate::raw;
 use ostler_wire::{Why, Word};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What to bring back.
@@ -128,7 +128,7 @@ impl Checkpoints {
         };
         self.make_sure(&packs, &now);
         carry_out(
-            &self.root,
+            &self.folder,
             &mut packs,
             &now.cache,
             plan,
@@ -137,11 +137,11 @@ impl Checkpoints {
             "",
         );
         if let Some((repository, plan)) = git {
-            // What cannot be made says so with what belongs into it.
-            let _told = fs::create_dir_all(&repository.dir);
+            let folder = self.held_or_made(&repository.dir);
+            let folder = folder.map_err(|e| Error::io(Word::HostWrite, &repository.dir, e))?;
             let cache = Cache::load(&self.git_cache_path(), &packs.list);
             carry_out(
-                &repository.dir,
+                &folder,
                 &mut packs,
                 &cache,
                 plan,
@@ -165,9 +165,11 @@ impl Checkpoints {
         let record = record::path(&self.dir, now.record.id);
         let dirs = [self.packs_dir(), self.dir.clone()];
         Disk::settle(pack.into_iter().chain([record]).chain(dirs));
-        for path in self.absolute(&now.leftovers) {
+        for path in &now.leftovers {
+            let (folder, name) = tree::split(path);
             // It is in nobody's way.
-            let _gone = fs::remove_file(path);
+            let dir = self.folder.enter(folder);
+            let _gone = dir.and_then(|dir| dir.remove_file(name));
         }
     }
 
@@ -256,7 +258,7 @@ fn names_of(tree: &Plan, git: Option<&Plan>) -> Vec<String> {
 }
 
 fn carry_out(
-    root: &Path,
+    root: &Dir,
     packs: &mut Packs,
     marks: &Cache,
     plan: Plan,

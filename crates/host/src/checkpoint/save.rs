@@ -11,12 +11,14 @@ use super::tree::{self, Rel};
 use super::{
     Checkpoints, Covers, Error, Ignored, Record, Repeat, Result, Scope, Why, below, record,
 };
+use crate::files::Dir;
 use ostler_wire::Word;
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Parts of a repository that are recorded.
@@ -167,7 +169,7 @@ impl Checkpoints {
         if let (Mode::Ruled, Some(repository)) = (order.mode, &repository) {
             wanted.tracked = repository.tracked(&self.root);
         }
-        let mut look = self.look(self.root.clone(), wanted, &known, sink);
+        let mut look = self.look(self.root.clone(), wanted, &known, sink)?;
         let walked = look.run(order.mode, &self.rules(order.mode, repository.as_ref()));
         let Look {
             sink, mut found, ..
@@ -279,15 +281,18 @@ impl Checkpoints {
         wanted: Wanted,
         known: &'a Cache,
         sink: Sink<'a>,
-    ) -> Look<'a> {
+    ) -> Result<Look<'a>> {
+        let dir = self.held(&root);
+        let dir = dir.map_err(|e| Error::io(Word::HostRead, &root, e))?;
         let excluded = self.limits.excluded.iter().chain([&self.dir]);
         let excluded: HashSet<Rel> = excluded
             .map(|p| fs::canonicalize(p).unwrap_or_else(|_| p.clone()))
             .filter_map(|p| below(&root, &p))
             .filter(|p| !p.is_empty())
             .collect();
-        Look {
+        Ok(Look {
             root,
+            dir,
             limits: &self.limits,
             begun: Instant::now(),
             wanted,
@@ -295,7 +300,30 @@ impl Checkpoints {
             known,
             sink,
             found: Found::default(),
+        })
+    }
+
+    /// A folder that is looked at or changed, held open. No link leads to it: one in the root is reached from the root that
+    /// was opened first.
+    pub(super) fn held(&self, folder: &Path) -> io::Result<Arc<Dir>> {
+        match below(&self.root, folder) {
+            Some(rel) if rel.is_empty() => Ok(self.folder.clone()),
+            Some(rel) => self.folder.enter(&rel).map(Arc::new),
+            None => Dir::open(folder).map(Arc::new),
         }
+    }
+
+    /// The same. It is made where it is missing.
+    pub(super) fn held_or_made(&self, folder: &Path) -> io::Result<Arc<Dir>> {
+        let made = match below(&self.root, folder) {
+            Some(rel) => self.folder.enter_or_make(&rel),
+            None => {
+                let top = Dir::open(Path::new("/"))?;
+                let rel = below(Path::new("/"), folder).unwrap_or_default();
+                top.enter_or_make(&rel)
+            }
+        };
+        made.map(Arc::new)
     }
 
     /// `HEAD`, refs and index, and the history. In a linked working tree the refs are shared with others and stay out of the
@@ -314,7 +342,7 @@ impl Checkpoints {
             .get_or_init(|| Cache::load(&self.git_cache_path(), &sink.packs.list));
         let mut wanted = Wanted::default();
         wanted.named.extend(GIT_PARTS.map(<[u8]>::to_vec));
-        let mut look = self.look(repository.dir.clone(), wanted, before, sink);
+        let mut look = self.look(repository.dir.clone(), wanted, before, sink)?;
         let state = look.run(Mode::Wanted, &Rules::default())?;
         let mut caches = vec![(look.found.cache, self.git_cache_path())];
         let (history, cache, sink) = self.look_at_history(repository, known, look.sink)?;
@@ -345,7 +373,7 @@ impl Checkpoints {
         };
         let mut wanted = Wanted::default();
         wanted.named.extend(GIT_PARTS.map(<[u8]>::to_vec));
-        let mut look = self.look(repository.dir.clone(), wanted, &known, sink);
+        let mut look = self.look(repository.dir.clone(), wanted, &known, sink)?;
         let hash = look
             .run(Mode::Wanted, &Rules::default())
             .map_err(halted_by)?;

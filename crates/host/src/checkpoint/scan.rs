@@ -7,13 +7,16 @@ use super::pack::{Hash, Packs, Writer, hash};
 use super::select::{IGNORE_FILE, MAX_IGNORE_BYTES, Rules, Wanted};
 use super::tree::{self, Folder, Node, Rel, join};
 use super::{Error, LeftOut, Limits, Stats, Why};
+use crate::files::{Dir, Found as Entry, Name};
+use crate::host::Kind;
 use crate::raw::{self, Mark};
 use ostler_wire::Word;
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, DirEntry, File, Metadata};
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Looks at a file that keeps changing before it is left out.
@@ -93,7 +96,9 @@ impl Sink<'_> {
 }
 
 pub struct Look<'a> {
+    /// The path of the folder, for the rules; files are reached by `dir` alone.
     pub root: PathBuf,
+    pub dir: Arc<Dir>,
     pub limits: &'a Limits,
     pub begun: Instant,
     pub wanted: Wanted,
@@ -128,17 +133,12 @@ enum Content {
     Failed(io::Error),
 }
 
-struct Name {
-    bytes: Vec<u8>,
-    entry: Option<DirEntry>,
-}
-
 impl Look<'_> {
     /// The hash of the root's folder.
     pub fn run(&mut self, mode: Mode, rules: &Rules) -> Step<Hash> {
         self.found.cache.started = now();
-        let root = self.root.clone();
-        match self.folder(&mut Vec::new(), &root, 0, mode, rules) {
+        let (root, dir) = (self.root.clone(), self.dir.clone());
+        match self.folder(&mut Vec::new(), (&root, &dir), 0, mode, rules) {
             Ok(Some(hash)) => Ok(hash),
             Ok(None) => {
                 let error = io::Error::from(io::ErrorKind::NotFound);
@@ -168,7 +168,7 @@ impl Look<'_> {
     fn folder(
         &mut self,
         at: &mut Rel,
-        path: &Path,
+        (path, held): (&Path, &Dir),
         depth: usize,
         mode: Mode,
         rules: &Rules,
@@ -177,7 +177,7 @@ impl Look<'_> {
             self.leave_out(at, "it lies too deep")?;
             return Ok(None);
         }
-        let names = match self.names(at, path, mode) {
+        let names = match self.names(at, held, mode) {
             Ok(names) => names,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(e) => {
@@ -186,7 +186,7 @@ impl Look<'_> {
             }
         };
         let inner;
-        let rules = match self.own_rules(path, mode, rules, &names) {
+        let rules = match self.own_rules((path, held), mode, rules, &names) {
             Some(own) => {
                 inner = own;
                 &inner
@@ -201,12 +201,14 @@ impl Look<'_> {
         };
         let mut folder = Vec::with_capacity(names.len());
         let mut place = Place {
+            path,
+            held,
             depth,
             mode,
             rules,
             before: before.filter(|b| mode == Mode::Ruled && b.rules == rules.print),
         };
-        let walked = self.walk(at, path, &mut place, names, before, &mut folder, &mut dir);
+        let walked = self.walk(at, &mut place, names, before, &mut folder, &mut dir);
         if walked.is_ok() {
             dir.tree = match before.filter(|b| same(b, &dir)) {
                 Some(before) => before.tree,
@@ -223,14 +225,9 @@ impl Look<'_> {
         walked.map(|()| Some(hash))
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one step of `folder`, which would be too long with it"
-    )]
     fn walk(
         &mut self,
         at: &mut Rel,
-        path: &Path,
         place: &mut Place<'_>,
         names: Vec<Name>,
         before: Option<&KnownDir>,
@@ -245,7 +242,7 @@ impl Look<'_> {
             let same = known.first().filter(|k| *k.name == *name.bytes);
             let length = at.len();
             join(at, &name.bytes);
-            let seen = self.name(at, path, place, &name, same);
+            let seen = self.name(at, place, &name, same);
             at.truncate(length);
             let (reason, Seen::Node(node, mark)) = seen? else {
                 continue;
@@ -268,31 +265,30 @@ impl Look<'_> {
     }
 
     /// The names to look at, in order.
-    fn names(&self, at: &[u8], path: &Path, mode: Mode) -> io::Result<Vec<Name>> {
+    fn names(&self, at: &[u8], held: &Dir, mode: Mode) -> io::Result<Vec<Name>> {
         if mode == Mode::Wanted {
             let names = self.wanted.names(at).into_iter();
-            return Ok(names.map(|bytes| Name { bytes, entry: None }).collect());
+            return Ok(names.map(|bytes| Name { bytes, kind: None }).collect());
         }
-        let mut names = Vec::new();
-        for entry in fs::read_dir(path)? {
-            let entry = entry?;
-            let bytes = entry.file_name().as_encoded_bytes().to_vec();
-            let entry = Some(entry);
-            names.push(Name { bytes, entry });
-        }
+        let mut names = held.names()?;
         names.sort_unstable_by(|a, b| a.bytes.cmp(&b.bytes));
         Ok(names)
     }
 
-    fn own_rules(&self, path: &Path, mode: Mode, rules: &Rules, names: &[Name]) -> Option<Rules> {
+    fn own_rules(
+        &self,
+        (path, held): (&Path, &Dir),
+        mode: Mode,
+        rules: &Rules,
+        names: &[Name],
+    ) -> Option<Rules> {
         if mode != Mode::Ruled {
             return None;
         }
         let own = names.binary_search_by(|n| n.bytes.as_slice().cmp(IGNORE_FILE));
         own.ok()?;
-        let file = path.join(raw::name(IGNORE_FILE));
         let mut text = Vec::new();
-        let open = raw::open(&file).ok()?;
+        let open = held.open_file(IGNORE_FILE).ok()?;
         open.metadata().ok().filter(Metadata::is_file)?;
         open.take(MAX_IGNORE_BYTES).read_to_end(&mut text).ok()?;
         Some(rules.with(path, &text))
@@ -301,7 +297,6 @@ impl Look<'_> {
     fn name(
         &mut self,
         at: &mut Rel,
-        parent: &Path,
         place: &Place<'_>,
         name: &Name,
         known: Option<&Known>,
@@ -317,49 +312,69 @@ impl Look<'_> {
             }
             return nothing;
         }
-        let path = parent.join(raw::name(&name.bytes));
-        let kind = match &name.entry {
-            Some(entry) => entry.file_type(),
-            None => fs::symlink_metadata(&path).map(|m| m.file_type()),
+        let path = place.path.join(raw::name(&name.bytes));
+        let looked = match name.kind {
+            Some(_) => None,
+            None => Some(place.held.look(&name.bytes)),
         };
-        let is_dir = kind.as_ref().is_ok_and(fs::FileType::is_dir);
+        let kind = match &looked {
+            Some(looked) => looked.as_ref().ok().map(|found| found.kind),
+            None => name.kind,
+        };
+        let is_dir = kind == Some(Kind::Directory);
         let Some((mode, reason)) = self.choose(at, &path, place, is_dir, known) else {
             return nothing;
         };
-        let meta = match &name.entry {
-            Some(entry) => entry.metadata(),
-            None => fs::symlink_metadata(&path),
-        };
-        let seen = match meta {
+        let found = looked.unwrap_or_else(|| place.held.look(&name.bytes));
+        let seen = match found {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Seen::Nothing,
             Err(e) => {
                 self.leave_out(at, &e.to_string())?;
                 Seen::Nothing
             }
-            Ok(meta) if meta.is_dir() => {
-                let mark = Mark {
-                    mode: raw::mark(&meta).mode,
-                    ..Mark::default()
-                };
-                match self.folder(at, &path, place.depth + 1, mode, place.rules)? {
-                    Some(hash) => Seen::Node(
-                        Node::Dir {
-                            mode: mark.mode,
-                            hash,
-                        },
-                        mark,
-                    ),
-                    None => Seen::Nothing,
-                }
-            }
-            Ok(meta) if meta.is_symlink() => self.link(at, &path)?,
-            Ok(meta) if meta.is_file() => self.file(at, &path, raw::mark(&meta), known)?,
-            Ok(_) => {
-                self.leave_out(at, "it is a socket, pipe or device")?;
-                Seen::Nothing
-            }
+            Ok(found) => self.entry(at, (&path, &name.bytes), place, mode, found, known)?,
         };
         Ok((reason, seen))
+    }
+
+    /// Looks at what lies under a name. It is opened in the folder that is held, and judged by what was opened: what takes
+    /// its place meanwhile is left out.
+    fn entry(
+        &mut self,
+        at: &mut Rel,
+        (path, name): (&Path, &[u8]),
+        place: &Place<'_>,
+        mode: Mode,
+        found: Entry,
+        known: Option<&Known>,
+    ) -> Step<Seen> {
+        match found.kind {
+            Kind::Directory => {
+                let held = match place.held.enter(name) {
+                    Ok(held) => held,
+                    Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Seen::Nothing),
+                    Err(e) => {
+                        self.leave_out(at, &e.to_string())?;
+                        return Ok(Seen::Nothing);
+                    }
+                };
+                let mark = Mark {
+                    mode: found.mark.mode,
+                    ..Mark::default()
+                };
+                let folder = self.folder(at, (path, &held), place.depth + 1, mode, place.rules)?;
+                Ok(folder.map_or(Seen::Nothing, |hash| {
+                    let mode = mark.mode;
+                    Seen::Node(Node::Dir { mode, hash }, mark)
+                }))
+            }
+            Kind::Symlink => self.link(at, place.held, name),
+            Kind::File => self.file(at, (place.held, name), found.mark, known),
+            Kind::Other | Kind::Missing => {
+                self.leave_out(at, "it is a socket, pipe or device")?;
+                Ok(Seen::Nothing)
+            }
+        }
     }
 
     /// How to go on with a name, or that it is left out by a rule.
@@ -396,11 +411,10 @@ impl Look<'_> {
         wanted()
     }
 
-    fn link(&mut self, at: &[u8], path: &Path) -> Step<Seen> {
-        match fs::read_link(path) {
+    fn link(&mut self, at: &[u8], held: &Dir, name: &[u8]) -> Step<Seen> {
+        match held.read_link(name) {
             Ok(target) => {
                 self.found.stats.files += 1;
-                let target = target.into_os_string().into_encoded_bytes();
                 Ok(Seen::Node(Node::Link { target }, Mark::default()))
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Seen::Nothing),
@@ -411,7 +425,13 @@ impl Look<'_> {
         }
     }
 
-    fn file(&mut self, at: &[u8], path: &Path, mark: Mark, known: Option<&Known>) -> Step<Seen> {
+    fn file(
+        &mut self,
+        at: &[u8],
+        place: (&Dir, &[u8]),
+        mark: Mark,
+        known: Option<&Known>,
+    ) -> Step<Seen> {
         let vouched = known.filter(|k| k.kind == b'f' && self.known.vouches(k, &mark));
         let content = match vouched {
             Some(known) => Content::Whole(mark, known.hash),
@@ -419,7 +439,7 @@ impl Look<'_> {
                 self.leave_out(at, "it is too large")?;
                 return Ok(Seen::Nothing);
             }
-            None => self.settled(path)?,
+            None => self.settled(place)?,
         };
         let why = match content {
             Content::Whole(mark, hash) => {
@@ -438,13 +458,13 @@ impl Look<'_> {
     }
 
     /// Reads until nothing changed meanwhile.
-    fn settled(&mut self, path: &Path) -> Step<Content> {
+    fn settled(&mut self, place: (&Dir, &[u8])) -> Step<Content> {
         self.found.stats.read += 1;
         for _ in 0..MAX_TRIES {
-            match self.read(path)? {
+            match self.read(place)? {
                 Content::Moved => {}
                 Content::Whole(mark, hash) if now() - mark.mtime.max(mark.ctime) < FRESH => {
-                    let again = self.read(path)?;
+                    let again = self.read(place)?;
                     if matches!(again, Content::Whole(m, h) if (m, h) == (mark, hash)) {
                         return Ok(again);
                     }
@@ -455,8 +475,10 @@ impl Look<'_> {
         Ok(Content::Moved)
     }
 
-    fn read(&mut self, path: &Path) -> Step<Content> {
-        let opened = raw::open(path).and_then(|file| Ok((file.metadata()?, file)));
+    fn read(&mut self, (held, name): (&Dir, &[u8])) -> Step<Content> {
+        let opened = held
+            .open_file(name)
+            .and_then(|file| Ok((file.metadata()?, file)));
         let (meta, mut file) = match opened {
             Ok(opened) => opened,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Content::Gone),
@@ -573,6 +595,9 @@ impl Look<'_> {
 
 /// Where the walk is.
 struct Place<'a> {
+    path: &'a Path,
+    /// The folder itself.
+    held: &'a Dir,
     depth: usize,
     mode: Mode,
     rules: &'a Rules,

@@ -4,6 +4,8 @@ mod bench;
 mod doomed;
 mod faults;
 mod history;
+#[cfg(target_os = "linux")]
+mod races;
 mod random;
 
 use super::*;

@@ -6,7 +6,7 @@ use super::{Error, Result};
 use std::collections::BTreeMap;
 
 /// Folders in folders that are walked; deeper ones are left out.
-pub const MAX_DEPTH: usize = 512;
+pub const MAX_DEPTH: usize = 128;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
@@ -207,6 +207,17 @@ pub fn join(at: &mut Rel, name: &[u8]) {
         at.push(b'/');
     }
     at.extend_from_slice(name);
+}
+
+/// The folder of a path and the name in it.
+pub fn split(rel: &[u8]) -> (&[u8], &[u8]) {
+    match rel.iter().rposition(|b| *b == b'/') {
+        Some(at) => {
+            let name = rel.get(at + 1..).unwrap_or_default();
+            (rel.get(..at).unwrap_or_default(), name)
+        }
+        None => (&[], rel),
+    }
 }
 
 /// Whether `path` is `top` or below it. The empty path is above all.

@@ -184,6 +184,44 @@ pub struct Protected {
     pub bases: Vec<PathBuf>,
     /// What the person allowed to be changed.
     pub granted: Vec<PathBuf>,
+    /// Whether files count that make a folder a repository of git, or that decide what git runs in one.
+    pub repositories: bool,
+}
+
+/// Without this file git takes no folder for a repository; a link of this name is none that a tool can write through.
+const HEAD: &str = "HEAD";
+/// What lies beside it in every repository.
+const BESIDE_HEAD: [&str; 3] = ["objects", "refs", "commondir"];
+/// Files of a repository by which git runs programs or looks elsewhere, and the folders of such files.
+const DECIDING: [&str; 7] = [
+    "config",
+    "config.worktree",
+    "commondir",
+    "gitdir",
+    "hooks",
+    "rebase-merge",
+    "sequencer",
+];
+
+/// Whether the path makes a folder a repository, or decides what git runs in one that is there. Git needs no folder called
+/// `.git` for that: whoever stands in a folder with a `HEAD`, `objects` and `refs` stands in a repository.
+fn is_of_repository(real: &Path) -> bool {
+    let is = |path: &Path, name: &str| match cfg!(any(windows, target_os = "macos")) {
+        true => path
+            .file_name()
+            .is_some_and(|n| n.eq_ignore_ascii_case(name)),
+        false => path.file_name().is_some_and(|n| n == name),
+    };
+    if is(real, HEAD) {
+        return !real.is_dir();
+    }
+    let deciding = real
+        .ancestors()
+        .filter(|path| DECIDING.iter().any(|name| is(path, name)));
+    let folders = deciding.filter_map(Path::parent);
+    let there = |path: PathBuf| path.symlink_metadata().is_ok();
+    let mut folders = folders.filter(|folder| there(folder.join(HEAD)));
+    folders.any(|folder| BESIDE_HEAD.iter().any(|name| there(folder.join(name))))
 }
 
 impl Protected {
@@ -192,6 +230,9 @@ impl Protected {
             return false;
         }
         if self.paths.iter().any(|path| is_below(real, path)) {
+            return true;
+        }
+        if self.repositories && is_of_repository(real) {
             return true;
         }
         let bases = self.bases.iter().filter(|base| is_below(real, base));
@@ -323,9 +364,54 @@ mod tests {
         assert!(!border.judge(Path::new("/out/secrets/a")).is_open());
     }
 
+    /// A folder needs no `.git` to be a repository.
+    #[test]
+    fn what_makes_a_repository_is_protected() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        for folder in [
+            "bare/objects",
+            "bare/refs",
+            "app/config",
+            "app/hooks",
+            "linked",
+            "src/HEAD",
+        ] {
+            std::fs::create_dir_all(top.join(folder)).unwrap();
+        }
+        for file in ["bare/HEAD", "linked/HEAD", "linked/commondir"] {
+            std::fs::write(top.join(file), "").unwrap();
+        }
+        let protected = Protected {
+            bases: vec![top.clone()],
+            repositories: true,
+            ..Protected::default()
+        };
+        for (path, expect) in [
+            ("docs/HEAD", true),
+            ("HEAD", true),
+            ("bare/config", true),
+            ("bare/config.worktree", true),
+            ("bare/hooks/pre-commit", true),
+            ("bare/hooks", true),
+            ("bare/commondir", true),
+            ("bare/rebase-merge/git-rebase-todo", true),
+            ("linked/config", true),
+            ("bare/description", false),
+            ("app/config/x.rb", false),
+            ("app/hooks/use.ts", false),
+            ("app/head", false),
+            ("src/HEAD/index.ts", false),
+            ("config", false),
+        ] {
+            assert_eq!(protected.holds(&top.join(path)), expect, "{path}");
+        }
+    }
+
     #[test]
     fn what_is_protected() {
         let protected = Protected {
+            repositories: false,
             names: [".git", "ostler.toml", ".ostler", ".claude/settings*"]
                 .map(str::to_owned)
                 .to_vec(),

@@ -5,6 +5,10 @@
 pub mod border;
 #[cfg(not(unix))]
 mod by_path;
+#[cfg(unix)]
+mod dir;
+#[cfg(not(unix))]
+mod dir_by_path;
 mod glob;
 #[cfg(unix)]
 mod names;
@@ -21,6 +25,8 @@ mod unix;
 #[cfg(not(unix))]
 use by_path as opened;
 #[cfg(not(unix))]
+use dir_by_path as dir;
+#[cfg(not(unix))]
 use plain as system;
 #[cfg(unix)]
 use unix as system;
@@ -28,6 +34,7 @@ use unix as system;
 use crate::error::{Error, Result};
 use crate::host::{Content, Entry, Kind, Listing, Roots, Span, Stat};
 use border::Border;
+pub use dir::{Dir, Found, Name, open_plain, set_file_mode};
 pub use glob::matches as glob_matches;
 pub use opened::{Opened, TreeReader, open_file};
 #[cfg(unix)]

@@ -1,5 +1,7 @@
 //! Where commands cannot be confined, nothing is compared afterwards either: the same names, which find nothing.
 
+#[cfg(not(unix))]
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -67,6 +69,10 @@ impl Watch {
         Vec::new()
     }
 
+    pub fn take_over(&mut self, _other: &Self) {}
+
+    pub fn retain(&mut self, _wanted: &[PathBuf]) {}
+
     pub fn add(&mut self, _roots: &[PathBuf]) {}
 
     pub fn renew(&mut self, _more: &[PathBuf]) {}
@@ -103,7 +109,103 @@ impl Repositories {
         Vec::new()
     }
 
+    pub fn missed(&self) -> &std::collections::BTreeSet<PathBuf> {
+        const NONE: &std::collections::BTreeSet<PathBuf> = &std::collections::BTreeSet::new();
+        NONE
+    }
+
     pub fn mend(&self, _tampered: &Tampered) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Nothing is written down here.
+#[cfg(not(unix))]
+#[derive(Clone, Debug)]
+pub struct Records;
+
+#[cfg(not(unix))]
+#[derive(Debug)]
+pub enum Record {}
+
+#[cfg(not(unix))]
+#[derive(Debug)]
+pub struct PutBack {
+    pub path: PathBuf,
+    pub kept: Option<PathBuf>,
+    pub done: bool,
+}
+
+#[cfg(not(unix))]
+#[derive(Debug)]
+pub struct Written {
+    pub tree: PathBuf,
+    pub since: SystemTime,
+    pub watch: Watch,
+}
+
+#[cfg(not(unix))]
+#[derive(Debug, Default)]
+pub struct Others {
+    pub live: Vec<Written>,
+    pub dead: Vec<(Written, Leftover)>,
+}
+
+#[cfg(not(unix))]
+#[derive(Debug)]
+pub enum Leftover {}
+
+#[cfg(not(unix))]
+#[derive(Debug)]
+pub struct Turn;
+
+#[cfg(not(unix))]
+impl Records {
+    pub fn new(_folder: PathBuf) -> Self {
+        Self
+    }
+
+    pub fn has_leftovers(&self, _tree: &Path) -> bool {
+        false
+    }
+
+    pub fn put_back(&self, _tree: &Path) -> Vec<PutBack> {
+        Vec::new()
+    }
+
+    pub fn turn(&self) -> io::Result<Turn> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub fn others(&self, _tree: &Path, _own: &BTreeSet<PathBuf>, _turn: &Turn) -> Others {
+        Others::default()
+    }
+
+    pub fn write(
+        &self,
+        _tree: &Path,
+        _since: SystemTime,
+        _watch: &Watch,
+        _turn: &Turn,
+    ) -> io::Result<Record> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(not(unix))]
+impl Record {
+    pub fn path(&self) -> &Path {
+        match *self {}
+    }
+
+    pub fn update(&self, _tree: &Path, _since: SystemTime, _watch: &Watch) -> io::Result<()> {
+        match *self {}
+    }
+}
+
+#[cfg(not(unix))]
+impl Leftover {
+    pub fn remove(self) {
+        match self {}
     }
 }

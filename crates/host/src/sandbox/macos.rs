@@ -35,8 +35,14 @@ pub fn profile(policy: &Policy) -> String {
         Readable::All => text.push_str("(allow file-read*)\n"),
         Readable::List(list) => rule(&mut text, "allow file-read*", list),
     }
-    if let Some(EmptyHome { home, shown }) = &policy.empty_home {
+    if let Some(EmptyHome {
+        home,
+        others,
+        shown,
+    }) = &policy.empty_home
+    {
         rule(&mut text, "deny file-read*", std::slice::from_ref(home));
+        rule(&mut text, "deny file-read*", others);
         rule(&mut text, "allow file-read*", shown);
     }
     rule(&mut text, "allow file-read* file-write*", &policy.writable);
@@ -150,6 +156,7 @@ mod tests {
         let policy = Policy {
             empty_home: Some(EmptyHome {
                 home: "/Users/me".into(),
+                others: Vec::new(),
                 shown: vec!["/Users/me/.gitconfig".into()],
             }),
             sockets: vec!["/tmp/agent.1".into()],

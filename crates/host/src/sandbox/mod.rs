@@ -10,6 +10,8 @@ mod gitconfig;
 #[cfg(target_os = "linux")]
 pub(crate) mod linux;
 pub mod macos;
+#[cfg(unix)]
+mod record;
 #[cfg(target_os = "linux")]
 mod repositories;
 #[cfg(unix)]
@@ -20,10 +22,14 @@ mod watch;
 pub use denial::{Denial, Grant, Subject, explain, of_host};
 #[cfg(not(unix))]
 pub use elsewhere::{Change, CopyPlace, SettingsCopy, TakenOver, Watch};
+#[cfg(not(unix))]
+pub use elsewhere::{Leftover, Others, PutBack, Record, Records, Turn, Written};
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Repositories, Tampered};
 #[cfg(target_os = "linux")]
 pub use linux::SharedNetwork;
+#[cfg(unix)]
+pub use record::{Leftover, Others, PutBack, Record, Records, Turn, Written};
 #[cfg(target_os = "linux")]
 pub use repositories::{Repositories, Tampered};
 #[cfg(unix)]
@@ -103,6 +109,8 @@ pub struct ClosedFolder {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EmptyHome {
     pub home: PathBuf,
+    /// Further folders of which as little is seen, such as those of other people's homes.
+    pub others: Vec<PathBuf>,
     /// Visible at their own place, read-only unless they are writable too.
     pub shown: Vec<PathBuf>,
 }

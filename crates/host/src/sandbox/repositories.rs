@@ -4,19 +4,19 @@
 //! other means. Finding them is cheap: folders are read again only when they changed.
 
 use super::gitconfig::{Kind, Merged};
-use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use crate::files::Dir;
+use crate::host::Kind as FileKind;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// Most folders of a project that are looked at, the upper ones first.
-const MAX_FOLDERS: usize = 32_768;
+const MAX_FOLDERS: usize = 131_072;
 /// Most repositories that are looked into.
 const MAX_FOUND: usize = 4096;
 /// Most bytes of settings; longer ones are taken for harmful.
@@ -61,6 +61,8 @@ pub struct Repositories {
     own: Option<PathBuf>,
     /// What the last look found, with the repository of the root.
     looked_into: HashSet<PathBuf>,
+    /// Folders that the last look did not get into.
+    missed: BTreeSet<PathBuf>,
 }
 
 /// What is looked through.
@@ -76,6 +78,8 @@ struct Seen {
     below: Vec<PathBuf>,
     /// It is itself a repository, or holds one called `.git`.
     repositories: Vec<PathBuf>,
+    /// All of its entries were read.
+    whole: bool,
 }
 
 /// Files of one repository that can make git run something, by name.
@@ -104,6 +108,7 @@ impl Repositories {
             folders: HashMap::new(),
             known: BTreeMap::new(),
             looked_into: HashSet::new(),
+            missed: BTreeSet::new(),
         }
     }
 
@@ -117,6 +122,7 @@ impl Repositories {
             folders: HashMap::new(),
             known: BTreeMap::new(),
             looked_into: HashSet::new(),
+            missed: BTreeSet::new(),
         }
     }
 
@@ -144,29 +150,31 @@ impl Repositories {
         found
     }
 
+    /// Folders that the last look did not get into, though they may have been changed: nobody knows what lies there. It
+    /// is the root itself if there are too many.
+    pub fn missed(&self) -> &BTreeSet<PathBuf> {
+        &self.missed
+    }
+
     /// Takes it out, never through a link.
     pub fn mend(&self, tampered: &Tampered) -> io::Result<()> {
         let Tampered { path, instead, .. } = tampered;
         let folder = path.parent().unwrap_or(&self.root);
-        let name = path.file_name().unwrap_or_default();
+        let name = path.file_name().unwrap_or_default().as_bytes();
         self.regain(folder);
         let folder = self.open_folder(folder)?;
-        let is_folder = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)
-            .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir());
-        if is_folder {
+        let found = folder.look(name);
+        if found.is_ok_and(|found| found.kind == FileKind::Directory) {
             // Kept beside, where git does not look for it.
             let mut aside = name.to_owned();
-            aside.push(format!(".removed-{}", std::process::id()));
-            return Ok(rustix::fs::renameat(&folder, name, &folder, &aside)?);
+            aside.extend(format!(".removed-{}", std::process::id()).into_bytes());
+            return folder.rename(name, &aside);
         }
-        rustix::fs::unlinkat(&folder, name, AtFlags::empty())?;
-        let Some(bytes) = instead else {
-            return Ok(());
-        };
-        let flags =
-            OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&folder, name, flags, Mode::from_raw_mode(0o644))?;
-        fs::File::from(file).write_all(bytes)
+        folder.remove_file(name)?;
+        match instead {
+            Some(bytes) => folder.create_file(name)?.write_all(bytes),
+            None => Ok(()),
+        }
     }
 
     /// All repositories, from folders that are read only if they changed.
@@ -174,23 +182,35 @@ impl Repositories {
         let mut old = std::mem::take(&mut self.folders);
         let mut open = VecDeque::from([self.root.clone()]);
         let mut found = Vec::new();
+        self.missed.clear();
         while let Some(folder) = open.pop_front() {
             if self.folders.len() >= MAX_FOLDERS || found.len() >= MAX_FOUND {
+                self.missed.insert(self.root.clone());
                 break;
             }
-            let Some(stamp) = stamp(&folder) else {
-                continue;
+            let stamp = match stamp(&folder) {
+                Ok(Some(stamp)) => stamp,
+                // It is gone, or no folder any more.
+                Ok(None) => continue,
+                Err(_) => {
+                    self.missed.insert(folder);
+                    continue;
+                }
             };
             let seen = match old.remove(&folder) {
-                Some(seen) if seen.stamp == stamp => seen,
+                Some(seen) if seen.stamp == stamp && seen.whole => seen,
                 Some(_) | None => {
-                    // One that a command has shut for us is opened again.
-                    if changed(&folder).is_some_and(|at| at >= since) {
+                    // One that a command has shut for us is opened again. Those above it were, on the way here.
+                    if is_shut(&folder) && changed(&folder).is_some_and(|at| at >= since) {
                         self.regain(&folder);
                     }
                     read(&folder, stamp, self.ground)
                 }
             };
+            // What is older is as the person made it.
+            if !seen.whole && changed(&folder).is_none_or(|at| at >= since) {
+                self.missed.insert(folder.clone());
+            }
             open.extend(seen.below.iter().cloned());
             found.extend(seen.repositories.iter().cloned());
             self.folders.insert(folder, seen);
@@ -351,32 +371,29 @@ impl Repositories {
         let Ok(below) = folder.strip_prefix(&self.root) else {
             return;
         };
-        let mut at = self.root.clone();
-        for part in below.components() {
-            at.push(part);
-            if at.is_symlink() {
-                return;
+        let mut held = Dir::open(&self.root).ok();
+        for part in below {
+            held = held.and_then(|above| above.enter(part.as_bytes()).ok());
+            if let Some(held) = &held {
+                super::watch::regain(held);
             }
-            super::watch::regain(&at);
         }
     }
 
+    /// The bytes of a regular file of a repository, if it is not longer than this. No link is followed to it.
+    pub fn read(&self, path: &Path, most: u64) -> Option<Vec<u8>> {
+        let folder = self.open_folder(path.parent()?).ok()?;
+        folder.read_file(path.file_name()?.as_bytes(), most)
+    }
+
     /// A folder of the project, reached without any link.
-    fn open_folder(&self, folder: &Path) -> io::Result<OwnedFd> {
+    fn open_folder(&self, folder: &Path) -> io::Result<Dir> {
         let below = folder.strip_prefix(&self.root).map_err(io::Error::other)?;
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        let root = rustix::fs::openat(CWD, &self.root, flags, Mode::empty())?;
-        if below.as_os_str().is_empty() {
-            return Ok(root);
+        let root = Dir::open(&self.root)?;
+        match below.as_os_str().is_empty() {
+            true => Ok(root),
+            false => root.enter(below.as_os_str().as_bytes()),
         }
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        Ok(rustix::fs::openat2(
-            &root,
-            below,
-            flags,
-            Mode::empty(),
-            resolve,
-        )?)
     }
 }
 
@@ -388,10 +405,24 @@ fn changed(path: &Path) -> Option<SystemTime> {
     Some(SystemTime::UNIX_EPOCH + seconds + rest)
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
-    let meta = fs::symlink_metadata(path).ok()?;
-    let kept = (meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec());
-    meta.is_dir().then_some(kept)
+/// `None` for what is no folder or is gone; an error for what cannot be looked at, such as a path that is too long.
+fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) => {
+            let kept = (meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec());
+            Ok(meta.is_dir().then_some(kept))
+        }
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
+            _ => Err(error),
+        },
+    }
+}
+
+/// Whether its owner may not read it or change what is in it.
+fn is_shut(folder: &Path) -> bool {
+    let mode = fs::symlink_metadata(folder).map_or(0, |meta| meta.mode());
+    mode & super::watch::OWNER != super::watch::OWNER
 }
 
 fn read(folder: &Path, stamp: Stamp, ground: Ground) -> Seen {
@@ -399,11 +430,23 @@ fn read(folder: &Path, stamp: Stamp, ground: Ground) -> Seen {
         stamp,
         below: Vec::new(),
         repositories: Vec::new(),
+        whole: true,
     };
     let in_git =
         ground == Ground::GitFolder || folder.components().any(|part| part.as_os_str() == DOT_GIT);
     let (mut has_head, mut has_more) = (false, false);
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => Some(entries),
+        Err(_) => {
+            seen.whole = false;
+            None
+        }
+    };
+    for entry in entries.into_iter().flatten() {
+        let Ok(entry) = entry else {
+            seen.whole = false;
+            continue;
+        };
         let name = entry.file_name();
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if name == DOT_GIT {
@@ -434,32 +477,26 @@ fn is_folder(path: &Path) -> bool {
 }
 
 /// The bytes of a file in a folder; of a link, where it leads; of what is too long, something that is harmful.
-fn read_at(folder: &OwnedFd, name: &OsStr) -> Option<Vec<u8>> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    match rustix::fs::openat(folder, name, flags, Mode::empty()) {
-        Ok(file) => {
-            let mut bytes = Vec::new();
-            let file = fs::File::from(file);
-            if !file.metadata().is_ok_and(|meta| meta.is_file()) {
-                return Some(b"[".to_vec());
-            }
-            file.take(MAX_CONFIG + 1).read_to_end(&mut bytes).ok()?;
-            Some(match bytes.len() as u64 > MAX_CONFIG {
-                true => b"[".to_vec(),
-                false => bytes,
-            })
+fn read_at(folder: &Dir, name: &OsStr) -> Option<Vec<u8>> {
+    let name = name.as_bytes();
+    match folder.look(name).ok()?.kind {
+        FileKind::Symlink => {
+            let target = folder.read_link(name).ok()?;
+            Some([b"[".as_slice(), &target].concat())
         }
-        Err(rustix::io::Errno::LOOP) => {
-            let target = rustix::fs::readlinkat(folder, name, Vec::new()).ok()?;
-            Some([b"[".as_slice(), target.as_bytes()].concat())
+        FileKind::File | FileKind::Directory | FileKind::Other | FileKind::Missing => {
+            // What nobody may read says nothing to git either.
+            folder.open_file(name).ok()?;
+            let read = folder.read_file(name, MAX_CONFIG);
+            Some(read.unwrap_or_else(|| b"[".to_vec()))
         }
-        Err(_) => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{Mode, OFlags};
 
     fn put(top: &Path, name: &str, text: &str) {
         let path = top.join(name);
@@ -767,6 +804,47 @@ mod tests {
             fs::rename(top.join("x/.git"), top.join("x/prepared")).unwrap();
         }
         assert_eq!(all.check(between).len(), 1);
+    }
+
+    /// A folder that is too deep for a path hides nothing that lies above, and is named.
+    #[test]
+    fn a_deep_folder_hides_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let mut all = Repositories::new(&top);
+        repository(&top, "sub/.git", EVIL);
+        let mut at = rustix::fs::open(&top, OFlags::DIRECTORY, Mode::empty()).unwrap();
+        let name = "d".repeat(40);
+        for _ in 0..150 {
+            rustix::fs::mkdirat(&at, &name, Mode::RWXU).unwrap();
+            at = rustix::fs::openat(&at, &name, OFlags::DIRECTORY, Mode::empty()).unwrap();
+        }
+        let found = all.check(SystemTime::UNIX_EPOCH);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].path, top.join("sub/.git/config"));
+        assert_eq!(all.missed().len(), 1, "{:?}", all.missed());
+        assert!(all.missed().iter().all(|path| path.starts_with(&top)));
+        // One that is deep and can be reached is looked at like any other.
+        let deep = "e/".repeat(600);
+        repository(&top, &format!("{deep}.git"), EVIL);
+        let found = all.check(SystemTime::UNIX_EPOCH);
+        assert_eq!(found.len(), 2, "{found:?}");
+    }
+
+    /// What a command shut is opened; where that fails it is named.
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let mut all = Repositories::new(&top);
+        for number in 0..3 {
+            fs::create_dir(top.join(format!("d{number}"))).unwrap();
+        }
+        assert_eq!(all.check(SystemTime::UNIX_EPOCH), []);
+        assert!(all.missed().is_empty());
+        let stamp = stamp(&top).unwrap().unwrap();
+        let gone = read(&top.join("none"), stamp, Ground::Project);
+        assert!(!gone.whole);
     }
 
     #[test]

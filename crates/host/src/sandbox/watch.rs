@@ -1,25 +1,26 @@
 //! Protected paths that the system cannot hold: remembered before a command, compared and put back after it. Of the settings
 //! and plans of git, changes that run nothing are taken over.
 
+mod put_back;
+mod state;
+
 use super::gitconfig::{Kind, Merged};
+use put_back::{lead_back, put_back, remove, spot};
+use state::{Seen, links_above, place, snapshot};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Most files and folders below the protected paths.
-const MAX_ENTRIES: usize = 4096;
-/// What the owner of a folder needs to change what is in it.
-const OWNER: u32 = 0o700;
+pub(super) use put_back::{OWNER, regain};
+pub(super) use state::Kept;
+
 /// The mode of a file of git.
 const PLAIN: u32 = 0o644;
+/// How often a folder is looked at that one look does not see all of.
+const MAX_PASSES: usize = 64;
 /// Most links on the way to one protected path that are taken out at once.
 const MAX_DETOURS: usize = 8;
-/// Most bytes of one file, and of all.
-const MAX_FILE: u64 = 1 << 20;
-const MAX_TOTAL: u64 = 16 << 20;
 
 /// The protected paths as they were.
 #[derive(Debug)]
@@ -31,7 +32,8 @@ pub struct Watch {
     links: BTreeMap<PathBuf, PathBuf>,
     /// Protected paths that could not be put back: they stay compared with what was there first.
     open: BTreeSet<PathBuf>,
-    complete: bool,
+    /// Protected paths that hold more than could be remembered: what is new in them cannot be told from what was there.
+    partial: BTreeSet<PathBuf>,
 }
 
 /// A protected path that a command changed.
@@ -44,37 +46,90 @@ pub struct Change {
     pub refused: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Kept {
-    File {
-        bytes: Vec<u8>,
-        mode: u32,
-    },
-    Folder,
-    Link(PathBuf),
-    /// Devices, sockets, pipes: that they are there is all that is compared.
-    Other,
-}
-
 impl Watch {
     /// Remembers the paths as they are now.
     pub fn new(roots: &[PathBuf]) -> Self {
-        let (before, complete) = snapshot(roots);
+        let placed = roots.iter().map(|root| (root.clone(), place(root)));
+        let placed: Vec<(PathBuf, PathBuf)> = placed.collect();
+        let Seen { found, cut } = snapshot(&placed);
         Self {
-            before,
-            roots: roots
-                .iter()
-                .map(|root| (root.clone(), place(root)))
-                .collect(),
+            before: found,
+            roots: placed,
             links: links_above(roots),
             open: BTreeSet::new(),
-            complete,
+            partial: cut,
         }
+    }
+
+    /// What is remembered: the paths, where each protected one lies, the links above them, and what holds more.
+    pub(super) fn parts(
+        &self,
+    ) -> (
+        &BTreeMap<PathBuf, Kept>,
+        &[(PathBuf, PathBuf)],
+        &BTreeMap<PathBuf, PathBuf>,
+        &BTreeSet<PathBuf>,
+    ) {
+        (&self.before, &self.roots, &self.links, &self.partial)
+    }
+
+    pub(super) fn from_parts(
+        before: BTreeMap<PathBuf, Kept>,
+        roots: Vec<(PathBuf, PathBuf)>,
+        links: BTreeMap<PathBuf, PathBuf>,
+        partial: BTreeSet<PathBuf>,
+    ) -> Self {
+        Self {
+            before,
+            roots,
+            links,
+            open: BTreeSet::new(),
+            partial,
+        }
+    }
+
+    /// Of the paths that are remembered here, takes the state that another session remembers.
+    pub fn take_over(&mut self, other: &Self) {
+        let ours = |path: &Path| self.roots.iter().any(|(root, _)| root == path);
+        let shared: Vec<(PathBuf, PathBuf)> = other
+            .roots
+            .iter()
+            .filter(|(root, _)| ours(root))
+            .cloned()
+            .collect();
+        let is_shared = |path: &Path| shared.iter().any(|(root, _)| path.starts_with(root));
+        self.before.retain(|path, _| !is_shared(path));
+        let theirs = other.before.iter().filter(|(path, _)| is_shared(path));
+        self.before
+            .extend(theirs.map(|(path, kept)| (path.clone(), kept.clone())));
+        self.roots.retain(|(root, _)| !is_shared(root));
+        let above = |link: &Path| shared.iter().any(|(root, _)| root.starts_with(link));
+        self.links.retain(|link, _| !above(link));
+        let theirs = other.links.iter().filter(|(link, _)| above(link));
+        self.links
+            .extend(theirs.map(|(link, target)| (link.clone(), target.clone())));
+        self.partial.retain(|path| !is_shared(path));
+        let theirs = other.partial.iter().filter(|path| is_shared(path));
+        self.partial.extend(theirs.cloned());
+        self.roots.extend(shared);
+    }
+
+    /// Forgets all but these paths.
+    pub fn retain(&mut self, wanted: &[PathBuf]) {
+        self.roots.retain(|(root, _)| wanted.contains(root));
+        let roots = &self.roots;
+        self.before
+            .retain(|path, _| roots.iter().any(|(root, _)| path.starts_with(root)));
     }
 
     /// Whether everything could be remembered; if not, what was left out is not compared either.
     pub fn complete(&self) -> bool {
-        self.complete
+        self.partial.is_empty() && !self.before.values().any(|k| matches!(k, Kept::Unread(_)))
+    }
+
+    /// Whether a path that is there now and was not remembered is new.
+    fn is_new(&self, path: &Path) -> bool {
+        !self.before.contains_key(path) && !self.partial.iter().any(|part| path.starts_with(part))
     }
 
     /// The paths that are remembered.
@@ -93,7 +148,7 @@ impl Watch {
         self.before.extend(more.before);
         self.roots.extend(more.roots);
         self.links.extend(more.links);
-        self.complete &= more.complete;
+        self.partial.extend(more.partial);
     }
 
     /// Remembers all paths and these as they are now, but for what a command changed and could not be put back.
@@ -120,7 +175,8 @@ impl Watch {
         let links = std::mem::take(&mut self.links).into_iter();
         new.links.extend(links.filter(|(path, _)| is_open(path)));
         new.open = std::mem::take(&mut self.open);
-        new.complete &= self.complete;
+        let partial = std::mem::take(&mut self.partial).into_iter();
+        new.partial.extend(partial.filter(|path| is_kept(path)));
         *self = new;
     }
 
@@ -128,16 +184,14 @@ impl Watch {
     pub fn changed(&self) -> Vec<PathBuf> {
         // Behind a link lies what the command could not show us otherwise.
         let here = self.roots.iter().filter(|(root, at)| place(root) == *at);
-        let here: Vec<PathBuf> = here.map(|(root, _)| root.clone()).collect();
-        let (after, _) = snapshot(&here);
+        let here: Vec<(PathBuf, PathBuf)> = here.cloned().collect();
+        let Seen { found: after, .. } = snapshot(&here);
         let differs = |path: &&PathBuf| match judge(path, self.before.get(*path), after.get(*path))
         {
             Judged::Accepted => false,
             Judged::Partly(_) | Judged::Refused => true,
         };
-        let new = after
-            .keys()
-            .filter(|path| self.complete && !self.before.contains_key(*path));
+        let new = after.keys().filter(|path| self.is_new(path));
         let old = self.before.keys();
         new.chain(old).filter(differs).cloned().collect()
     }
@@ -145,6 +199,31 @@ impl Watch {
     /// Puts back what changed. What was left running may change it again, so it can be called more than once.
     pub fn undo(&mut self) -> Vec<Change> {
         self.open.clear();
+        let mut changes: Vec<Change> = Vec::new();
+        let mut cut = BTreeSet::new();
+        // A folder may be filled so that one look does not see all of it: what was seen is taken out, and it is looked again.
+        for _ in 0..MAX_PASSES {
+            let (more, rest) = self.undo_once();
+            let is_done = rest.is_empty() || more.is_empty();
+            changes.retain(|old| !more.iter().any(|new| new.path == old.path));
+            changes.extend(more);
+            cut = rest;
+            if is_done {
+                break;
+            }
+        }
+        changes.extend(cut.into_iter().map(|path| Change {
+            path,
+            undone: Err(io::Error::other("not all of it could be looked at")),
+            refused: Vec::new(),
+        }));
+        let failed = changes.iter().filter(|change| change.undone.is_err());
+        self.open.extend(failed.map(|change| change.path.clone()));
+        changes
+    }
+
+    /// What was changed and put back, and folders that hold more than was looked at, though they did not before.
+    fn undo_once(&mut self) -> (Vec<Change>, BTreeSet<PathBuf>) {
         let mut changes = self.remove_detours();
         // A folder above that became a link would lead us out of the workspace, where we may write and the command not.
         let (here, led_away): (Vec<_>, Vec<_>) = self
@@ -152,26 +231,28 @@ impl Watch {
             .iter()
             .cloned()
             .partition(|(root, before)| place(root) == *before);
-        let here: Vec<PathBuf> = here.into_iter().map(|(root, _)| root).collect();
-        let (after, _) = snapshot(&here);
+        let Seen { found: after, cut } = snapshot(&here);
         changes.extend(led_away.into_iter().map(|(path, _)| Change {
             path,
             undone: Err(io::Error::other("a folder above it was replaced by a link")),
             refused: Vec::new(),
         }));
         // Innermost first, so that folders are empty when their turn comes. What was never read cannot be called new.
-        let new = after.keys().rev();
-        let new = new.filter(|path| self.complete && !self.before.contains_key(*path));
+        let new = after.keys().rev().filter(|path| self.is_new(path));
         let new: Vec<PathBuf> = new.cloned().collect();
         let old = self.before.keys();
-        let old = old.filter(|path| here.iter().any(|root| path.starts_with(root)));
+        let old = old.filter(|path| here.iter().any(|(root, _)| path.starts_with(root)));
         let old: Vec<PathBuf> = old.cloned().collect();
         for path in new.into_iter().chain(old) {
-            changes.extend(self.settle(&path, after.get(&path)));
+            // What lies in a part that was not looked at is not gone because it was not seen.
+            let is_hidden = !after.contains_key(&path) && cut.iter().any(|c| path.starts_with(c));
+            if !is_hidden || fs::symlink_metadata(&path).is_err() {
+                changes.extend(self.settle(&path, after.get(&path)));
+            }
         }
-        let failed = changes.iter().filter(|change| change.undone.is_err());
-        self.open.extend(failed.map(|change| change.path.clone()));
-        changes
+        // One that was new is gone with all that was in it.
+        let is_left = |path: &PathBuf| !self.partial.contains(path) && path.exists();
+        (changes, cut.into_iter().filter(is_left).collect())
     }
 
     /// Folders above a protected path that a command replaced by links, or links that it led elsewhere, as they were.
@@ -185,7 +266,7 @@ impl Watch {
                 let Some((path, target)) = self.detour(root, before) else {
                     break;
                 };
-                let undone = lead_back(&place(&path), target);
+                let undone = lead_back(&self.remembered(&path), target);
                 let is_done = undone.is_ok();
                 changes.push(Change {
                     path,
@@ -223,20 +304,40 @@ impl Watch {
         real.map(|path| (path, None)).or_else(as_written)
     }
 
-    /// Where a path at or below a protected one really lay when that was remembered.
+    /// The bytes of a regular file below a protected path, if it is not longer than this. No link is followed to it.
+    pub fn read(&self, path: &Path, most: u64) -> Option<Vec<u8>> {
+        let (dir, name) = spot(&self.real(path)).ok()?;
+        dir.read_file(&name, most)
+    }
+
+    /// Where a path below a protected one really was when that was remembered. It is reached there without links.
     fn real(&self, path: &Path) -> PathBuf {
-        let found = self.roots.iter().find_map(|(root, at)| {
-            let below = path.strip_prefix(root).ok()?;
-            Some(match below.as_os_str().is_empty() {
-                true => at.clone(),
-                false => at.join(below),
-            })
-        });
-        found.unwrap_or_else(|| path.to_owned())
+        let above = self.roots.iter().filter(|(root, _)| path.starts_with(root));
+        let nearest = above.max_by_key(|(root, _)| root.as_os_str().len());
+        let real = nearest.map(|(root, at)| below(root, at, path));
+        real.unwrap_or_else(|| path.to_owned())
+    }
+
+    /// A folder on the way to a protected path, with the links above it that were there before.
+    fn remembered(&self, path: &Path) -> PathBuf {
+        let mut real = PathBuf::new();
+        let mut written = PathBuf::new();
+        let (folder, name) = (path.parent().unwrap_or(path), path.file_name());
+        for part in folder {
+            written.push(part);
+            real.push(part);
+            if let Some(target) = self.links.get(&written) {
+                real.pop();
+                real.push(target);
+            }
+        }
+        real.extend(name);
+        real
     }
 
     /// Puts one path back, or takes over what may stay of its change.
     fn settle(&mut self, path: &Path, now: Option<&Kept>) -> Option<Change> {
+        let real = self.real(path);
         let before = self.before.get(path);
         if before == now {
             return None;
@@ -252,18 +353,17 @@ impl Watch {
             (Judged::Partly(Merged { text, refused }), before) => {
                 let mode = match before.or(now) {
                     Some(Kept::File { mode, .. }) => *mode,
-                    Some(Kept::Folder | Kept::Link(_) | Kept::Other) | None => PLAIN,
+                    Some(Kept::Folder | Kept::Link(_) | Kept::Unread(_) | Kept::Other) | None => {
+                        PLAIN
+                    }
                 };
                 let kept = Kept::File { bytes: text, mode };
-                let undone = put_back(&self.real(path), &kept, now.is_some());
+                let undone = put_back(&real, &kept, now.is_some());
                 self.before.insert(path.to_owned(), kept);
                 (undone, refused)
             }
-            (Judged::Refused, Some(kept)) => {
-                let undone = put_back(&self.real(path), kept, now.is_some());
-                (undone, Vec::new())
-            }
-            (Judged::Refused, None) => (remove(&self.real(path)), Vec::new()),
+            (Judged::Refused, Some(kept)) => (put_back(&real, kept, now.is_some()), Vec::new()),
+            (Judged::Refused, None) => (remove(&real), Vec::new()),
         };
         Some(Change {
             path: path.to_owned(),
@@ -273,36 +373,11 @@ impl Watch {
     }
 }
 
-/// Makes a link to `target` again, or nothing. What is there instead is a link, which goes, or a folder, which stays beside.
-fn lead_back(path: &Path, target: Option<&Path>) -> io::Result<()> {
-    in_folder(path, |path| lead_back_in(path, target))
-}
-
-fn lead_back_in(path: &Path, target: Option<&Path>) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_symlink() => fs::remove_file(path)?,
-        Ok(_) => {
-            let mut aside = path.as_os_str().to_owned();
-            aside.push(format!(".removed-{}", std::process::id()));
-            fs::rename(path, aside)?;
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
-    }
-    match target {
-        Some(target) => std::os::unix::fs::symlink(target, path),
-        None => Ok(()),
-    }
-}
-
-fn links_above(roots: &[PathBuf]) -> BTreeMap<PathBuf, PathBuf> {
-    let above = roots.iter().flat_map(|root| root.ancestors().skip(1));
-    let above: BTreeSet<&Path> = above.collect();
-    let links = above.into_iter().filter_map(|path| {
-        let target = fs::read_link(path).ok()?;
-        Some((path.to_owned(), target))
-    });
-    links.collect()
+/// The place of a path below `root`, which is at `at`.
+fn below(root: &Path, at: &Path, path: &Path) -> PathBuf {
+    let mut real = at.to_owned();
+    real.extend(path.strip_prefix(root).into_iter().flatten());
+    real
 }
 
 /// What becomes of a change.
@@ -321,7 +396,9 @@ fn judge(path: &Path, before: Option<&Kept>, now: Option<&Kept>) -> Judged {
     let old = match before {
         Some(Kept::File { bytes, mode }) => Some((bytes.as_slice(), *mode)),
         None => None,
-        Some(Kept::Folder | Kept::Link(_) | Kept::Other) => return Judged::Refused,
+        Some(Kept::Folder | Kept::Link(_) | Kept::Unread(_) | Kept::Other) => {
+            return Judged::Refused;
+        }
     };
     match (Kind::of(path), now) {
         // It has come to its end, or was given up.
@@ -344,203 +421,12 @@ fn judge(path: &Path, before: Option<&Kept>, now: Option<&Kept>) -> Judged {
     }
 }
 
-/// Where a path really is: its folders without links, as far as they exist.
-fn place(path: &Path) -> PathBuf {
-    let mut rest = vec![path.file_name()];
-    for folder in path.ancestors().skip(1) {
-        if let Ok(mut real) = fs::canonicalize(folder) {
-            real.extend(rest.into_iter().rev().flatten());
-            return real;
-        }
-        rest.push(folder.file_name());
-    }
-    path.to_owned()
-}
-
-fn snapshot(roots: &[PathBuf]) -> (BTreeMap<PathBuf, Kept>, bool) {
-    let mut found = BTreeMap::new();
-    let mut complete = true;
-    let mut left = MAX_TOTAL;
-    let mut open: Vec<PathBuf> = roots.to_vec();
-    while let Some(path) = open.pop() {
-        if found.len() >= MAX_ENTRIES {
-            return (found, false);
-        }
-        match keep(&path, &mut left) {
-            Ok(Some(kept)) => {
-                if kept == Kept::Folder {
-                    match names(&path) {
-                        Ok(names) => open.extend(names.into_iter().map(|name| path.join(name))),
-                        Err(_) => complete = false,
-                    }
-                }
-                found.insert(path, kept);
-            }
-            Ok(None) => {}
-            Err(_) => complete = false,
-        }
-    }
-    (found, complete)
-}
-
-fn names(folder: &Path) -> io::Result<Vec<OsString>> {
-    fs::read_dir(folder)?
-        .take(MAX_ENTRIES)
-        .map(|entry| Ok(entry?.file_name()))
-        .collect()
-}
-
-fn keep(path: &Path, left: &mut u64) -> io::Result<Option<Kept>> {
-    let meta = match fs::symlink_metadata(path) {
-        Ok(meta) => meta,
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            return Ok(None);
-        }
-        Err(error) => return Err(error),
-    };
-    Ok(Some(if meta.is_symlink() {
-        Kept::Link(fs::read_link(path)?)
-    } else if meta.is_dir() {
-        Kept::Folder
-    } else if meta.is_file() {
-        let size = meta.len();
-        if size > MAX_FILE || size > *left {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        *left -= size;
-        Kept::File {
-            bytes: crate::raw::read(path, size)?,
-            mode: meta.permissions().mode(),
-        }
-    } else {
-        Kept::Other
-    }))
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    in_folder(path, |path| match fs::symlink_metadata(path)?.is_dir() {
-        true => {
-            regain_tree(path);
-            fs::remove_dir_all(path)
-        }
-        false => fs::remove_file(path),
-    })
-}
-
-/// A folder that is held open: a name for it that no link can change.
-struct Held {
-    #[cfg(target_os = "linux")]
-    _folder: std::os::fd::OwnedFd,
-    path: PathBuf,
-}
-
-#[cfg(target_os = "linux")]
-fn hold(folder: &Path) -> io::Result<Held> {
-    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
-    use std::os::fd::AsRawFd as _;
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let held = openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
-    // With the dot it is the folder itself, not the link of the process to it.
-    let path = PathBuf::from(format!("/proc/self/fd/{}/.", held.as_raw_fd()));
-    Ok(Held {
-        _folder: held,
-        path,
-    })
-}
-
-/// Where there is no such name, the check before has to do.
-#[cfg(not(target_os = "linux"))]
-fn hold(folder: &Path) -> io::Result<Held> {
-    match fs::canonicalize(folder)? == folder {
-        true => Ok(Held {
-            path: folder.to_owned(),
-        }),
-        false => Err(io::Error::other("a folder on the way is a link")),
-    }
-}
-
-/// Does something to a path whose folder is held open, so that a link which a command puts in the folder's place in the
-/// meantime leads nowhere. No part of the way may be a link.
-fn in_folder<T>(path: &Path, act: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(io::ErrorKind::InvalidInput.into());
-    };
-    let held = hold(folder)?;
-    regain(&held.path);
-    act(&held.path.join(name))
-}
-
-/// Makes the folders above a path that are missing, each in one that is held open.
-fn make_folders(folder: &Path) -> io::Result<()> {
-    match hold(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        held => return held.map(drop),
-    }
-    folder.parent().map_or(Ok(()), make_folders)?;
-    match in_folder(folder, |path| fs::create_dir(path)) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => hold(folder).map(drop),
-        made => made,
-    }
-}
-
-/// A command may have taken the right to change a folder away, from itself and from us.
-pub(super) fn regain(folder: &Path) {
-    if let Ok(meta) = fs::symlink_metadata(folder)
-        && meta.is_dir()
-        && meta.permissions().mode() & OWNER != OWNER
-    {
-        let mode = meta.permissions().mode() | OWNER;
-        // Where it is not ours, what follows fails and says so.
-        let _ = fs::set_permissions(folder, Permissions::from_mode(mode));
-    }
-}
-
-fn regain_tree(top: &Path) {
-    let mut open = vec![top.to_owned()];
-    let mut seen = 0;
-    while let Some(folder) = open.pop() {
-        regain(&folder);
-        seen += 1;
-        if seen > MAX_ENTRIES {
-            return;
-        }
-        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-        let folders = entries.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir()));
-        open.extend(folders.map(|entry| entry.path()));
-    }
-}
-
-fn put_back(path: &Path, kept: &Kept, is_there: bool) -> io::Result<()> {
-    if is_there {
-        remove(path)?;
-    }
-    if let Some(folder) = path.parent() {
-        make_folders(folder)?;
-    }
-    in_folder(path, |path| match kept {
-        Kept::File { bytes, mode } => {
-            // Never through a link that was put there meanwhile.
-            let mut file = fs::OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(path)?;
-            io::Write::write_all(&mut file, bytes)?;
-            file.set_permissions(Permissions::from_mode(*mode))
-        }
-        Kept::Folder => fs::create_dir(path),
-        Kept::Link(target) => std::os::unix::fs::symlink(target, path),
-        Kept::Other => Err(io::ErrorKind::Unsupported.into()),
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use super::state::{MAX_ENTRIES, MAX_FILE};
     use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn changes_are_found_and_undone() {
@@ -622,7 +508,8 @@ mod tests {
             fs::write(top.join("hooks/a"), "good").unwrap();
             std::os::unix::fs::symlink("hooks", top.join("link")).unwrap();
             let roots = ["hooks", "none", "link"].map(|name| top.join(name));
-            let (before, _) = snapshot(&roots);
+            let placed = roots.clone().map(|root| (root.clone(), place(&root)));
+            let before = snapshot(&placed).found;
             let mut watch = Watch::new(&roots);
             act(top);
             let differs = watch.changed();
@@ -641,7 +528,7 @@ mod tests {
                 changes.iter().all(|change| change.undone.is_ok()),
                 "{name}: {changes:?}"
             );
-            assert_eq!(snapshot(&roots).0, before, "{name}");
+            assert_eq!(snapshot(&placed).found, before, "{name}");
         }
     }
 
@@ -719,6 +606,20 @@ mod tests {
         }
     }
 
+    /// A link above that leads nowhere yet is one all the same.
+    #[test]
+    fn a_dangling_link_above_is_taken_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path();
+        let roots = ["x/a", "x/b"].map(|name| top.join(name));
+        let mut watch = Watch::new(&roots);
+        std::os::unix::fs::symlink("../evil", top.join("x")).unwrap();
+        let changes = watch.undo();
+        assert!(!top.join("x").is_symlink(), "{changes:?}");
+        assert!(changes.iter().all(|change| change.undone.is_ok()));
+        assert_eq!(watch.undo().len(), 0);
+    }
+
     /// A person's own link stays theirs, and leads where it led.
     #[test]
     fn a_link_that_was_there_leads_where_it_led() {
@@ -771,12 +672,128 @@ mod tests {
         assert_eq!(fs::read_to_string(top.join("b")).unwrap(), "theirs");
     }
 
+    /// Whatever a command does so that one look does not see its file.
+    #[test]
+    fn nothing_hides_among_many_or_by_its_size() {
+        type Act = fn(&Path);
+        let acts: [(&str, Act); 5] = [
+            ("large", |top| {
+                fs::write(top.join("none"), vec![b'\n'; MAX_FILE as usize + 1]).unwrap();
+            }),
+            ("large in a folder", |top| {
+                fs::write(top.join("hooks/b"), vec![b'\n'; MAX_FILE as usize + 1]).unwrap();
+            }),
+            ("many", |top| {
+                for number in 0..MAX_ENTRIES + 10 {
+                    fs::write(top.join(format!("hooks/x{number}")), "").unwrap();
+                }
+            }),
+            ("many large", |top| {
+                for number in 0..20 {
+                    let file = fs::File::create(top.join(format!("hooks/x{number}"))).unwrap();
+                    file.set_len(MAX_FILE).unwrap();
+                }
+                fs::write(top.join("none"), "evil").unwrap();
+            }),
+            ("shut", |top| {
+                fs::write(top.join("hooks/b"), "evil").unwrap();
+                let mode = Permissions::from_mode(0o000);
+                fs::set_permissions(top.join("hooks"), mode).unwrap();
+            }),
+        ];
+        for (name, act) in acts {
+            let folder = tempfile::tempdir().unwrap();
+            let top = folder.path();
+            fs::create_dir(top.join("hooks")).unwrap();
+            fs::write(top.join("hooks/a"), "good").unwrap();
+            let roots = ["hooks", "none"].map(|name| top.join(name));
+            let mut watch = Watch::new(&roots);
+            act(top);
+            let changes = watch.undo();
+            assert!(!changes.is_empty(), "{name}");
+            let left = fs::read_dir(top.join("hooks")).unwrap();
+            let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+            assert_eq!(left, ["a"], "{name}: {:?}", changes.last());
+            assert!(!top.join("none").exists(), "{name}");
+            assert!(
+                changes.iter().all(|c| c.undone.is_ok()),
+                "{name}: {changes:?}"
+            );
+        }
+    }
+
+    /// One that was too large before is the person's as long as it is the same.
+    #[test]
+    fn a_large_file_of_the_person_is_left_alone_and_a_changed_one_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("big");
+        fs::write(&file, vec![0; MAX_FILE as usize + 1]).unwrap();
+        let mut watch = Watch::new(std::slice::from_ref(&file));
+        assert_eq!(watch.undo().len(), 0);
+        fs::write(&file, "evil").unwrap();
+        let changes = watch.undo();
+        assert_eq!(changes.len(), 1);
+        assert!(changes[0].undone.is_err());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "evil");
+    }
+
     #[test]
     fn what_is_too_large_is_said() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("big");
         fs::write(&file, vec![0; MAX_FILE as usize + 1]).unwrap();
         assert!(!Watch::new(&[file]).complete());
+    }
+
+    /// A process that was left running exchanges a folder for a link to one of the person's while things are put back.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_that_becomes_a_link_meanwhile_does_not_lead_us_out() {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use std::sync::atomic::{AtomicBool, Ordering};
+        const ROUNDS: usize = 1500;
+        let folder = tempfile::tempdir().unwrap();
+        let [inside, outside] = ["in", "out"].map(|name| folder.path().join(name));
+        let (above, link) = (inside.join("above"), inside.join("link"));
+        for path in [outside.join("skills/mine"), above.join("skills")] {
+            fs::create_dir_all(path).unwrap();
+        }
+        fs::write(outside.join("skills/mine/file"), "theirs").unwrap();
+        fs::write(outside.join("config"), "theirs").unwrap();
+        fs::remove_dir(above.join("skills")).unwrap();
+        fs::write(above.join("config"), "ours").unwrap();
+        std::os::unix::fs::symlink(&outside, &link).unwrap();
+        let roots = ["skills", "config", "gone"].map(|name| above.join(name));
+        fs::write(&roots[2], "ours").unwrap();
+        let mut watch = Watch::new(&roots);
+        fs::remove_file(&roots[2]).unwrap();
+        let over = AtomicBool::new(false);
+        let mut done = 0;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    // Whatever is at these names at the moment.
+                    let _ = renameat_with(CWD, &above, CWD, &link, RenameFlags::EXCHANGE);
+                }
+            });
+            for _ in 0..ROUNDS {
+                for path in watch.changed() {
+                    let bytes = watch.read(&path, MAX_FILE).unwrap_or_default();
+                    assert_ne!(bytes, b"theirs", "{path:?}");
+                }
+                done += watch.undo().len();
+                let is_whole = fs::read_to_string(outside.join("skills/mine/file"));
+                if is_whole.is_err() || outside.join("gone").exists() {
+                    break;
+                }
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+        let text = |name: &str| fs::read_to_string(outside.join(name)).ok();
+        assert_eq!(text("skills/mine/file").as_deref(), Some("theirs"));
+        assert_eq!(text("config").as_deref(), Some("theirs"));
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 2);
+        assert!(done > 0, "nothing was put back");
     }
 
     /// A link that takes a folder's place between the check and the change leads nowhere.

@@ -81,6 +81,7 @@ mod cases {
         one_network_for_all_commands_of_a_session,
         a_door_in_the_network,
         a_reader_changes_nothing_and_sees_little,
+        a_reader_sees_no_home_of_others,
         private_folders_are_for_one_command,
         many_readers_at_once,
         a_tmp_of_its_own,

@@ -38,6 +38,7 @@ async fn reader(layer: Choice) -> World {
     policy.unix = UnixSockets::None;
     policy.empty_home = Some(EmptyHome {
         shown: shown.iter().map(|name| home.join(name)).collect(),
+        others: Vec::new(),
         home,
     });
     policy.private = vec![world.root.parent().unwrap().join("tmp")];
@@ -74,6 +75,31 @@ impl Litter {
 impl Drop for Litter {
     fn drop(&mut self) {
         let _gone = fs::remove_file(&self.0);
+    }
+}
+
+/// Other people's homes and data of the machine are empty as well, also where the project lies in one of them.
+pub async fn a_reader_sees_no_home_of_others() {
+    for layer in [Layer::Namespaces, Layer::Landlock] {
+        let Some(choice) = crate::cases::usable(layer) else {
+            continue;
+        };
+        let mut world = reader(choice).await;
+        let theirs = world.root.parent().unwrap().join("theirs");
+        let project = theirs.join("me/project");
+        fs::create_dir_all(&project).unwrap();
+        fs::write(theirs.join("key"), SECRET).unwrap();
+        fs::write(theirs.join("me/key"), SECRET).unwrap();
+        fs::write(project.join("own"), "own\n").unwrap();
+        std::os::unix::fs::symlink("../key", project.join("link")).unwrap();
+        if let Some(home) = &mut world.policy.empty_home {
+            home.others.push(theirs.clone());
+            home.shown.push(project.clone());
+        }
+        let (theirs, project) = (theirs.display(), project.display());
+        let script = format!("cat {project}/own {project}/link {theirs}/key {theirs}/me/key");
+        let ran = world.run(&script).await;
+        assert_eq!(ran.stdout, "own\n", "{layer:?}: {ran:?}");
     }
 }
 
@@ -235,6 +261,7 @@ pub async fn a_tmp_of_its_own() {
         .retain(|path| path.is_file() && !path.starts_with(&world.root));
     world.policy.empty_home = Some(EmptyHome {
         home: world.home.clone(),
+        others: Vec::new(),
         shown: vec![world.root.clone()],
     });
     let ran = world.run("cat /tmp/a; echo x > /tmp/c || echo no").await;

@@ -6,8 +6,9 @@ use crate::tools::bash_input::BashInput;
 use crate::tools::bash_output::BashOutput;
 use crate::tools::kill_job::KillJob;
 use crate::tools::testing::Bench;
-use ostler_wire::{Delta, Event};
+use ostler_wire::{Delta, DeltaSink};
 use std::sync::Arc;
+use tokio::sync::mpsc;
 
 struct Shell {
     bench: Bench,
@@ -24,6 +25,16 @@ impl Shell {
         let mut cx = bench.context("bash");
         change(Arc::make_mut(&mut cx.settings));
         Self { bench, cx }
+    }
+
+    /// One whose live output can be read.
+    fn watched() -> (Self, mpsc::UnboundedReceiver<Delta>) {
+        let mut shell = Self::new();
+        let (sender, deltas) = mpsc::unbounded_channel();
+        shell.cx.deltas = DeltaSink::new(move |delta| {
+            let _ = sender.send(delta);
+        });
+        (shell, deltas)
     }
 
     async fn call(&self, tool: &impl Tool, args: Value) -> Value {
@@ -383,12 +394,11 @@ async fn a_jobs_long_output_is_cut_with_the_log_as_the_whole() {
 
 #[tokio::test]
 async fn an_interrupted_command_dies_at_once() {
-    let shell = Shell::new();
-    let mut events = shell.cx.feed.attach().live;
+    let (shell, mut deltas) = Shell::watched();
     let command = "setsid sleep 1000 & echo $!; trap '' TERM; sleep 1000";
     let call = crate::tools::testing::run(&Bash, json!({"command": command}), shell.cx.clone());
     let interrupt = async {
-        let pid = shown(&mut events).await;
+        let pid = shown(&mut deltas).await;
         shell.cx.cancel.cancel();
         pid
     };
@@ -436,11 +446,10 @@ async fn an_interrupted_look_leaves_the_job_alone() {
 
 #[tokio::test]
 async fn output_is_shown_while_the_command_runs() {
-    let shell = Shell::new();
-    let mut events = shell.cx.feed.attach().live;
+    let (shell, mut deltas) = Shell::watched();
     let call = shell.bash(json!({"command": "echo live; while [ ! -e go ]; do sleep 0.02; done"}));
     let watch = async {
-        assert_eq!(shown(&mut events).await, "live\n");
+        assert_eq!(shown(&mut deltas).await, "live\n");
         shell.bench.put("go", "");
     };
     let (data, ()) = tokio::join!(call, watch);
@@ -449,23 +458,22 @@ async fn output_is_shown_while_the_command_runs() {
 
 #[tokio::test]
 async fn a_flood_is_shown_in_part() {
-    let shell = Shell::new();
-    let mut events = shell.cx.feed.attach().live;
+    let (shell, mut deltas) = Shell::watched();
     shell
         .bash(json!({"command": "head -c 30000000 /dev/zero | tr '\\0' x"}))
         .await;
     let mut bytes = 0;
-    while let Ok(posted) = events.try_recv() {
-        if let Event::Delta(Delta::ToolOutput { chunk, .. }) = posted.event {
+    while let Ok(delta) = deltas.try_recv() {
+        if let Delta::ToolOutput { chunk, .. } = delta {
             bytes += chunk.len();
         }
     }
     assert!((1..10_000_000).contains(&bytes), "{bytes}");
 }
 
-async fn shown(events: &mut tokio::sync::broadcast::Receiver<ostler_wire::Posted>) -> String {
+async fn shown(deltas: &mut mpsc::UnboundedReceiver<Delta>) -> String {
     loop {
-        if let Event::Delta(Delta::ToolOutput { chunk, .. }) = events.recv().await.unwrap().event {
+        if let Delta::ToolOutput { chunk, .. } = deltas.recv().await.unwrap() {
             return chunk;
         }
     }

@@ -278,7 +278,7 @@ fn readable(
         let linked = places::linked_files(left_out);
         let mut found = Vec::new();
         let mut all = left_out.to_vec();
-        all.extend(places.home.clone().filter(|_| everything));
+        all.extend(places.emptied.iter().filter(|_| everything).cloned());
         all.extend(closed.iter().cloned());
         for top in tops {
             let limit = MAX_RULES - found.len();

@@ -37,8 +37,8 @@ pub(super) struct Places {
     pub closed: Vec<Closed>,
     /// Protected files in whose place a link is seen: the file, and the link.
     pub links: Vec<(PathBuf, PathBuf)>,
-    /// A home that is to be seen as empty, and what is shown of it.
-    pub home: Option<PathBuf>,
+    /// Folders that are to be seen as empty, none in another, and what is shown of them.
+    pub emptied: Vec<PathBuf>,
     pub shown: Vec<PathBuf>,
     /// Inner ones first. Only where there are mounts.
     pub covers: Vec<Cover>,
@@ -182,15 +182,24 @@ impl Places {
 
     /// A home that is shown as a whole is not emptied.
     fn find_home(&mut self, policy: &Policy) -> Result<(), Error> {
-        let Some(EmptyHome { home, shown }) = &policy.empty_home else {
+        let Some(EmptyHome {
+            home,
+            others,
+            shown,
+        }) = &policy.empty_home
+        else {
             return Ok(());
         };
         absolute(home)?;
         self.shown = resolve(shown)?;
-        let mut seen = self.shown.iter().chain(&self.writable);
-        self.home = fs::canonicalize(home)
-            .ok()
-            .filter(|home| !seen.any(|path| home.starts_with(path)));
+        let is_shown = |folder: &PathBuf| {
+            let mut seen = self.shown.iter().chain(&self.writable);
+            seen.any(|path| folder.starts_with(path))
+        };
+        let folders = std::iter::once(home).chain(others);
+        let real = folders.filter_map(|folder| fs::canonicalize(folder).ok());
+        let emptied = real.filter(|folder| !is_shown(folder)).collect();
+        self.emptied = outermost(emptied);
         Ok(())
     }
 
@@ -208,9 +217,10 @@ impl Places {
         if let Some(temp) = &policy.temp {
             covers.extend(self.temp_folders(temp)?);
         }
-        if let Some(home) = &self.home {
-            let mut cover = Cover::new(home.clone(), By::Empty);
+        for folder in &self.emptied {
+            let mut cover = Cover::new(folder.clone(), By::Empty);
             if let Some(empty) = &policy.empty_home {
+                let home = fs::canonicalize(&empty.home).unwrap_or_else(|_| empty.home.clone());
                 let named = empty.shown.iter().filter_map(|path| {
                     let inside = path.strip_prefix(&empty.home).ok();
                     inside.map_or_else(|| place(path), |inside| Some(home.join(inside)))
@@ -240,7 +250,7 @@ impl Places {
             );
             cover.keep(allowed);
             // Of an emptied home nothing else is seen.
-            if Some(&cover.folder) != self.home.as_ref() {
+            if !self.emptied.contains(&cover.folder) {
                 cover.keep(self.protected.iter().chain(&closed));
             }
         }
@@ -483,6 +493,17 @@ fn gone(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
     )
+}
+
+/// The paths that lie in no other of them.
+fn outermost(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for path in outer_first(paths) {
+        if holder(&path, &found).is_none() {
+            found.push(path);
+        }
+    }
+    found
 }
 
 fn outer_first(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {

@@ -1,0 +1,274 @@
+//! What the person runs later, in this folder or in another: two sessions in one folder, a session that was killed, a
+//! repository that file tools build, folders that are too deep to be looked at, and programs that we run ourselves.
+
+use super::traces::{bash, config, layers};
+use crate::common::{Scene, skipped, wait_for};
+use ostler_testkit::{Kind, Run, Step};
+use serde_json::json;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+/// What a hostile command leaves: files, links, settings of the repository and one of its own.
+const HOSTILE: &str = "echo '# evil' > ostler.toml; ln -s ../evil .vscode; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; printf '[core]\\n\\tfsmonitor = evil\\n' >> .git/config; git init -q n; git -C n config core.fsmonitor evil; echo evil > .envrc; mkdir -p .cursor; echo evil > .cursor/mcp.json";
+
+fn check_clean(scene: &Scene, before: &str, about: &str) {
+    for name in [
+        "ostler.toml",
+        ".git/hooks/pre-commit",
+        ".envrc",
+        ".cursor/mcp.json",
+    ] {
+        assert!(!scene.space.exists(name), "{about}: {name}");
+    }
+    let link = scene.space.root().join(".vscode");
+    assert!(!link.is_symlink(), "{about}");
+    assert_eq!(scene.space.read(".git/config"), before, "{about}");
+    if scene.space.exists("n/.git/config") {
+        let nested = scene.space.read("n/.git/config");
+        assert!(!nested.contains("evil"), "{about}: {nested}");
+    }
+}
+
+fn repository(layer: &str) -> (Scene, String) {
+    let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+    scene.space.write("README", "hello");
+    scene.space.git_init();
+    let before = scene.space.read(".git/config");
+    (scene, before)
+}
+
+/// The second session begins while a command of the first one has changed everything, and ends after it.
+#[test]
+fn two_sessions_in_one_folder_have_one_state_before() {
+    for layer in layers() {
+        let (scene, before) = repository(layer);
+        let there = |name: &str| scene.space.exists(name).then_some(());
+        let wait = |name: &str| format!("while ! test -e {name}; do sleep 0.01; done");
+        let first = format!("{HOSTILE}; : > first; {}", wait("second"));
+        let second = format!(": > second; {}", wait("over"));
+        let (tool, args) = bash(&first);
+        scene.server.push(Step::answer().call(tool, args));
+        let a = scene.ostler(["exec", "--yolo", "-p", "a"]).spawn();
+        wait_for("the first command", || there("first"));
+        let (tool, args) = bash(&second);
+        scene.server.push(Step::answer().call(tool, args));
+        scene.server.push(Step::answer().text("first is over"));
+        // On one layer it has another home.
+        let mut b = scene.ostler(["exec", "--yolo", "-p", "b"]);
+        if layer == "landlock" {
+            let other = scene.space.user_home().join("other");
+            std::fs::create_dir(&other).expect("a home");
+            let own = scene.space.home().join("config.toml");
+            std::fs::copy(own, other.join("config.toml")).expect("settings");
+            b = b.env("OSTLER_HOME", other);
+        }
+        let b = b.spawn();
+        a.wait().ok();
+        scene.server.push(Step::answer().text("second is over"));
+        scene.space.write("over", "");
+        b.wait().ok();
+        check_clean(&scene, &before, layer);
+        // Nobody runs: nothing is written down any more, and what the person does is theirs.
+        let records = scene.space.home().join("running");
+        let left = std::fs::read_dir(records).into_iter().flatten().flatten();
+        let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+        assert_eq!(left, ["lock"], "{layer}");
+        scene.space.write("ostler.toml", "# mine\n");
+        let (tool, args) = bash("true");
+        scene.server.push(Step::answer().call(tool, args));
+        scene.server.push(Step::answer().text("ok"));
+        scene.ostler(["exec", "--yolo", "-p", "c"]).output().ok();
+        assert_eq!(scene.space.read("ostler.toml"), "# mine\n", "{layer}");
+    }
+}
+
+/// The next session puts back what the one that was killed could not, before any command of its own.
+#[test]
+fn a_killed_session_is_put_back_by_the_next() {
+    for layer in layers() {
+        let (scene, before) = repository(layer);
+        let (tool, args) = bash(&format!(
+            "{HOSTILE}; echo evil > ostler.toml; : > done; sleep 600"
+        ));
+        scene.server.push(Step::answer().call(tool, args));
+        let running = scene.ostler(["exec", "--yolo", "-p", "a"]).spawn();
+        wait_for("the command", || scene.space.exists("done").then_some(()));
+        let pid = running.pid().to_string();
+        Run::new("/bin/kill").args(["-KILL", &pid]).output().ok();
+        running.wait();
+        scene.server.push(Step::answer().text("ok"));
+        let out = scene.ostler(["exec", "-p", "b"]).output().ok();
+        check_clean(&scene, &before, layer);
+        assert!(
+            out.stderr.contains("ostler.toml"),
+            "{layer}: {}",
+            out.stderr
+        );
+        let left = std::fs::read_dir(scene.space.home().join("running"));
+        let left = left.into_iter().flatten().flatten();
+        let names = left.map(|entry| entry.file_name().into_string().expect("a name"));
+        let records: Vec<String> = names.filter(|name| name.ends_with(".state")).collect();
+        assert_eq!(records, [] as [&str; 0], "{layer}: {}", out.stderr);
+    }
+}
+
+/// A folder with `HEAD`, `objects` and `refs` is a repository for git, whatever it is called.
+#[test]
+fn file_tools_build_no_repository() {
+    let (scene, _) = repository("namespaces");
+    let settings =
+        "[core]\n\tbare = false\n\tworktree = ..\n\tfsmonitor = touch ../escaped; false\n";
+    let write = |path: &str, content: &str| {
+        Step::answer().call("write_file", json!({"path": path, "content": content}))
+    };
+    let steps = [
+        write("docs/config", settings),
+        write("docs/objects/keep", ""),
+        write("docs/refs/keep", ""),
+        write("docs/HEAD", "ref: refs/heads/main\n"),
+        // A folder that a command made into one.
+        Step::answer().call("bash", json!({"command": "git init -q --bare made"})),
+        write("made/config", settings),
+        write("made/hooks/post-checkout", "#!/bin/sh\n"),
+        Step::answer().text("ok"),
+    ];
+    steps.into_iter().for_each(|step| scene.server.push(step));
+    scene.ostler(["exec", "-p", "go"]).output();
+    let told = scene.server.request(7).tool_results();
+    for name in ["docs/HEAD", "made/hooks/post-checkout"] {
+        assert!(!scene.space.exists(name), "{name}: {told:#?}");
+    }
+    let made = scene.space.read("made/config");
+    assert!(!made.contains("fsmonitor"), "{made} {told:#?}");
+    for folder in ["docs", "made"] {
+        let status = std::process::Command::new("git")
+            .arg("status")
+            .current_dir(scene.space.root().join(folder))
+            .output();
+        assert!(status.is_ok());
+        for place in [scene.space.root(), &scene.space.root().join(folder)] {
+            assert!(!place.join("escaped").exists(), "{told:#?}");
+        }
+        let above = scene.space.root().parent().expect("a folder");
+        assert!(!above.join("escaped").exists(), "{told:#?}");
+    }
+}
+
+/// Folders that are too deep hide nothing above them, stop nothing, and are named.
+#[test]
+fn deep_folders_hide_nothing() {
+    for layer in layers() {
+        let (scene, before) = repository(layer);
+        let deep =
+            "python3 -c \"import os\nfor i in range(600):\n    os.mkdir('d'); os.chdir('d')\"";
+        let deeper = "python3 -c \"import os\nfor i in range(200):\n    os.mkdir('e' * 40); os.chdir('e' * 40)\"";
+        let (tool, args) = bash(&format!("{HOSTILE}; {deep}; {deeper}"));
+        scene.server.push(Step::answer().call(tool, args));
+        scene.server.push(Step::answer().text("ok"));
+        let out = scene
+            .ostler(["exec", "--yolo", "--no-save", "-p", "a"])
+            .output()
+            .ok();
+        check_clean(&scene, &before, &format!("{layer}: {}", out.stderr));
+        // Removed here, because nothing else gets so deep.
+        let removed = Run::new("/bin/rm")
+            .args(["-rf", "d"])
+            .cwd(scene.space.root());
+        removed.output().ok();
+        let name = "e".repeat(40);
+        let removed = Run::new("/bin/rm")
+            .args(["-rf", &name])
+            .cwd(scene.space.root());
+        removed.output().ok();
+    }
+}
+
+fn put_program(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    std::fs::write(path, text).expect("a program");
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(path, mode).expect("a mode");
+}
+
+/// With a virtual environment of the project on `PATH`, none of our own helpers comes from there.
+#[test]
+fn programs_of_the_project_are_not_our_helpers() {
+    let scene = Scene::with_config(Kind::Chat, "[sandbox]\nlayer = 'bubblewrap'\n", []);
+    let bin = scene.space.root().join(".venv/bin");
+    let mark = scene.space.user_home().join("escaped");
+    for name in ["bwrap", "vi", "xdg-open", "ed"] {
+        let text = format!("#!/bin/sh\necho {name} >> {}\n", mark.display());
+        put_program(&bin.join(name), &text);
+    }
+    let usual = std::env::var("PATH").expect("a path");
+    for path in [bin.display().to_string(), ".venv/bin".into()] {
+        let path = format!("{path}:{usual}");
+        scene.ostler(["doctor"]).env("PATH", &path).output();
+        let (tool, args) = bash("true");
+        scene.server.push(Step::answer().call(tool, args));
+        scene.server.push(Step::answer().text("ok"));
+        scene
+            .ostler(["exec", "-p", "go"])
+            .env("PATH", &path)
+            .output();
+        let note = scene.space.home().join("memory");
+        assert!(!mark.exists(), "{path} {}", note.display());
+    }
+}
+
+/// A bare name is not the reader of that name if `PATH` finds it in the project.
+#[test]
+fn without_a_sandbox_a_reader_is_the_system_s() {
+    let scene = Scene::with_config(Kind::Chat, "", []);
+    put_program(&scene.space.root().join("bin/ls"), "#!/bin/sh\n");
+    let usual = std::env::var("PATH").expect("a path");
+    let absolute = scene.space.root().join("bin").display().to_string();
+    let judged = |path: &str| {
+        let call = json!({"command": "ls -la"}).to_string();
+        let check = scene.ostler(["--no-sandbox", "permissions", "check", "bash", &call]);
+        check.env("PATH", path).output().stdout
+    };
+    for path in [absolute.as_str(), "bin", "./bin"] {
+        let said = judged(&format!("{path}:{usual}"));
+        assert!(said.starts_with("ask"), "{path}: {said}");
+    }
+    // Without it, and where it comes too late, it is looked at unasked.
+    for path in [usual.clone(), format!("{usual}:{absolute}")] {
+        assert!(judged(&path).starts_with("allow"), "{path}");
+    }
+}
+
+/// Servers in files of the project become the person's own only by their yes, or if the file is named.
+#[test]
+fn servers_of_a_project_are_not_imported_unasked() {
+    if layers().is_empty() {
+        return skipped("it is about what commands leave");
+    }
+    let scene = Scene::with_config(Kind::Chat, "", []);
+    let servers = |command: &str| {
+        json!({"mcpServers": {"docs": {"command": command, "args": ["-x"], "env": {"T": "${TOKEN}"}}}})
+            .to_string()
+    };
+    for name in [".cursor/mcp.json", ".vscode/mcp.json"] {
+        scene.space.write(name, servers("/evil"));
+    }
+    let kept = || std::fs::read_to_string(scene.space.home().join("mcp.json")).unwrap_or_default();
+    let out = scene.ostler(["mcp", "import"]).output();
+    assert!(!kept().contains("/evil"), "{}", kept());
+    assert!(out.stderr.contains(".cursor/mcp.json"), "{}", out.stderr);
+    let mut term = scene.ostler(["mcp", "import"]).on_terminal(100, 40);
+    let shown = term.wait_for("Take it?");
+    for part in ["/evil", "-x", "${TOKEN}", ".cursor/mcp.json"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    term.keys("n\r");
+    term.wait_until("the second question", |screen| {
+        screen.matches("Take it?").count() == 2
+    });
+    term.keys("\r");
+    term.wait();
+    assert!(!kept().contains("/evil"), "{}", kept());
+    let out = scene.ostler(["mcp", "import", ".cursor/mcp.json"]).output();
+    out.ok();
+    assert!(kept().contains("/evil"), "{}", kept());
+}
