@@ -217,6 +217,7 @@ impl Boot {
 
     pub fn store(&self) -> ostler_engine::store::Store {
         ostler_engine::store::Store::new(&self.sessions_dir(), &self.places.root)
+            .of_home(&self.places.home)
             .speaking(speech::language())
     }
 

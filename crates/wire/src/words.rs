@@ -795,6 +795,7 @@ words! {
     PromptGone: "The stored prompt of this session is gone; it goes on with a new one, so the prompt cache starts over.", "此会话保存的提示已丢失；将使用新提示，缓存重新开始。";
     InstructionsFrom: "Instructions: {}", "指令文件：{}";
     ModelGone: "This session was with {}, which cannot be used now ({}); it goes on with {}.", "此会话原用 {}，现在无法使用（{}）；改用 {}。";
+    SessionForeign: "This session was not written by your Ostler: it may have come with the project, and what it says you said may be somebody else's words.", "此会话不是由您的 Ostler 写入的：它可能随项目而来，其中您所说的话可能出自他人。";
     SessionMoved: "This session began in {}; it goes on in {}. Paths in it may mean other files now.", "此会话始于 {}；现在于 {} 继续。其中的路径可能指向其他文件。";
     TemplateLarge: "it has {} bytes, more than {}", "有 {} 字节，超过 {}";
     TemplateName: "its name has characters that cannot be typed", "名称含有无法输入的字符";

@@ -395,7 +395,8 @@ fn suggestions(boot: &Boot, after: Timestamp) -> anyhow::Result<Suggestions> {
         ..boot.policy()?
     };
     let store = boot.store();
-    let sessions = store.list().map_err(|e| anyhow!(e))?;
+    // What a repository brings as sessions is nobody's approval.
+    let sessions = store.list_written().map_err(|e| anyhow!(e))?;
     let recent = |ts: &str| ts.parse::<Timestamp>().is_ok_and(|ts| ts >= after);
     let mut found: BTreeMap<Vec<String>, Suggestion> = BTreeMap::new();
     let mut without = 0;
