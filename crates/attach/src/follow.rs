@@ -218,7 +218,9 @@ impl Follower {
     }
 
     async fn announce(&mut self, view: View) -> bool {
-        let delta = Delta::Announcement { view };
+        let delta = Delta::Announcement {
+            view: Box::new(view),
+        };
         self.hand_out(Event::Delta(delta)).await
     }
 

@@ -10,6 +10,7 @@ mod front;
 pub mod handoff;
 mod mcp;
 mod memory;
+mod permissions;
 pub mod resume;
 mod rewind;
 pub mod said;
@@ -37,6 +38,9 @@ pub use checkpoint::{CheckpointRequest, checkpoint, restored};
 pub use context::HubContext;
 pub use memory::{MemoryRequest, memory};
 use ostler_wire::{Ask, AskAnswer, CommandInfo, Entry, Language, Table, View, Word};
+pub use permissions::{
+    Suggestion, Suggestions, WrittenRule, audit_session, rule_table, suggest_rules, verdict_name,
+};
 pub use sessions::{Collect, Prefixes, Projects, SessionsRequest, sessions};
 pub use skills::{skill, skills};
 pub use standing::SESSION;
@@ -109,7 +113,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("mode", Word::HelpMode, "[normal|plan|goal|next]", Run::Now(standing::mode)),
     command("model", Word::HelpModel, "[provider/model]", Run::Between(session::model)),
     command("new", Word::HelpNew, "", Run::Between(session::new)),
-    command("permissions", Word::HelpPermissions, "[allow|ask|deny|remove RULE]", Run::Now(standing::permissions)),
+    command("permissions", Word::HelpPermissions, "[allow|ask|deny|remove RULE|audit]", Run::Now(permissions::slash)),
     command("plan", Word::HelpPlan, "[what]", Run::Now(standing::plan)),
     command("ps", Word::HelpPs, "", Run::AtOnce(tasks::ps)),
     command("quit", Word::HelpQuit, "", Run::AtOnce(front::quit)),

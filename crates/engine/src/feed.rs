@@ -215,7 +215,9 @@ impl Feed {
 
     /// Every client is shown this.
     pub fn announce(&self, view: View) {
-        self.delta(Delta::Announcement { view });
+        self.delta(Delta::Announcement {
+            view: Box::new(view),
+        });
     }
 
     /// The last reply to an op.

@@ -784,13 +784,13 @@ async fn permissions_are_shown_and_changed_for_the_session() {
         panic!("no table")
     };
     let rows = table.texts();
-    let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+    let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
     assert!(
-        rows.contains(&row(["deny", "Read(.env)", "test:1"])),
+        rows.contains(&row(["deny", "Read(.env)", "test:1", ""])),
         "{rows:?}"
     );
     assert!(
-        rows.contains(&row(["allow", "Bash(touch a)", "this session"])),
+        rows.contains(&row(["allow", "Bash(touch a)", "this session", ""])),
         "{rows:?}"
     );
     turn(&mut session, &[]).await;

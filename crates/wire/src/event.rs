@@ -76,7 +76,7 @@ pub enum Delta {
     },
     /// Something for every client that is not in the log: a hook that failed, a task that ended.
     Announcement {
-        view: View,
+        view: Box<View>,
     },
     /// No turn is under way, and no entry says so: the process that was to run one is gone.
     Idle,

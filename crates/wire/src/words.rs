@@ -582,7 +582,7 @@ words! {
     ModeIsPlan: "Mode: plan. Nothing is changed until you approve a plan; /mode normal leaves it.", "模式：plan。批准计划前不做任何修改；/mode normal 退出。";
     NoMode: "There is no mode `{}`. Write {}.", "没有模式 `{}`。请写 {}。";
     PlanWindow: "{}; the approved plan runs without asking until the turn ends", "{}；已批准的计划在本回合内不再询问";
-    PermissionsUsage: "Write /permissions allow|ask|deny|remove RULE, such as /permissions allow Bash(cargo test:*).", "请写 /permissions allow|ask|deny|remove 规则，例如 /permissions allow Bash(cargo test:*)。";
+    PermissionsUsage: "Write /permissions allow|ask|deny|remove RULE, such as /permissions allow Bash(cargo test:*), or /permissions audit.", "请写 /permissions allow|ask|deny|remove 规则，例如 /permissions allow Bash(cargo test:*)，或 /permissions audit。";
     RuleUnread: "{}: the rule `{}` cannot be read: {}. Write `Tool`, `Tool(spec)` or `Bash(words:*)`.", "{}：无法读取规则 `{}`：{}。请写 `Tool`、`Tool(spec)` 或 `Bash(words:*)`。";
     RuleNoEnd: "`)` is missing", "缺少 `)`";
     RuleNoName: "the tool's name is missing", "缺少工具名称";
@@ -1589,6 +1589,7 @@ words! {
     PermNothingByHand: "Nothing was allowed by hand that a rule could allow.", "没有手动批准过可由规则允许的调用。";
     PermNoRuleFor: "No rule would allow just what {} allowed.", "没有规则恰好允许{}所允许的内容。";
     PermSaved: "Saved {} in {}. `ostler permissions remove RULE` takes one back.", "已在 {1} 保存 {0}。`ostler permissions remove RULE` 可撤回。";
+    PermOnlyLast: "Only the last {} calls are shown; `ostler permissions audit` shows all.", "只显示最近 {} 次调用；`ostler permissions audit` 显示全部。";
     PermOnlyFirst: "Only the first {} calls are shown.", "只显示前 {} 次调用。";
     PermNoCalls: "This session called no tool.", "此会话没有调用工具。";
     PermDidNotRun: ", did not run", "，未运行";

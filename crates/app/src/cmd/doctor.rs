@@ -41,11 +41,12 @@ pub enum Status {
 }
 
 impl Status {
-    fn word(self) -> Word {
+    /// Its colour and its name for people.
+    fn shown(self) -> (Ink, Word) {
         match self {
-            Status::Ok => Word::StatusOk,
-            Status::Note => Word::StatusNote,
-            Status::Problem => Word::StatusProblem,
+            Status::Ok => (Ink::Green, Word::StatusOk),
+            Status::Note => (Ink::Yellow, Word::StatusNote),
+            Status::Problem => (Ink::Red, Word::StatusProblem),
         }
     }
 }
@@ -123,15 +124,14 @@ pub async fn run(start: Lenient, args: Doctor) -> anyhow::Result<u8> {
 /// The report as every front end and program gets it.
 pub fn view(findings: &[Finding]) -> View {
     let texts = |finding: &Finding| {
-        let status = spoken(finding.status.word()).to_owned();
+        let status = spoken(finding.status.shown().1).to_owned();
         let text = match &finding.fix {
             Some(fix) => format!("{} → {fix}", finding.text.trim_end()),
             None => finding.text.clone(),
         };
         vec![status, finding.topic().to_owned(), text]
     };
-    let columns = ["status", "topic", "text"];
-    let columns = columns.map(|key| Column::new(ColumnKind::Text, key, ""));
+    let column = |key| Column::new(ColumnKind::Text, key, "");
     let failed = findings.iter().any(|f| f.status == Status::Problem);
     let fields = [("version", json!(crate::VERSION)), ("ok", json!(!failed))];
     let fields = fields.map(|(key, value)| (key.to_owned(), value));
@@ -141,7 +141,11 @@ pub fn view(findings: &[Finding]) -> View {
             rows: "findings".into(),
         }),
         failed,
-        ..Table::of_records(columns.to_vec(), findings, texts)
+        ..Table::of_records(
+            ["status", "topic", "text"].map(column).to_vec(),
+            findings,
+            texts,
+        )
     })
 }
 
@@ -166,13 +170,8 @@ pub fn findings(boot: &Arc<Boot>, fault: Option<String>) -> Vec<Finding> {
 fn drawn(findings: &[Finding], paint: Paint) -> String {
     let mut out = String::new();
     for finding in findings {
-        let ink = match finding.status {
-            Status::Ok => Ink::Green,
-            Status::Note => Ink::Yellow,
-            Status::Problem => Ink::Red,
-        };
-        let status = pad_to_width(spoken(finding.status.word()), 8);
-        let status = paint.with(ink, &status);
+        let (ink, word) = finding.status.shown();
+        let status = paint.with(ink, &pad_to_width(spoken(word), 8));
         let indent = format!("\n{}", " ".repeat(20));
         let text = text::visible(finding.text.trim_end()).replace('\n', &indent);
         let topic = pad_to_width(finding.topic(), 10);
@@ -186,11 +185,8 @@ fn drawn(findings: &[Finding], paint: Paint) -> String {
             ));
         }
     }
-    let problems = findings
-        .iter()
-        .filter(|f| f.status == Status::Problem)
-        .count();
-    out.push_str(&match problems {
+    let problems = findings.iter().filter(|f| f.status == Status::Problem);
+    out.push_str(&match problems.count() {
         0 => spoken(Word::DocNoProblems).to_owned(),
         n => filled(Word::FullStop, &[&many(n, Word::ManyProblems)]) + "\n",
     });

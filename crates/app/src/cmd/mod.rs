@@ -18,7 +18,6 @@ pub mod permissions;
 pub mod resume;
 pub mod sessions;
 pub mod setup;
-pub mod table;
 pub mod trust;
 pub mod usage;
 

@@ -302,7 +302,7 @@ fn check_models(root: &Node, sources: &Sources, reports: &mut Vec<Report>) {
 
 fn check_url(node: Option<&Node>, sources: &Sources, reports: &mut Vec<Report>) {
     let Some(node) = node else { return };
-    let Some(text) = node.text() else { return };
+    let Some(text) = node.as_str() else { return };
     if let Err(message) = parse_base_url(text) {
         let report = Report::at(sources, node.at, node.at.value, message)
             .label(spoken(Word::CfgNoAddress))
@@ -316,7 +316,7 @@ fn check_oauth(item: &Node, sources: &Sources, reports: &mut Vec<Report>) {
         let Some(node) = item.get(&["oauth", key]) else {
             continue;
         };
-        let Some(text) = node.text() else { continue };
+        let Some(text) = node.as_str() else { continue };
         if let Err(message) = oauth::parse_address(text) {
             let report = Report::at(sources, node.at, node.at.value, message);
             reports.push(report.label(spoken(Word::CfgNoToken)));

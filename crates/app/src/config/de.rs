@@ -79,7 +79,31 @@ pub fn check<T: DeserializeOwned>(root: &Node) -> (Vec<Problem>, Vec<Vec<Step>>)
 
 /// The keys that the table at a path may have; None where any key may stand and where there is no table.
 pub fn fields_at<T: DeserializeOwned>(path: &[Step]) -> Option<Fields> {
-    let found = Cell::new(None);
+    match shape_at::<T>(path) {
+        Shape::Table(fields) => Some(fields),
+        Shape::Text | Shape::Other => None,
+    }
+}
+
+/// Whether the value at a path is a text or one of several words.
+pub fn is_text_at<T: DeserializeOwned>(path: &[Step]) -> bool {
+    match shape_at::<T>(path) {
+        Shape::Text => true,
+        Shape::Table(_) | Shape::Other => false,
+    }
+}
+
+/// What the schema wants in one place.
+#[derive(Clone, Copy)]
+enum Shape {
+    Table(Fields),
+    Text,
+    /// Another kind, any of several, or nothing: the schema has no such key.
+    Other,
+}
+
+fn shape_at<T: DeserializeOwned>(path: &[Step]) -> Shape {
+    let found = Cell::new(Shape::Other);
     // The probe always fails: it only looks at the question.
     drop(T::deserialize(Probe {
         path,
@@ -143,13 +167,10 @@ impl<'de> Deserializer<'de> for Reader<'_> {
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match (&self.0.value, &self.0.typed) {
-            (_, Some(typed)) => visitor.visit_str(typed),
-            (Value::Datetime(_), None) => {
-                Err(de::Error::invalid_type(Unexpected::Other("date"), &visitor))
-            }
-            (_, None) => self.deserialize_any(visitor),
+        if let Value::Datetime(_) = self.0.value {
+            return Err(de::Error::invalid_type(Unexpected::Other("date"), &visitor));
         }
+        self.deserialize_any(visitor)
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
@@ -187,7 +208,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
         variants: Fields,
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        let Some(text) = self.0.text() else {
+        let Some(text) = self.0.as_str() else {
             return Err(Fault::Choice {
                 found: None,
                 choices: variants,
@@ -208,11 +229,19 @@ impl<'de> Deserializer<'de> for Reader<'_> {
     }
 }
 
-/// Follows a path through the types of the schema and notes which keys the struct at its end has.
+/// Follows a path through the types of the schema and notes what is wanted at its end.
 #[derive(Clone, Copy)]
 struct Probe<'a> {
     path: &'a [Step],
-    found: &'a Cell<Option<Fields>>,
+    found: &'a Cell<Shape>,
+}
+
+impl Probe<'_> {
+    fn note(&self, shape: Shape) {
+        if self.path.is_empty() {
+            self.found.set(shape);
+        }
+    }
 }
 
 impl<'de> IntoDeserializer<'de, Fault> for Probe<'_> {
@@ -247,15 +276,32 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         fields: Fields,
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        if self.path.is_empty() {
-            self.found.set(Some(fields));
-        }
+        self.note(Shape::Table(fields));
         self.deserialize_any(visitor)
     }
 
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        self.note(Shape::Text);
+        self.deserialize_any(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: Fields,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        self.deserialize_string(visitor)
+    }
+
+    /// The schema has no such key.
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, Fault> {
+        Err(de::Error::custom("no such key"))
+    }
+
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
-        unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str bytes byte_buf
+        unit unit_struct newtype_struct seq tuple tuple_struct map identifier
     }
 }
 

@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike, Value};
 
+use super::de::is_text_at;
 use super::diagnose::{ConfigError, Notice, Report, Severity, file_report};
 use super::env::split_key;
 use super::files;
 use super::layers::{inspect, read_text};
 use super::paths::Places;
-use super::tree::{Layer, push_key};
+use super::schema::Config;
+use super::tree::{Layer, push_key, schema_path};
 
 const STARTER: &str = include_str!("starter.toml");
 const BOM: &str = "\u{feff}";
@@ -43,7 +45,6 @@ pub struct Changed {
 }
 
 /// A file that is being changed, and what was wrong with it before.
-#[derive(Clone)]
 pub(super) struct Draft<'a> {
     file: EditableFile<'a>,
     old: String,
@@ -60,27 +61,19 @@ impl<'a> EditableFile<'a> {
         let home = Some(&self.places.home).filter(|home| home.exists());
         let _lock = home.and_then(|home| files::lock(home).ok());
         let keys = split_key(key).map_err(plain_error)?;
-        let unchanged = self.open("")?;
-        let mut refusal = None;
-        for value in candidates(value) {
-            let mut draft = unchanged.clone();
-            let before = put(&mut draft.document, &keys, value.clone()).map_err(plain_error)?;
-            match draft.save() {
-                Ok(notices) => {
-                    let mut key = String::new();
-                    keys.iter().for_each(|part| push_key(&mut key, part));
-                    return Ok(Changed {
-                        path: self.path.to_owned(),
-                        key,
-                        before,
-                        after: value.to_string(),
-                        notices,
-                    });
-                }
-                Err(error) => refusal = refusal.or(Some(error)),
-            }
-        }
-        Err(refusal.unwrap_or_else(|| ConfigError::new(Vec::new())))
+        let mut draft = self.open("")?;
+        let value = typed_value(&keys, value);
+        let before = put(&mut draft.document, &keys, value.clone()).map_err(plain_error)?;
+        let notices = draft.save()?;
+        let mut key = String::new();
+        keys.iter().for_each(|part| push_key(&mut key, part));
+        Ok(Changed {
+            path: self.path.to_owned(),
+            key,
+            before,
+            after: value.to_string(),
+            notices,
+        })
     }
 
     /// Reads the file to change it; one that is absent begins with a text.
@@ -197,19 +190,14 @@ fn with_old_endings(old: &str, new: &str) -> String {
     out
 }
 
-/// What a typed value may mean: TOML first, then the text itself.
-fn candidates(typed: &str) -> Vec<Value> {
-    let text = Value::from(typed);
-    match typed.trim().parse::<Value>() {
-        Ok(mut value) if !value.is_str() => {
+/// What was typed for a key, see `env`.
+fn typed_value(keys: &[String], text: &str) -> Value {
+    match text.trim().parse::<Value>() {
+        Ok(mut value) if value.is_str() || !is_text_at::<Config>(&schema_path(keys)) => {
             value.decor_mut().clear();
-            vec![value, text]
+            value
         }
-        Ok(mut value) => {
-            value.decor_mut().clear();
-            vec![value]
-        }
-        Err(_) => vec![text],
+        Ok(_) | Err(_) => Value::from(text),
     }
 }
 

@@ -1,9 +1,13 @@
 //! The environment and flags as layers: `OSTLER_SECTION__KEY=value` and dotted overrides become
 //! the same kind of tree that a file gives.
 
+use super::de::is_text_at;
 use super::diagnose::{Notice, Report};
 use super::paths::Env;
-use super::tree::{At, Layer, Node, Source, Sources, Table, Value, item_named, parse_typed};
+use super::schema::Config;
+use super::tree::{
+    At, Layer, Node, Source, SourceId, Sources, Table, Value, item_named, parse_value, schema_path,
+};
 use crate::speech::{filled, spoken};
 use ostler_wire::Word;
 
@@ -50,7 +54,7 @@ pub fn from_env(env: &Env, sources: &mut Sources, notices: &mut Vec<Notice>) -> 
             text: String::new(),
         });
         let path: Vec<&str> = key.split(SEPARATOR).collect();
-        if insert(&mut root, &path, parse_typed(value, source)).is_err() {
+        if insert(&mut root, &path, typed(&path, value, source)).is_err() {
             let place = sources.place(At::whole(source));
             notices.push(Notice::warning(place, spoken(Word::CfgEnvIgnored)));
         }
@@ -71,10 +75,20 @@ pub fn from_flags(overrides: &[Override], sources: &mut Sources) -> Result<Node,
         let fail = |message: String| Box::new(Report::plain(format!("{}: {message}", item.flag)));
         let keys = split_key(&item.key).map_err(fail)?;
         let path: Vec<&str> = keys.iter().map(String::as_str).collect();
-        insert(&mut root, &path, parse_typed(&item.value, source))
+        insert(&mut root, &path, typed(&path, &item.value, source))
             .map_err(|()| fail(filled(Word::CfgEnvNoKey, &[&item.key])))?;
     }
     Ok(root)
+}
+
+/// What was typed for a key: a TOML value when it is one and the key wants more than a text, else the text itself.
+fn typed(path: &[&str], text: &str, source: SourceId) -> Node {
+    let value = match parse_value(text, source) {
+        Some(value @ Value::String(_)) => value,
+        Some(value) if path.len() > MAX_DEPTH || !is_text_at::<Config>(&schema_path(path)) => value,
+        Some(_) | None => Value::String(text.to_owned()),
+    };
+    Node::new(value, At::whole(source))
 }
 
 /// Splits a dotted key as TOML does: `providers."my.host".base_url`.

@@ -405,7 +405,7 @@ impl Loaded {
             let items = self.tree.get(&["permissions", list.key()]);
             for node in items.and_then(Node::as_array).unwrap_or(&[]) {
                 rules.push(Rule {
-                    text: node.text().unwrap_or_default().to_owned(),
+                    text: node.as_str().unwrap_or_default().to_owned(),
                     list,
                     layer: self.sources.layer(node.at),
                     place: self.sources.place(node.at),
@@ -474,8 +474,8 @@ impl Loaded {
         let items = list.and_then(Node::as_array).unwrap_or(&[]).iter();
         let (projects, own): (Vec<&Node>, Vec<&Node>) = items.partition(is_projects);
         Passed {
-            by_person: own.into_iter().filter_map(Node::text).collect(),
-            by_project: projects.into_iter().filter_map(Node::text).collect(),
+            by_person: own.into_iter().filter_map(Node::as_str).collect(),
+            by_project: projects.into_iter().filter_map(Node::as_str).collect(),
         }
     }
 

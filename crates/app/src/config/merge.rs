@@ -84,7 +84,6 @@ fn merge_at(below: &mut Node, above: Node, path: &mut Vec<String>, sources: &Sou
         (_, value) => {
             below.value = value;
             below.at = above.at;
-            below.typed = above.typed;
         }
     }
 }

@@ -11,7 +11,7 @@ use super::diagnose::{is_secret, nearest};
 use super::env::split_key;
 use super::layers::Loaded;
 use super::schema::Config;
-use super::tree::{At, Layer, Node, Place, Sources, Step, Table, Value, push_key};
+use super::tree::{At, Layer, Node, Place, Sources, Step, Table, Value, push_key, schema_path};
 use super::variables;
 
 const COVER: &str = "********";
@@ -65,14 +65,10 @@ pub enum GetError {
 
 /// Every key in effect, sorted by name, defaults included.
 pub fn settings(loaded: &Loaded) -> Vec<Setting> {
-    let view = View {
-        loaded,
-        effective: serde_json::to_value(&loaded.config).unwrap_or_default(),
-    };
     let mut out = Vec::new();
-    flatten(&loaded.tree, &mut Vec::new(), &view, &mut out);
+    flatten(&loaded.tree, &mut Vec::new(), loaded, &mut out);
     let mut defaults = Vec::new();
-    flatten(&default_tree(), &mut Vec::new(), &view, &mut defaults);
+    flatten(&default_tree(), &mut Vec::new(), loaded, &mut defaults);
     defaults.retain(|setting| !out.iter().any(|set| set.key == setting.key));
     out.append(&mut defaults);
     out.sort_by(|a, b| a.key.cmp(&b.key));
@@ -115,25 +111,16 @@ pub fn get(loaded: &Loaded, key: &str, tools: &[&str]) -> Result<Vec<Setting>, G
 
 /// Whether the schema has this key. Providers and servers go by their names.
 fn is_known(path: &[String]) -> bool {
-    let mut steps = Vec::new();
-    for (depth, key) in path.iter().enumerate() {
-        let in_list = depth == 1 && matches!(path[0].as_str(), "providers" | "plugins");
-        if in_list && path.len() == 2 {
-            // There is none of that name.
-            return false;
-        }
-        if in_list {
-            steps.push(Step::Index(0));
-            continue;
-        }
-        if let Some(fields) = de::fields_at::<Config>(&steps)
-            && !fields.contains(&key.as_str())
-        {
-            return false;
-        }
-        steps.push(Step::Key(key.clone()));
-    }
-    true
+    let steps = schema_path(path);
+    // A list has no key of a name that nothing in it has.
+    !matches!(steps.last(), Some(Step::Index(_)))
+        && (0..steps.len()).all(|depth| {
+            let (parents, step) = (&steps[..depth], &steps[depth]);
+            match (de::fields_at::<Config>(parents), step) {
+                (Some(fields), Step::Key(key)) => fields.contains(&key.as_str()),
+                (Some(_) | None, Step::Index(_)) | (None, Step::Key(_)) => true,
+            }
+        })
 }
 
 /// The defaults as a tree. Made only for showing.
@@ -166,19 +153,19 @@ pub fn from_json(value: serde_json::Value) -> Option<Node> {
     Some(Node::new(value, At::whole(Sources::BUILT_IN)))
 }
 
-fn flatten(node: &Node, path: &mut Vec<Step>, view: &View<'_>, out: &mut Vec<Setting>) {
+fn flatten(node: &Node, path: &mut Vec<Step>, loaded: &Loaded, out: &mut Vec<Setting>) {
     match &node.value {
         Value::Table(table) => {
             for (key, child) in table {
                 path.push(Step::Key(key.clone()));
-                flatten(child, path, view, out);
+                flatten(child, path, loaded, out);
                 path.pop();
             }
         }
         Value::Array(items) if items.iter().any(|item| item.name().is_some()) => {
             for (index, child) in items.iter().enumerate() {
                 path.push(Step::Index(index));
-                flatten(child, path, view, out);
+                flatten(child, path, loaded, out);
                 path.pop();
             }
         }
@@ -188,43 +175,20 @@ fn flatten(node: &Node, path: &mut Vec<Step>, view: &View<'_>, out: &mut Vec<Set
         | Value::Float(_)
         | Value::Boolean(_)
         | Value::Datetime(_)
-        | Value::Array(_) => out.push(setting(node, path, view)),
+        | Value::Array(_) => out.push(setting(node, path, loaded)),
     }
 }
 
-fn setting(node: &Node, path: &[Step], view: &View<'_>) -> Setting {
+fn setting(node: &Node, path: &[Step], loaded: &Loaded) -> Setting {
     let name = match path.last() {
         Some(Step::Key(name)) => name.as_str(),
         Some(Step::Index(_)) | None => "",
     };
-    // A variable's `5` is a string where the key wants one.
-    let value = match &node.typed {
-        Some(typed) if view.is_text(path) => typed.clone().into(),
-        Some(_) | None => to_json(node),
-    };
     Setting {
-        key: written(&view.loaded.tree, path),
-        value: covered(name, value),
-        origin: origin(node, view.loaded),
-        layer: highest(node, view.loaded).name(),
-    }
-}
-
-/// What flattening looks things up in.
-struct View<'a> {
-    loaded: &'a Loaded,
-    effective: serde_json::Value,
-}
-
-impl View<'_> {
-    fn is_text(&self, path: &[Step]) -> bool {
-        let found = path
-            .iter()
-            .try_fold(&self.effective, |value, step| match step {
-                Step::Key(key) => value.get(key),
-                Step::Index(index) => value.get(index),
-            });
-        found.is_some_and(serde_json::Value::is_string)
+        key: written(&loaded.tree, path),
+        value: covered(name, to_json(node)),
+        origin: origin(node, loaded),
+        layer: highest(node, loaded).name(),
     }
 }
 

@@ -167,8 +167,6 @@ pub fn boundary(text: &str, offset: usize) -> usize {
 pub struct Node {
     pub value: Value,
     pub at: At,
-    /// The text as typed in a variable or flag, so that `5` can still be read as the string "5".
-    pub typed: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -186,11 +184,7 @@ pub type Table = BTreeMap<String, Node>;
 
 impl Node {
     pub fn new(value: Value, at: At) -> Self {
-        Self {
-            value,
-            at,
-            typed: None,
-        }
+        Self { value, at }
     }
 
     pub fn as_table(&self) -> Option<&Table> {
@@ -231,11 +225,6 @@ impl Node {
         } else {
             None
         }
-    }
-
-    /// The string in it, or the text a variable was given when that looked like another type.
-    pub fn text(&self) -> Option<&str> {
-        self.as_str().or(self.typed.as_deref())
     }
 
     /// What a table in a list goes by.
@@ -340,6 +329,17 @@ pub enum Step {
     Index(usize),
 }
 
+/// The path of a key whose parts a person wrote: items of these lists go by their names.
+pub fn schema_path<K: AsRef<str>>(keys: &[K]) -> Vec<Step> {
+    const NAMED: [&str; 2] = ["providers", "plugins"];
+    let is_item = |depth: usize| depth == 1 && NAMED.contains(&keys[0].as_ref());
+    let step = |(depth, key): (usize, &K)| match is_item(depth) {
+        true => Step::Index(0),
+        false => Step::Key(key.as_ref().to_owned()),
+    };
+    keys.iter().enumerate().map(step).collect()
+}
+
 /// The path as a person writes it: list items that have a `name` go by it.
 pub fn dotted(root: &Node, path: &[Step]) -> String {
     let mut out = String::new();
@@ -408,17 +408,10 @@ pub fn parse(text: &str, source: SourceId) -> Result<Node, Vec<SyntaxError>> {
     Ok(Node::new(value, At::whole(source)))
 }
 
-/// Reads the text of a variable or flag: a TOML value when it is one, else a string.
-pub fn parse_typed(text: &str, source: SourceId) -> Node {
-    let at = At::whole(source);
-    match text.trim().parse::<toml_edit::Value>() {
-        Ok(value) => {
-            let typed = (!value.is_str()).then(|| text.to_owned());
-            let value = plain_value(&value, source);
-            Node { value, at, typed }
-        }
-        Err(_) => Node::new(Value::String(text.to_owned()), at),
-    }
+/// Reads a single TOML value.
+pub fn parse_value(text: &str, source: SourceId) -> Option<Value> {
+    let value = text.trim().parse::<toml_edit::Value>().ok()?;
+    Some(plain_value(&value, source))
 }
 
 impl From<&toml::de::Error> for SyntaxError {

@@ -23,9 +23,9 @@ fn a_tree_is_saved_looked_at_and_brought_back() {
     std::fs::remove_dir_all(space.root().join("b")).expect("gone");
     insta::assert_snapshot!(shown(space.ostler(["checkpoint", "diff", "1"])), @r"
     exit 0
-    changed   a.txt
-    removed   b
-    removed   b/c.txt
+    changed  a.txt
+    removed  b
+    removed  b/c.txt
     ");
     insta::assert_snapshot!(shown(space.ostler(["checkpoint", "restore", "1"])), @r"
     exit 1

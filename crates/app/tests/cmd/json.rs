@@ -2,7 +2,8 @@
 //! since their order says nothing; what differs from run to run is replaced.
 
 use crate::support::*;
-use ostler_testkit::TempWorkspace;
+use ostler_testkit::{Kind, Server, TempWorkspace, json_lines};
+use ostler_wire::View;
 use serde_json::{Map, Value, json};
 
 const CONFIG: &str = r#"
@@ -41,6 +42,12 @@ fn prepared() -> TempWorkspace {
     space.write(space.home().join("config.toml"), CONFIG);
     space.write(space.home().join("mcp.json"), SERVERS);
     space.write(space.home().join("ledger.jsonl"), LEDGER.join("\n") + "\n");
+    fill(&space);
+    space
+}
+
+/// A role, a skill, two facts and two sessions.
+fn fill(space: &TempWorkspace) {
     space.write(
         space.home().join("agents/tester.md"),
         "---\nname: tester\ndescription: Runs tests\nmodel: mock/m\n---\nRun them.\n",
@@ -68,7 +75,6 @@ fn prepared() -> TempWorkspace {
         ],
     );
     space.session(B, &[user("another"), assistant("yes")]);
-    space
 }
 
 /// What changes with the clock, the machine or a digest.
@@ -360,4 +366,57 @@ fn json_of_doctor() {
         }
     }
     check("doctor_topics", &topics.join(" "));
+}
+
+/// What a slash command answers in a session, as programs read it.
+fn slash_commands(space: &TempWorkspace, lines: &[&str]) -> Vec<View> {
+    let op = |line: &&str| json!({"op": "command", "line": line}).to_string() + "\n";
+    let ops: String = lines.iter().map(op).collect();
+    let run = space.ostler(["exec", "--input-format", "stream-json", "--format", "json"]);
+    let out = run.stdin(ops).output().ok();
+    let views = json_lines(&out.stdout)
+        .into_iter()
+        .filter(|line| line["type"] == "view");
+    let views: Vec<View> = views
+        .map(|line| serde_json::from_value(line["view"].clone()).expect("a view"))
+        .collect();
+    assert_eq!(views.len(), lines.len(), "{out:?}");
+    views
+}
+
+/// The keys of each row that people are shown.
+fn shown_keys(rows: &Value, keys: &[&str]) -> Value {
+    let row = |row: &Value| {
+        keys.iter()
+            .map(|key| (*key, row[key].clone()))
+            .collect::<Value>()
+    };
+    rows.as_array().expect("rows").iter().map(row).collect()
+}
+
+#[test]
+fn a_slash_command_and_a_subcommand_are_one() {
+    let space = TempWorkspace::new();
+    let server = Server::start([]);
+    space.config(&server, Kind::Chat);
+    fill(&space);
+    let lines = ["agents", "skills", "memory", "memory show ports", "resume"];
+    let views = slash_commands(&space, &lines);
+    let [agents, skills, memory, fact, resume] = &views[..] else {
+        panic!("{views:?}");
+    };
+    let printed = |args: &[&str]| -> Value {
+        let run = space.run(env!("CARGO_BIN_EXE_ostler")).args(args);
+        let out = run.args(["--format", "json"]).output().ok();
+        serde_json::from_str(&out.stdout).expect("JSON")
+    };
+    assert_eq!(agents.json()[0], printed(&["agents", "list"]));
+    assert_eq!(skills.json(), printed(&["skills", "list"]));
+    assert_eq!(fact.json(), printed(&["memory", "show", "ports"]));
+    let keys = ["id", "scope", "type", "updated", "name", "description"];
+    let listed = printed(&["memory", "list"]);
+    assert_eq!(memory.json(), shown_keys(&listed, &keys));
+    let keys = ["id", "updated", "turns", "cost", "title"];
+    let listed = printed(&["sessions", "list"]);
+    assert_eq!(resume.json(), shown_keys(&listed, &keys));
 }

@@ -83,6 +83,7 @@ impl Bell {
                 };
                 for text in verdict::judge(&hook, ended, language).notices {
                     let view = View::Error(text);
+                    let view = Box::new(view);
                     cx.deltas.send(Delta::Announcement { view });
                 }
             }

@@ -130,6 +130,25 @@ fn out_of_range_numbers() {
 }
 
 #[test]
+fn dates_and_long_numbers_are_called_what_they_are() {
+    let bench = Bench::new().user("[tools]\nenabled = 1979-05-27\n");
+    assert_snapshot!(bench.seen(), @r"
+    error: `tools.enabled` must be a list, not a date
+     --> ~/.ostler/config.toml:2:11
+      |
+    2 | enabled = 1979-05-27
+      |           ^^^^^^^^^^ expected a list
+    ");
+    assert_snapshot!(Bench::new().user("[agent]\ntop_p = 1e999\n").seen(), @r"
+    error: this file is not valid TOML
+     --> ~/.ostler/config.toml:2:9
+      |
+    2 | top_p = 1e999
+      |         ^^^^^ this number does not fit in 64 bits
+    ");
+}
+
+#[test]
 fn syntax_errors_are_all_reported() {
     let bench = Bench::new()
         .user("default_model = \n[agent\nmax_steps = 1\nx = 'open\n")

@@ -225,7 +225,7 @@ fn any_delta() -> impl Strategy<Value = Delta> {
         1 => any_text().prop_map(|message| Delta::Unrecorded { message }),
         1 => (any_text(), 0_usize..5).prop_map(tasks),
         1 => (0_usize..3).prop_map(|n| Delta::Jobs { running: (0..n).map(|n| format!("j{n}")).collect() }),
-        3 => any_view().prop_map(|view| Delta::Announcement { view }),
+        3 => any_view().prop_map(|view| Delta::Announcement { view: Box::new(view) }),
     ]
 }
 
