@@ -2,6 +2,7 @@
 
 pub mod env;
 pub mod plugins;
+mod server_rules;
 mod shell;
 mod target;
 mod tools;
@@ -216,6 +217,7 @@ impl Boot {
 
     pub fn store(&self) -> ostler_engine::store::Store {
         ostler_engine::store::Store::new(&self.sessions_dir(), &self.places.root)
+            .of_home(&self.places.home)
             .speaking(speech::language())
     }
 
@@ -319,7 +321,13 @@ impl Boot {
         let permissions = &self.loaded.config.permissions;
         let mut rules = Rules::default();
         let mut faults = Vec::new();
-        for rule in self.loaded.rules() {
+        let servers = server_rules::ServerNames::new(&self.servers);
+        for rule in self
+            .loaded
+            .rules()
+            .into_iter()
+            .flat_map(|r| servers.bind(r))
+        {
             match Rule::parse(&rule.text, &rule.place.to_string()) {
                 Ok(parsed) => match (rule.list, unknown_tool(&parsed)) {
                     (RuleList::Allow, _) => rules.allow.push(parsed),

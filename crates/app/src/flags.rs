@@ -493,6 +493,9 @@ pub struct Trust {
     /// Do not ask
     #[arg(long, short = 'y', conflicts_with_all = ["list", "remove"])]
     pub yes: bool,
+    /// Trust an item that is too long to be shown, by its hash; may be repeated
+    #[arg(long, value_name = "HASH", conflicts_with_all = ["list", "remove"])]
+    pub read: Vec<String>,
     /// The projects that were decided about
     #[arg(long)]
     pub list: bool,

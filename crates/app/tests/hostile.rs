@@ -656,7 +656,8 @@ fn a_denied_file_does_not_come_in_by_a_projects_own_files() {
     // The system prompt is no way in either.
     space.write(".env", "SECRET-OF-MINE");
     space.write("ostler.toml", "[agent]\nsystem_prompt_file = \".env\"\n");
-    let out = scene.ostler(["exec", "-p", "go"]).output();
+    let run = scene.ostler(["exec", "--trust-workspace", "-p", "go"]);
+    let out = run.output();
     assert_ne!(out.code, Some(0), "{}", out.stdout);
     assert!(out.stderr.contains("Read(.env)"), "{}", out.stderr);
     assert_eq!(scene.server.requests().len(), 1);

@@ -50,6 +50,12 @@ pub fn read(text: &str, language: Language) -> Result<(Front, &str), String> {
     Ok((parse(front, language)?, body.trim()))
 }
 
+/// What follows the front matter of a text; nothing where its end is missing.
+pub fn body(text: &str) -> &str {
+    let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
+    split(bare).map_or("", |(_, body)| body)
+}
+
 fn split(text: &str) -> Option<(&str, &str)> {
     let Some(rest) = text
         .strip_prefix(FENCE)

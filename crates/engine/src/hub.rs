@@ -157,14 +157,19 @@ impl LocalHub {
     }
 
     pub(crate) fn store(&self) -> Store {
-        Store::new(&self.options.sessions, &self.project).speaking(self.options.language)
+        Store::new(&self.options.sessions, &self.project)
+            .of_home(&self.options.home)
+            .speaking(self.options.language)
     }
 
     /// A log that does not exist yet, and what it is to begin with.
     pub(crate) fn fresh(&self, forked_from: Option<ForkedFrom>, entries: Vec<Entry>) -> Past {
         let (store, id) = (self.store(), uuid::Uuid::new_v4().to_string());
         let (log, folder) = match self.options.save {
-            true => (Log::plan(&store.path_of(&id)), store.folder_of(&id)),
+            true => {
+                let log = Log::plan(&store.path_of(&id)).recorded_by(store.owners().clone());
+                (log, store.folder_of(&id))
+            }
             false => (
                 Log::memory(),
                 self.options.temp.join(format!("ostler-{id}")),
@@ -213,17 +218,31 @@ impl LocalHub {
         };
         let mut past = self.fresh(Some(forked_from), entries);
         past.notices.extend(damage.notice(self.options.language));
+        past.notices.extend(self.foreign_notice(&path));
         Ok(past)
+    }
+
+    /// What is said of a log that this person's Ostler did not write.
+    fn foreign_notice(&self, path: &std::path::Path) -> Option<String> {
+        let is_foreign = !self.store().owners().has(path);
+        let text = || self.options.language.say(Word::SessionForeign).to_owned();
+        is_foreign.then(text)
     }
 
     fn resume(&self, path: &std::path::Path) -> Result<Past, OpenError> {
         let language = self.options.language;
         let (log, entries, damage) = Log::open(path).map_err(|e| OpenError::of(e, language))?;
         let moved = moved(&entries, &self.options.root, language);
+        let foreign = self.foreign_notice(path);
         Ok(Past {
             log: log.redacting(self.options.redactor.clone()),
             entries: branch(entries),
-            notices: damage.notice(language).into_iter().chain(moved).collect(),
+            notices: damage
+                .notice(language)
+                .into_iter()
+                .chain(moved)
+                .chain(foreign)
+                .collect(),
             id: path
                 .file_stem()
                 .map(|s| s.to_string_lossy().into_owned())

@@ -318,7 +318,9 @@ impl Session {
     }
 
     pub(crate) fn store(&self) -> Store {
-        Store::new(&self.options.sessions, &self.options.root).speaking(self.options.language)
+        Store::new(&self.options.sessions, &self.options.root)
+            .of_home(&self.options.home)
+            .speaking(self.options.language)
     }
 
     /// What commands get that are about no session.

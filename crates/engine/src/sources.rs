@@ -227,6 +227,25 @@ pub fn text(path: &Path, language: Language) -> Result<String, String> {
     as_text(file.bytes, language)
 }
 
+/// A file of a role or skill in two parts: its front matter, which grants tools, and the prose below it.
+pub fn head_and_body(text: &str) -> (&str, &str) {
+    let body = crate::front::body(text);
+    text.split_at(text.len() - body.len())
+}
+
+/// The commands that a text runs when it is used (`` !`command` ``), as they are written.
+pub fn commands_in(text: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once("!`")
+        && let Some((command, more)) = after.split_once('`')
+    {
+        out.push(command);
+        rest = more;
+    }
+    out
+}
+
 /// By which content is known again.
 pub fn hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());

@@ -74,6 +74,23 @@ impl KeyByKey {
 }
 
 #[cfg(unix)]
+impl KeyByKey {
+    /// Whether nothing is typed for this long. What is typed stays to be read.
+    pub fn is_quiet_for(&self, time: std::time::Duration) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let time = Timespec::try_from(time).ok();
+        loop {
+            let mut fds = [PollFd::new(&self.terminal, PollFlags::IN)];
+            match poll(&mut fds, time.as_ref()) {
+                Err(rustix::io::Errno::INTR) => {}
+                Ok(0) => return true,
+                Ok(_) | Err(_) => return false,
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
 impl Drop for KeyByKey {
     fn drop(&mut self) {
         // A terminal that is gone needs no mode.
@@ -97,6 +114,10 @@ impl KeyByKey {
     }
 
     pub fn forget_until_pause(&self, _pause: std::time::Duration) {}
+
+    pub fn is_quiet_for(&self, _time: std::time::Duration) -> bool {
+        true
+    }
 }
 
 #[cfg(unix)]

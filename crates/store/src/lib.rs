@@ -9,6 +9,7 @@ pub mod history;
 pub mod ledger;
 pub mod log;
 pub mod memory;
+pub mod owners;
 pub mod points;
 pub mod prefixes;
 pub mod redact;

@@ -1,6 +1,7 @@
 //! The session log: append-only JSONL, one writer, one `write(2)` per append, readable whatever happened to it.
 //! It stores and numbers entries; it does not know what they mean.
 
+use crate::owners::Owners;
 use crate::redact::Redactor;
 use ostler_wire::{Body, Entry, EntryError, Language, Say, Word};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -90,6 +91,8 @@ pub struct Log {
     unended: bool,
     syncing: Option<tokio::task::JoinHandle<()>>,
     redactor: Redactor,
+    /// Where it is recorded that the file is ours, once it is made.
+    owners: Owners,
 }
 
 impl Log {
@@ -104,12 +107,19 @@ impl Log {
             unended: false,
             syncing: None,
             redactor: Redactor::default(),
+            owners: Owners::default(),
         }
     }
 
     /// Keeps these secrets out of every entry from now on.
     pub fn redacting(mut self, redactor: Redactor) -> Self {
         self.redactor = redactor;
+        self
+    }
+
+    /// Records the file as the person's own when it is made.
+    pub fn recorded_by(mut self, owners: Owners) -> Self {
+        self.owners = owners;
         self
     }
 
@@ -126,6 +136,10 @@ impl Log {
             .open(path)
             .map_err(|e| fault(path, Word::LogNotMade, e))?;
         lock(&file, path)?;
+        let recorded = file
+            .metadata()
+            .and_then(|made| self.owners.record(path, &made));
+        recorded.map_err(|e| fault(path, Word::LogNotMade, e))?;
         self.sink = Sink::File {
             file,
             path: path.clone(),
@@ -142,6 +156,7 @@ impl Log {
             unended: false,
             syncing: None,
             redactor: Redactor::default(),
+            owners: Owners::default(),
         }
     }
 
@@ -166,6 +181,7 @@ impl Log {
             unended: bytes.last().is_some_and(|b| *b != b'\n'),
             syncing: None,
             redactor: Redactor::default(),
+            owners: Owners::default(),
         };
         Ok((log, entries, damage))
     }

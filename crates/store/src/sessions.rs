@@ -2,6 +2,7 @@
 
 use crate::history::History;
 use crate::log;
+use crate::owners::Owners;
 use crate::title::title_line;
 use ostler_wire::{Body, Entry, Language, Role, Say, SessionInfo, Word};
 use sha2::{Digest, Sha256};
@@ -20,6 +21,7 @@ pub struct Store {
     sessions: PathBuf,
     project: String,
     language: Language,
+    owners: Owners,
 }
 
 impl Store {
@@ -28,7 +30,19 @@ impl Store {
             sessions: sessions.to_owned(),
             project: project_name(root),
             language: Language::default(),
+            owners: Owners::default(),
         }
+    }
+
+    /// The same, knowing which logs are those of the person with this home. The others are foreign: they can be read by
+    /// name, and nothing is taken from them.
+    pub fn of_home(mut self, home: &Path) -> Self {
+        self.owners = Owners::new(&self.sessions, home);
+        self
+    }
+
+    pub fn owners(&self) -> &Owners {
+        &self.owners
     }
 
     /// The same, saying what is wrong in a language.
@@ -84,10 +98,11 @@ impl Store {
         }
     }
 
-    /// The newest session of this project.
+    /// The newest session of this project that the person's own Ostler wrote.
     pub fn last(&self) -> Result<PathBuf, String> {
         self.readable()?;
         let mut logs = logs_in(&self.sessions.join(&self.project));
+        logs.retain(|log| self.owners.has(log));
         logs.sort_by_key(|p| std::cmp::Reverse(modified(p)));
         // Work for another session is not what the person was at.
         let own = logs.iter().position(|log| !is_child(log)).unwrap_or(0);
@@ -101,11 +116,19 @@ impl Store {
         Ok(infos(logs_in(&self.sessions.join(&self.project))))
     }
 
+    /// Those that the person's own Ostler wrote.
+    pub fn list_written(&self) -> Result<Vec<SessionInfo>, String> {
+        self.readable()?;
+        let mut logs = logs_in(&self.sessions.join(&self.project));
+        logs.retain(|log| self.owners.has(log));
+        Ok(infos(logs))
+    }
+
     /// Those that the person began: work for another session is left out.
     pub fn list_own(&self) -> Result<Vec<SessionInfo>, String> {
         self.readable()?;
         let mut logs = logs_in(&self.sessions.join(&self.project));
-        logs.retain(|log| !is_child(log));
+        logs.retain(|log| self.owners.has(log) && !is_child(log));
         Ok(infos(logs))
     }
 

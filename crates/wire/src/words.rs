@@ -799,6 +799,7 @@ words! {
     PromptGone: "The stored prompt of this session is gone; it goes on with a new one, so the prompt cache starts over.", "此会话保存的提示已丢失；将使用新提示，缓存重新开始。";
     InstructionsFrom: "Instructions: {}", "指令文件：{}";
     ModelGone: "This session was with {}, which cannot be used now ({}); it goes on with {}.", "此会话原用 {}，现在无法使用（{}）；改用 {}。";
+    SessionForeign: "This session was not written by your Ostler: it may have come with the project, and what it says you said may be somebody else's words.", "此会话不是由您的 Ostler 写入的：它可能随项目而来，其中您所说的话可能出自他人。";
     SessionMoved: "This session began in {}; it goes on in {}. Paths in it may mean other files now.", "此会话始于 {}；现在于 {} 继续。其中的路径可能指向其他文件。";
     TemplateLarge: "it has {} bytes, more than {}", "有 {} 字节，超过 {}";
     TemplateName: "its name has characters that cannot be typed", "名称含有无法输入的字符";
@@ -1602,6 +1603,9 @@ words! {
     // Utilities: trust
     TrustType: "Type t, n or v.", "请输入 t、n 或 v。";
     TrustYesNo: "Trust it? [y/N] ", "信任它吗？[y/N] ";
+    TrustLongRows: "… {} more rows, too many to be shown here: read {}", "……还有 {} 行，太长，此处无法显示：请阅读 {}";
+    TrustMoreProse: "… {} more rows of text for the model, in {}", "……还有 {} 行给模型的文本，见 {}";
+    TrustTooLong: "Not everything fits here, so the question cannot trust it. Read the files, then say yes to exactly that content:\n  ostler trust {}", "内容太长，此处的问题不能信任它。请阅读文件，然后确认这些内容：\n  ostler trust {}";
     WasInstead: "{}   (was {})", "{}   （原为 {}）";
     AnswerTrusted: "trusted", "信任";
     AnswerRefused: "refused", "拒绝";
@@ -1611,6 +1615,7 @@ words! {
     Unchanged: "Nothing was changed.", "没有任何更改。";
     TrustConfined: "MCP servers in the sandbox, with the network: {}. One that needs more belongs into your own mcp.json or config.toml.\n", "在沙箱中运行（可用网络）的 MCP 服务器：{}。需要更多权限的，请写入你自己的 mcp.json 或 config.toml。\n";
     TrustUnconfined: "MCP servers without a sandbox, which is off or does not work here: {}.\n", "没有沙箱（已关闭或此处不可用）的 MCP 服务器：{}。\n";
+    TrustRenamed: "The server {} ({}) is named like another one, so its tools are called mcp__{}__…; your rules for the other do not speak of it.\n", "服务器 {}（{}）与另一服务器同名，因此其工具称为 mcp__{}__…；您为另一服务器所写的规则不适用于它。\n";
     TrustDone: "Trusted. A change to any of this asks again.\n", "已信任。其中任何更改都会再次询问。\n";
     TrustBroken: "with this project trusted nothing would start; mend it first", "信任此项目后将无法启动；请先修复";
     TrustDamaged: "{} was damaged; it is kept as {}", "{} 已损坏；已保留为 {}";

@@ -1,13 +1,18 @@
 //! Asks the person at the terminal by numbered lines. Without a terminal nobody is asked.
 
 use super::text;
-use crate::speech::filled;
+use crate::asking::no_answer;
+use crate::line::typed;
+use crate::speech::{filled, language};
 use ostler_host::keyboard::KeyByKey;
 use ostler_wire::Word;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
 /// Options that are shown; others can be typed.
 const MAX_SHOWN: usize = 20;
+/// How a terminal marks what is pasted.
+const PASTE_BEGINS: &str = "\u{1b}[200~";
+const PASTE_ENDS: &str = "\u{1b}[201~";
 /// The longest line that is read.
 const MAX_LINE: u64 = 64 * 1024;
 
@@ -49,19 +54,55 @@ pub fn ask(question: &str) -> io::Result<Option<String>> {
     Ok(line)
 }
 
-/// The same, where nothing that was typed before the question could be read may answer it.
+/// The same, where nothing that was typed before the question could be read may answer it, nor anything that is pasted.
 pub fn ask_fresh(question: &str) -> io::Result<Option<String>> {
-    let keys = KeyByKey::start(io::stdin());
-    // Nobody answers in the middle of a word: its rest would be a line of its own.
-    match &keys {
-        Some(keys) => keys.forget_until_pause(crate::line::typed::PAUSE),
-        None => {
-            std::thread::sleep(crate::asking::GUARD);
-            ostler_host::keyboard::forget_typed(io::stdin());
+    loop {
+        let keys = KeyByKey::start(io::stdin());
+        // Nobody answers in the middle of a word: its rest would be a line of its own.
+        match &keys {
+            Some(keys) => keys.forget_until_pause(typed::PAUSE),
+            None => {
+                std::thread::sleep(crate::asking::GUARD);
+                ostler_host::keyboard::forget_typed(io::stdin());
+            }
         }
+        drop(keys);
+        let marks = PasteMarks::ask_for();
+        let line = ask(question)?;
+        drop(marks);
+        let Some(line) = line else {
+            return Ok(None);
+        };
+        let keys = KeyByKey::start(io::stdin());
+        let is_alone = keys.is_none_or(|keys| keys.is_quiet_for(typed::PASTED));
+        if is_alone && !line.contains(PASTE_BEGINS) && !line.contains(PASTE_ENDS) {
+            return Ok(Some(line));
+        }
+        let bare = line.replace(PASTE_BEGINS, "").replace(PASTE_ENDS, "");
+        text::say(&no_answer(&bare, language()));
     }
-    drop(keys);
-    ask(question)
+}
+
+/// While this lives, the terminal marks what is pasted.
+struct PasteMarks;
+
+impl PasteMarks {
+    fn ask_for() -> Self {
+        Self::send("\u{1b}[?2004h");
+        Self
+    }
+
+    fn send(mode: &str) {
+        let mut err = io::stderr();
+        // A terminal that is gone marks nothing.
+        let _ = err.write_all(mode.as_bytes()).and_then(|()| err.flush());
+    }
+}
+
+impl Drop for PasteMarks {
+    fn drop(&mut self) {
+        Self::send("\u{1b}[?2004l");
+    }
 }
 
 /// The first line of stdin, trimmed.

@@ -1,14 +1,17 @@
 //! `ostler trust`: what a project's files would run, send or loosen, and the person's word on it. Also the question at
 //! the start of a conversation. Nothing of the project takes part in how it is shown.
 
+mod items;
+
 use super::choose::{self, Person};
 use super::panel::print_view;
 use super::text;
 use crate::boot::{self, Boot, UsageError};
 use crate::config::files;
+use crate::config::plugins::gather;
 use crate::config::project::SERVERS;
 use crate::config::trust::{
-    Answer, Approval, Book, Difference, MAX_ITEMS, Record, State, TrustError, Workspace,
+    Answer, Approval, Book, Difference, Item, MAX_ITEMS, Record, State, TrustError, Workspace,
 };
 use crate::exec::{FAILED, OK};
 use crate::flags::{Listing, Trust};
@@ -17,16 +20,17 @@ use crate::sandbox;
 use crate::speech::{filled, language, many, spoken, told};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::confine::SandboxMode;
+use ostler_mcp::server_name;
 use ostler_wire::{Column, ColumnKind, Table, View, Word, format_age};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub fn run(start: Lenient, args: Trust) -> anyhow::Result<u8> {
-    match (args.list, args.remove) {
+pub fn run(start: Lenient, mut args: Trust) -> anyhow::Result<u8> {
+    match (args.list, args.remove.take()) {
         (true, _) => list(&start.boot, args.format),
         (false, Some(path)) => remove(&start.boot, path),
-        (false, None) => trust(&*start.strict()?, args.yes),
+        (false, None) => trust(&*start.strict()?, &args),
     }
 }
 
@@ -46,7 +50,10 @@ pub fn at_start(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
         let question = spoken(Word::TrustKeys);
         let line = choose::ask_fresh(question)?.unwrap_or_default();
         match line.to_ascii_lowercase().as_str() {
-            "t" | "trust" => break Answer::Trusted,
+            "t" | "trust" => match too_long(workspace, &[]) {
+                None => break Answer::Trusted,
+                Some(why) => text::say(&why),
+            },
             "v" | "never" => break Answer::Refused,
             "" | "n" | "no" | "not now" => return Ok(boot),
             _ => text::say(spoken(Word::TrustType)),
@@ -61,7 +68,7 @@ pub fn at_start(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     }
 }
 
-fn trust(boot: &Boot, sure: bool) -> anyhow::Result<u8> {
+fn trust(boot: &Boot, args: &Trust) -> anyhow::Result<u8> {
     let workspace = &boot.loaded.workspace;
     match workspace.state {
         State::NotNeeded => {
@@ -78,7 +85,10 @@ fn trust(boot: &Boot, sure: bool) -> anyhow::Result<u8> {
     if workspace.state == State::Trusted {
         return Ok(OK);
     }
-    let yes = match (sure, Person::look()) {
+    if let Some(why) = too_long(workspace, &args.read) {
+        return Err(anyhow!(why));
+    }
+    let yes = match (args.yes, Person::look()) {
         (true, _) => true,
         (false, Person::Here) => {
             let line = choose::ask_fresh(spoken(Word::TrustYesNo))?.unwrap_or_default();
@@ -96,6 +106,21 @@ fn trust(boot: &Boot, sure: bool) -> anyhow::Result<u8> {
     decide(boot, Answer::Trusted)?;
     text::print(spoken(Word::TrustDone))?;
     Ok(OK)
+}
+
+/// Why the person cannot trust what was shown: some of it was not, and they did not name it.
+fn too_long(workspace: &Workspace, read: &[String]) -> Option<String> {
+    let long: Vec<&Item> = workspace
+        .items
+        .iter()
+        .filter(|item| items::is_too_long(item))
+        .collect();
+    if long.iter().all(|item| items::is_named(item, read)) {
+        return None;
+    }
+    let flag = |item: &&Item| format!("--read {}", items::short_hash(item));
+    let flags: Vec<String> = long.iter().map(flag).collect();
+    Some(filled(Word::TrustTooLong, &[&flags.join(" ")]))
 }
 
 /// Writes down what the person said to exactly the items that were shown.
@@ -143,48 +168,54 @@ fn shown(boot: &Boot, workspace: &Workspace) -> String {
         State::Refused => filled(Word::TrustIsRefused, &[&root]),
         State::Changed => filled(Word::TrustIsChanged, &[&root]),
     };
-    let row = |mark: &str, what: &str, place: String, text: String| {
-        vec![mark.to_owned(), what.to_owned(), place, text]
-    };
-    let rows: Vec<Vec<String>> = workspace
-        .differences()
-        .into_iter()
-        .map(|difference| match difference {
-            Difference::Added(item) => {
-                let mark = match workspace.state {
-                    State::Changed => spoken(Word::MarkNew),
-                    State::NotNeeded
-                    | State::Trusted
-                    | State::ThisRun
-                    | State::Untrusted
-                    | State::Refused => "",
-                };
-                row(mark, &item.what, item.place.to_string(), item.text.clone())
-            }
-            Difference::Changed(item, old) => {
-                let text = filled(Word::WasInstead, &[&item.text, &old.text]);
-                row(
-                    spoken(Word::MarkChanged),
-                    &item.what,
-                    item.place.to_string(),
-                    text,
-                )
-            }
-            Difference::Removed(old) => row(
-                spoken(Word::MarkRemoved),
-                &old.what,
-                String::new(),
-                old.text.clone(),
-            ),
-            Difference::Same(item) => {
-                row("", &item.what, item.place.to_string(), item.text.clone())
-            }
-        })
+    let differences = workspace.differences().into_iter();
+    let rows: Vec<Vec<String>> = differences
+        .flat_map(|difference| rows_of(difference, workspace.state))
         .collect();
     let columns = [Word::ColWhat, Word::ColWhere, Word::ColText].map(spoken);
     let columns = std::iter::once("").chain(columns).map(str::to_owned);
     let rows = Table::of_texts(columns.collect(), rows).plain(None);
     format!("{head}\n{rows}{}", servers(boot, workspace))
+}
+
+/// An item, row by row; only the first has its name and place.
+fn rows_of(difference: Difference<'_>, state: State) -> Vec<Vec<String>> {
+    let place = |item: &Item| item.place.to_string();
+    let (mark, what, place, texts) = match difference {
+        Difference::Added(item) => {
+            let mark = match state {
+                State::Changed => spoken(Word::MarkNew),
+                State::NotNeeded
+                | State::Trusted
+                | State::ThisRun
+                | State::Untrusted
+                | State::Refused => "",
+            };
+            (mark, &item.what, place(item), items::rows_of(item))
+        }
+        Difference::Changed(item, old) => {
+            let mut texts = items::rows_of(item);
+            if let Some(last) = texts.last_mut() {
+                *last = filled(Word::WasInstead, &[last, &items::one_row(&old.text)]);
+            }
+            let mark = spoken(Word::MarkChanged);
+            (mark, &item.what, place(item), texts)
+        }
+        Difference::Removed(old) => {
+            let mark = spoken(Word::MarkRemoved);
+            let texts = vec![items::one_row(&old.text)];
+            (mark, &old.what, String::new(), texts)
+        }
+        Difference::Same(item) => ("", &item.what, place(item), items::rows_of(item)),
+    };
+    let mut head = vec![mark.to_owned(), what.clone(), place];
+    let row = |text: String| {
+        let blank = vec![String::new(); head.len()];
+        let mut row = std::mem::replace(&mut head, blank);
+        row.push(text);
+        row
+    };
+    texts.into_iter().map(row).collect()
 }
 
 /// Which servers of the project run confined.
@@ -204,7 +235,24 @@ fn servers(boot: &Boot, workspace: &Workspace) -> String {
         true => Word::TrustConfined,
         false => Word::TrustUnconfined,
     };
-    filled(word, &[&names.join(", ")])
+    filled(word, &[&names.join(", ")]) + &renamed(boot)
+}
+
+/// Which servers of the project are named like others, and what their tools are called.
+fn renamed(boot: &Boot) -> String {
+    let (global, places) = (&boot.global, &boot.places);
+    let Ok(loaded) = boot::load(global, (&boot.env, places), Approval::ThisRun) else {
+        return String::new();
+    };
+    let mut out = String::new();
+    for one in gather(&loaded, places, &mut Vec::new()) {
+        if let Some(written) = &one.written {
+            let name = server_name(&one.plugin.name);
+            let (written, place) = (text::one_line(written), text::one_line(&one.place));
+            out.push_str(&filled(Word::TrustRenamed, &[&written, &place, &name]));
+        }
+    }
+    out
 }
 
 #[derive(Serialize)]

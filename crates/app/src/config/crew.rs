@@ -121,7 +121,7 @@ pub fn items(places: &Places) -> Vec<Item> {
                 false => Err("outside".into()),
             };
             out.push(match text {
-                Ok(text) => Item::new(name, place, &text, &sources::hash(&text)),
+                Ok(text) => Item::of_file(name, place, &text),
                 Err(why) => Item::new(name, place, &why, &why),
             });
         }
@@ -157,7 +157,7 @@ fn vouched(loaded: &Loaded, places: &Places) -> Vouched {
                 let hash = sources::hash(&text);
                 let (name, place) = named(&file, places);
                 // It may have changed since the start.
-                if trusted.contains(Item::new(name, place, &text, &hash).hash.as_str()) {
+                if trusted.contains(Item::of_file(name, place, &text).hash.as_str()) {
                     known.insert(hash);
                 }
             }

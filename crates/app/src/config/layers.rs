@@ -4,7 +4,7 @@
 use crate::speech::{filled, language, spoken};
 use ostler_host::{Border, Error};
 use ostler_wire::{Say as _, Word};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::check::{check_layer, expand_models, gather_switches, take_later_sections};
@@ -14,6 +14,7 @@ use super::env::{Override, from_env, from_flags};
 use super::files::{Stamp, stamp};
 use super::merge::merge;
 use super::paths::{Env, Places, anchor_paths};
+use super::plugins::rename_plugins;
 use super::project::{
     ForeignVariable, drop_foreign_keys, drop_passed, drop_user_only, file_items, foreign_variables,
     take_untrusted,
@@ -68,6 +69,8 @@ pub struct Loaded {
     pub files: Vec<(PathBuf, Stamp)>,
     /// The providers as they were before a project's file changed them.
     pub(super) below_project: Vec<ProviderConfig>,
+    /// What the project's file calls servers that got another name.
+    renamed: BTreeMap<String, String>,
     pub(super) tree: Node,
     pub(super) sources: Sources,
 }
@@ -131,6 +134,7 @@ pub fn load(inputs: &Inputs<'_>) -> Result<Loaded, ConfigError> {
         merge(&mut tree, local, &loader.sources);
     }
     let mut below_project = Vec::new();
+    let mut renamed = BTreeMap::new();
     let project_path = inputs.places.project_config();
     let project = match same_file(&project_path, &user_path) {
         true => None,
@@ -138,7 +142,8 @@ pub fn load(inputs: &Inputs<'_>) -> Result<Loaded, ConfigError> {
     };
     let (project, workspace) = loader.weigh(project, &tree, inputs.approval);
     if let Some(project) = project {
-        let project = loader.finish(project, Layer::Project, &project_path);
+        let mut project = loader.finish(project, Layer::Project, &project_path);
+        renamed = rename_plugins(&mut project, &tree);
         if project.get(&["providers"]).is_some() {
             below_project = de::read::<Config>(&tree).0.unwrap_or_default().providers;
         }
@@ -159,6 +164,7 @@ pub fn load(inputs: &Inputs<'_>) -> Result<Loaded, ConfigError> {
     let project = Project {
         workspace,
         below_project,
+        renamed,
     };
     loader.build(tree, project, files)
 }
@@ -188,6 +194,7 @@ pub struct Passed<'a> {
 struct Project {
     workspace: Workspace,
     below_project: Vec<ProviderConfig>,
+    renamed: BTreeMap<String, String>,
 }
 
 struct Loader<'a> {
@@ -351,6 +358,7 @@ impl<'a> Loader<'a> {
                 workspace: project.workspace,
                 files,
                 below_project: project.below_project,
+                renamed: project.renamed,
                 tree,
                 sources: self.sources,
             }),
@@ -444,6 +452,11 @@ impl Loaded {
             Some(node) => (self.highest(node), Some(self.sources.place(node.at))),
             None => (Layer::Default, None),
         }
+    }
+
+    /// What the project's file calls this server of `[[plugins]]`, where it got another name.
+    pub fn written_name(&self, plugin: &str) -> Option<String> {
+        self.renamed.get(plugin).cloned()
     }
 
     /// Where each hook is written, in their order.

@@ -2,8 +2,9 @@
 //! Variables in them are expanded elsewhere.
 
 use crate::speech::filled;
+use ostler_mcp::server_name;
 use ostler_wire::Word;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use super::diagnose::Notice;
 use super::layers::{Loaded, read_text};
 use super::paths::Places;
 use super::project::SERVERS;
-use super::tree::{Layer, Place};
+use super::tree::{Layer, Node, Place, Value};
 
 /// Of one file; nobody has more.
 const MAX_SERVERS: usize = 256;
@@ -179,6 +180,15 @@ pub struct Configured {
     pub plugin: PluginConfig,
     pub scope: Scope,
     pub place: String,
+    /// What a project's file calls it, where one of that name was there before.
+    pub written: Option<String>,
+}
+
+impl Configured {
+    /// Its name in the file.
+    pub fn written_name(&self) -> &str {
+        self.written.as_deref().unwrap_or(&self.plugin.name)
+    }
 }
 
 /// `.mcp.json` and its like.
@@ -191,7 +201,8 @@ pub struct ServerFile {
     pub rest: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Every server of this run, by name; TOML wins over JSON, and of the files the nearest.
+/// Every server of this run, by name. The person's own and the project's are two lists, each without two of one name; in
+/// either TOML wins over JSON, and of the files the nearest.
 pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Vec<Configured> {
     let mut out: Vec<Configured> = Vec::new();
     for plugin in &loaded.config.plugins {
@@ -205,6 +216,7 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ve
                 }
             },
             place: place.map_or_else(String::new, |place| place.to_string()),
+            written: loaded.written_name(&plugin.name),
         });
     }
     let [project, local] = SERVERS;
@@ -246,6 +258,7 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ve
                     },
                     scope,
                     place: name.clone(),
+                    written: None,
                 }),
                 Err(error) => {
                     let text = filled(Word::PlugLeft, &[&server, &error]);
@@ -254,8 +267,83 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ve
             }
         }
     }
-    let mut names = std::collections::BTreeSet::new();
-    out.retain(|one| names.insert(one.plugin.name.clone()));
+    set_apart(&mut out);
     out.sort_by(|a, b| a.plugin.name.cmp(&b.plugin.name));
     out
+}
+
+/// Names each server so that no two share the names of their tools. The person's own go first, because their rules speak
+/// of them: a project's server that would be taken for one of them gets another name, or gives way to one of the person's
+/// file that is there to replace it.
+fn set_apart(servers: &mut Vec<Configured>) {
+    let is_own = |one: &Configured| !one.scope.is_of_project();
+    let replaces = |one: &Configured| one.scope == Scope::User;
+    let replaced: BTreeSet<String> = servers
+        .iter()
+        .filter(|one| replaces(one))
+        .map(|one| one.plugin.name.clone())
+        .collect();
+    let mut seen = BTreeSet::new();
+    servers.retain(|one| {
+        let name = &one.plugin.name;
+        let gives_way = !replaces(one) && replaced.contains(name);
+        !gives_way && seen.insert((is_own(one), name.clone()))
+    });
+    let shown = |one: &Configured| server_name(&one.plugin.name);
+    let mut taken: BTreeSet<String> = servers.iter().filter(|o| is_own(o)).map(shown).collect();
+    let mut projects: Vec<&mut Configured> = servers.iter_mut().filter(|o| !is_own(o)).collect();
+    projects.sort_by(|a, b| a.plugin.name.cmp(&b.plugin.name));
+    for one in projects {
+        if taken.insert(server_name(&one.plugin.name)) {
+            continue;
+        }
+        let name = free_name(&one.plugin.name, |name| taken.contains(name));
+        taken.insert(server_name(&name));
+        one.written
+            .get_or_insert(std::mem::replace(&mut one.plugin.name, name));
+    }
+}
+
+/// Another name for a server of a project. `is_taken` is asked for names as they stand in those of tools.
+pub fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let mut other = format!("{name}-project");
+    let mut n = 2;
+    while is_taken(&server_name(&other)) {
+        other = format!("{name}-project-{n}");
+        n += 1;
+    }
+    other
+}
+
+/// Gives servers of a project's `[[plugins]]` other names than those of the layers below have. Their written names, by
+/// the new ones.
+pub fn rename_plugins(project: &mut Node, below: &Node) -> BTreeMap<String, String> {
+    let names_of = |node: &Node| -> BTreeSet<String> {
+        let items = node.get(&["plugins"]).and_then(Node::as_array);
+        let names = items.unwrap_or(&[]).iter().filter_map(Node::name);
+        names.map(server_name).collect()
+    };
+    let (own, theirs) = (names_of(below), names_of(project));
+    let mut renamed = BTreeMap::new();
+    let Some(Value::Array(items)) = project.get_mut(&["plugins"]).map(|node| &mut node.value)
+    else {
+        return renamed;
+    };
+    for item in items {
+        let Some(name) = item.name().map(str::to_owned) else {
+            continue;
+        };
+        if !own.contains(&server_name(&name)) {
+            continue;
+        }
+        let is_taken = |name: &str| own.contains(name) || theirs.contains(name);
+        let other = free_name(&name, |other| {
+            is_taken(other) || renamed.contains_key(other)
+        });
+        if let Some(node) = item.get_mut(&["name"]) {
+            node.value = Value::String(other.clone());
+            renamed.insert(other, name);
+        }
+    }
+    renamed
 }

@@ -36,27 +36,85 @@ const USER_ONLY: [&[&str]; 18] = [
     &["ui", "status_line"],
 ];
 
-/// Runs code, sends data, widens what may be reached, or changes the words in which the person is asked.
-const NEEDS_TRUST: [&[&str]; 18] = [
+/// Runs code, sends data, widens what may be reached, changes what the model is told, which one it is and what it costs,
+/// or hides something from the person.
+const NEEDS_TRUST: [&[&str]; 43] = [
+    &["agent", "effort"],
+    &["agent", "max_tokens"],
     &["agent", "plan_mode_allowed_tools"],
+    &["agent", "planner_model"],
+    &["agent", "reasoning_language"],
+    &["agent", "subagent_model"],
+    &["agent", "subagent_models"],
+    &["agent", "system_prompt"],
+    &["agent", "system_prompt_file"],
+    &["agent", "temperature"],
+    &["agent", "top_p"],
     &["backend"],
+    &["context", "compact_ratio"],
+    &["context", "strategy"],
+    &["default_model"],
+    &["display", "show_reasoning"],
+    &["display", "show_tokens"],
+    &["display", "show_tool_calls"],
     &["hooks"],
     &["host"],
     &["language"],
     &["models"],
     &["network", "ca_file"],
+    &["network", "timeouts"],
     &["permissions", "allow"],
     &["plugins"],
     &["providers"],
     &["roles"],
     &["sandbox", "allow_write"],
     &["sessions", "location"],
+    &["skills", "disabled_skills"],
+    &["skills", "excluded_paths"],
     &["skills", "paths"],
+    &["tools", "bash_timeout_seconds"],
+    &["tools", "limits"],
+    &["tools", "mcp_call_timeout_seconds"],
+    &["tools", "mcp_schema_budget"],
+    &["tools", "mcp_start_seconds"],
+    &["tools", "result_format"],
     &["tools", "shell", "env_pass"],
     &["tools", "shell", "path"],
     &["tools", "shell", "prefer"],
     &["tools", "web"],
 ];
+
+/// Counts at once: it only tightens, or is a comfort that hides nothing. Two of them are looked at more closely: see
+/// `take_paths` and `take_tools`.
+#[cfg(test)]
+pub const AT_ONCE: [&[&str]; 10] = [
+    &["display", "color"],
+    &["permissions", "ask"],
+    &["permissions", "deny"],
+    &["sandbox", "forbid_read"],
+    &["sandbox", "workspace_root"],
+    &["tools", "enabled"],
+    &["tools", "shell", "env_drop"],
+    &["ui", "notify"],
+    &["ui", "theme"],
+    &["ui", "vim"],
+];
+
+/// The lists that a key of a project's file stands in.
+#[cfg(test)]
+pub fn lists_of(key: &str) -> Vec<&'static str> {
+    let key: Vec<&str> = key.split('.').collect();
+    let has = |list: &[&[&str]]| list.iter().any(|path| key.starts_with(path));
+    let ordered: Vec<&[&str]> = ORDERED.iter().map(|(path, ..)| *path).collect();
+    let lists = [
+        ("user only", has(&USER_ONLY)),
+        ("needs trust", has(&NEEDS_TRUST)),
+        ("ordered", has(&ordered)),
+        ("at once", has(&AT_ONCE)),
+    ];
+    let lists = lists.into_iter().filter(|(_, has)| *has);
+    lists.map(|(name, _)| name).collect()
+}
 
 const PLUGINS: &str = "plugins";
 const ENV_PASS: &str = "tools.shell.env_pass";
@@ -440,7 +498,7 @@ fn normal(node: &Node) -> String {
     }
 }
 
-/// A prompt file must lie in the project, links included; the workspace can only become smaller.
+/// The workspace can only become smaller, links included.
 fn take_paths(root: &mut Node, below: &Node, places: &Places, taken: &mut Taken) {
     let inside = |node: &Node| {
         node.as_str().is_some_and(|written| {
@@ -448,17 +506,10 @@ fn take_paths(root: &mut Node, below: &Node, places: &Places, taken: &mut Taken)
             is_inside(&path, &places.root)
         })
     };
-    let paths: [(&[&str], bool); 2] = [
-        (&["agent", "system_prompt_file"], true),
-        (
-            &["sandbox", "workspace_root"],
-            below.get(&["sandbox", "workspace_root"]).is_none(),
-        ),
-    ];
-    for (path, may) in paths {
-        if root.get(path).is_some_and(|node| !may || !inside(node)) {
-            taken.take(root, path);
-        }
+    let path = ["sandbox", "workspace_root"];
+    let may = below.get(&path).is_none();
+    if root.get(&path).is_some_and(|node| !may || !inside(node)) {
+        taken.take(root, &path);
     }
 }
 

@@ -13,14 +13,13 @@ use sha2::{Digest, Sha256};
 
 use super::files::{self, Access};
 use super::tree::Place;
+use ostler_engine::sources;
 
 const VERSION: u32 = 1;
 /// Of `trust.json`.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// Nobody reads more before saying yes.
 pub const MAX_ITEMS: usize = 1000;
-/// Characters of an item that are shown before it is trusted.
-const MAX_SHOWN: usize = 4000;
 /// Characters of an item that a record keeps, to say later what it was.
 const MAX_KEPT: usize = 200;
 /// Items that a notice names.
@@ -32,8 +31,10 @@ pub struct Item {
     /// What it is: a key of the file, a server.
     pub what: String,
     pub place: Place,
-    /// As a person reads it, secrets covered.
+    /// All that it grants, as a person reads it, secrets covered. Never cut: who trusts it has to see it.
     pub text: String,
+    /// What a model reads beside it: the text of a role or skill, which grants nothing.
+    pub prose: String,
     /// Of the whole, secrets and all, in normal form.
     pub hash: String,
 }
@@ -45,8 +46,24 @@ impl Item {
         Self {
             what,
             place,
-            text: cut(text, MAX_SHOWN),
+            text: text.to_owned(),
+            prose: String::new(),
             hash,
+        }
+    }
+
+    /// A file of a role or skill. Its front matter and the commands in its text grant something.
+    pub fn of_file(what: String, place: Place, text: &str) -> Self {
+        let (head, body) = sources::head_and_body(text);
+        let commands = sources::commands_in(body).into_iter();
+        let commands = commands.map(|command| format!("!`{command}`"));
+        let grants: Vec<String> = std::iter::once(head.trim_end().to_owned())
+            .filter(|head| !head.is_empty())
+            .chain(commands)
+            .collect();
+        Self {
+            prose: body.trim().to_owned(),
+            ..Self::new(what, place, &grants.join("\n"), &sources::hash(text))
         }
     }
 

@@ -163,6 +163,7 @@ const TABLE: &[(&str, &str)] = &[
     ("Also ask the providers whether they answer", "同时询问各提供商是否应答"),
     ("Do not ask", "不询问"),
     ("The projects that were decided about", "已作出决定的项目"),
+    ("Trust an item that is too long to be shown, by its hash; may be repeated", "按哈希信任一个太长而无法显示的项目；可重复"),
     ("Forget a project; this one when no path is given", "忘记一个项目；未给出路径时为此项目"),
     ("text, or json for programs; with --list", "text，或供程序使用的 json；与 --list 一起使用"),
     ("What the sums are for", "按什么汇总"),

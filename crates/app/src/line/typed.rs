@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 /// Lines typed ahead that are kept.
 const MAX_EARLY: usize = 1024;
 /// Lines that come closer than this are a paste: nobody types one as fast.
-const PASTED: Duration = Duration::from_millis(200);
+pub const PASTED: Duration = Duration::from_millis(200);
 
 /// Typing has paused after this time without a key.
 pub const PAUSE: Duration = Duration::from_millis(800);

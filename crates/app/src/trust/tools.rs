@@ -16,8 +16,8 @@ use std::path::PathBuf;
 
 pub struct TrustedTools {
     files: ConfigFiles,
-    /// Which file each server stands in.
-    servers: Vec<(String, Scope)>,
+    /// Which file each server stands in, and its name there.
+    servers: Vec<(String, Scope, String)>,
 }
 
 impl std::fmt::Debug for TrustedTools {
@@ -28,17 +28,20 @@ impl std::fmt::Debug for TrustedTools {
 
 impl TrustedTools {
     pub fn new(boot: &Boot) -> Self {
-        let one = |one: &Configured| (one.plugin.name.clone(), one.scope);
+        let one = |one: &Configured| {
+            let (name, written) = (one.plugin.name.clone(), one.written_name().to_owned());
+            (name, one.scope, written)
+        };
         Self {
             files: ConfigFiles::new(boot),
             servers: boot.servers.iter().map(one).collect(),
         }
     }
 
-    fn scope(&self, server: &str) -> Option<Scope> {
+    fn find(&self, server: &str) -> Option<(Scope, &str)> {
         let mut all = self.servers.iter();
-        all.find(|(name, _)| name == server)
-            .map(|(_, scope)| *scope)
+        all.find(|(name, ..)| name == server)
+            .map(|(_, scope, written)| (*scope, written.as_str()))
     }
 
     fn path(&self, scope: Scope) -> PathBuf {
@@ -107,13 +110,11 @@ impl TrustedTools {
 
 impl ToolTrust for TrustedTools {
     fn place(&self, server: &str) -> Option<String> {
-        Some(self.shown(self.scope(server)?))
+        Some(self.shown(self.find(server)?.0))
     }
 
     fn set(&self, server: &str, tools: &[String], trust: Trust) -> Result<String, String> {
-        let scope = self
-            .scope(server)
-            .ok_or_else(|| spoken(Word::TrustNoFile))?;
+        let (scope, server) = self.find(server).ok_or_else(|| spoken(Word::TrustNoFile))?;
         let _lock = self.files.lock().map_err(|e| e.say(language()))?;
         let change = ToolChange {
             server,

@@ -183,7 +183,7 @@ fn set_in_the_project() {
         .output();
     assert_eq!(
         space.shown(&out),
-        "exit 0\ntools.bash_timeout_seconds = 30 in ostler.toml\n"
+        "exit 0\ntools.bash_timeout_seconds = 30 in ostler.toml\n--- stderr\nthis project is not trusted as it is now; `ostler trust` shows what that holds up\n"
     );
     assert_eq!(
         space.read("ostler.toml"),

@@ -246,6 +246,48 @@ fn suggest_finds_the_smallest_rules() {
     assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
 }
 
+/// A repository can bring logs in which the person allows things. They are not the person's.
+#[test]
+fn sessions_that_came_with_a_project_are_no_source_of_rules() {
+    let space = configured();
+    let config = space.home().join("config.toml");
+    let own = space.read(&config) + "\n[sessions]\nlocation = \"project\"\n";
+    space.write(&config, &own);
+    space.session(A, &[call("1", "cargo test --all"), yes("1")]);
+    std::fs::create_dir_all(space.root().join(".ostler")).unwrap();
+    let (from, to) = (
+        space.home().join("sessions"),
+        space.root().join(".ostler/sessions"),
+    );
+    std::fs::rename(from, to).unwrap();
+    let all = ["permissions", "suggest", "--since", "9999w", "--apply"];
+    space.ostler(all).output().ok();
+    assert_eq!(space.read(&config), own);
+    let resume = |id: &str| {
+        let run = space.ostler(["--model", "demo", "resume", id, "-p", "go"]);
+        run.output()
+    };
+    let out = resume("--last");
+    assert_ne!(out.code, Some(0), "{}", out.stdout);
+    // By its name it can be opened, and it is said whose it is not.
+    let out = resume(A);
+    assert_eq!(out.code, Some(0), "{}", out.stderr);
+    assert!(
+        out.stderr.contains("not written by your Ostler"),
+        "{}",
+        out.stderr
+    );
+    // What Ostler writes there itself is the person's own.
+    let run = space.ostler(["--model", "demo", "exec", "-p", "hello"]);
+    run.output().ok();
+    let out = resume("--last").ok();
+    assert!(
+        !out.stderr.contains("not written by your Ostler"),
+        "{}",
+        out.stderr
+    );
+}
+
 #[test]
 fn audit_tells_what_a_session_touched() {
     let space = configured();

@@ -270,3 +270,106 @@ fn the_command_asks_on_a_terminal() {
         );
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_paste_is_no_trust() {
+    let question = "ne[v]er for this content: ";
+    for pasted in [
+        "t\nmore",
+        "trust\n",
+        "\u{1b}[200~t\u{1b}[201~",
+        "\u{1b}[200~t",
+    ] {
+        let space = space();
+        let talk = [(question, pasted), (question, "n"), ("> ", "/quit")];
+        let (text, _) = on_terminal(&space, ["--plain", "--model", "demo"], &talk);
+        assert!(text.contains("not taken as the answer"), "{text}");
+        assert_eq!(allowed(&space), "[]", "{text}");
+        let talk = [("[y/N] ", pasted.replace('t', "y")), ("[y/N] ", "n".into())];
+        let talk = talk.each_ref().map(|(asked, said)| (*asked, said.as_str()));
+        let (text, _) = on_terminal(&space, ["trust"], &talk);
+        assert_eq!(allowed(&space), "[]", "{text}");
+    }
+}
+
+/// What runs or grants is on the screen, whole, before it can be trusted.
+#[test]
+fn what_is_granted_is_shown_whole_with_its_line_breaks() {
+    let space = TempWorkspace::new();
+    let filler = "x".repeat(4100);
+    let command = format!("cargo fmt # keep this in step with\\ntouch pwned # {filler}\\nevil");
+    space.write(
+        "ostler.toml",
+        format!("[[hooks]]\nevent = \"stop\"\ncommand = \"{command}\"\n"),
+    );
+    let server =
+        r#"{"mcpServers": {"s": {"command": "sh", "args": ["-c", "true # a\nserver-evil"]}}}"#;
+    space.write(".mcp.json", server);
+    let about = "word ".repeat(1000);
+    let skill = format!("---\nname: s\ndescription: {about}\nallowed-tools: Bash\n---\nText\n");
+    space.write(".ostler/skills/s/SKILL.md", skill);
+    let out = space.ostler(["trust"]).output().exits(2);
+    for row in [
+        "⏎ touch pwned # x",
+        "⏎ evil",
+        "⏎ server-evil",
+        "⏎ allowed-tools: Bash",
+    ] {
+        assert!(out.stdout.contains(row), "{row}: {}", out.stdout);
+    }
+}
+
+#[test]
+fn what_is_too_long_to_be_shown_is_trusted_by_its_hash_alone() {
+    let space = TempWorkspace::new();
+    let command = "true\\n".repeat(70) + "evil";
+    let hook = |command: &str| format!("[[hooks]]\nevent = \"stop\"\ncommand = \"{command}\"\n");
+    space.write("ostler.toml", hook(&command));
+    let out = space.ostler(["trust", "--yes"]).output().exits(1);
+    assert!(
+        out.stdout
+            .contains("too many to be shown here: read ostler.toml"),
+        "{}",
+        out.stdout
+    );
+    let (_, hash) = out
+        .stderr
+        .trim()
+        .rsplit_once("ostler trust --read ")
+        .expect("a hash");
+    assert!(doctor(&space).contains("untrusted"));
+    let short = &hash[..4];
+    space
+        .ostler(["trust", "--yes", "--read", short])
+        .output()
+        .exits(1);
+    // Other content has another hash.
+    space.write("ostler.toml", hook(&format!("{command}er")));
+    space
+        .ostler(["trust", "--yes", "--read", hash])
+        .output()
+        .exits(1);
+    space.write("ostler.toml", hook(&command));
+    space
+        .ostler(["trust", "--yes", "--read", hash])
+        .output()
+        .ok();
+    assert!(doctor(&space).contains("is trusted"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_question_at_the_start_does_not_trust_what_it_cannot_show() {
+    let question = "ne[v]er for this content: ";
+    let space = TempWorkspace::new();
+    let command = "true\\n".repeat(70);
+    let hook = format!(
+        "[permissions]\nallow = [\"Bash(make)\"]\n[[hooks]]\nevent = \"stop\"\ncommand = \"{command}\"\n"
+    );
+    space.write("ostler.toml", hook);
+    let talk = [(question, "t"), (question, "n"), ("> ", "/quit")];
+    let (text, _) = on_terminal(&space, ["--plain", "--model", "demo"], &talk);
+    assert!(text.contains("ostler trust --read "), "{text}");
+    assert_eq!(allowed(&space), "[]", "{text}");
+}

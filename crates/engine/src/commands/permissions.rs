@@ -276,7 +276,8 @@ pub fn suggest_rules(
     (policy, here): (&Policy, &Scope),
     after: Timestamp,
 ) -> Result<Suggestions, String> {
-    let listed = context.store.list()?;
+    // What a repository brings as sessions is nobody's approval.
+    let listed = context.store.list_written()?;
     let recent = |ts: &str| ts.parse::<Timestamp>().is_ok_and(|ts| ts >= after);
     let mut found: BTreeMap<Vec<String>, Suggestion> = BTreeMap::new();
     let mut without = 0;

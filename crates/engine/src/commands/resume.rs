@@ -77,7 +77,7 @@ pub fn look(session: &Session, line: &str) -> Option<Look> {
 impl Look {
     /// Those whose title has the words, then those in which they were said.
     pub fn view(&self, stop: &dyn Fn() -> bool) -> View {
-        let listed = match self.context.store.list() {
+        let listed = match self.context.store.list_written() {
             Ok(listed) => listed,
             Err(why) => return View::Error(why),
         };

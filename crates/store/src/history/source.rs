@@ -1,6 +1,7 @@
 //! Logs and archives as the index reads them: which there are, their lines from a byte on, and the words of a line.
 //! It changes nothing.
 
+use crate::owners::Owners;
 use ostler_wire::{Body, Entry, Role};
 use serde_json::Value;
 use std::fs::File;
@@ -31,13 +32,15 @@ pub struct Source {
 /// Where archives lie instead of in a project. No project is named like it: their names end with a hash.
 pub const ARCHIVE: &str = "archive";
 
-/// Every log and archive, the newest first.
+/// Every log of the person's own and every archive, the newest first.
 pub fn all(sessions: &Path, home: &Path) -> Vec<Source> {
     let mut out = Vec::new();
     for project in std::fs::read_dir(sessions).into_iter().flatten().flatten() {
         let place = project.file_name().to_string_lossy().into_owned();
         list(&project.path(), &place, &mut out);
     }
+    let owners = Owners::new(sessions, home);
+    out.retain(|source| owners.has(&source.path));
     list(&home.join(ARCHIVE), ARCHIVE, &mut out);
     out.sort_by_key(|source| std::cmp::Reverse(source.changed));
     out

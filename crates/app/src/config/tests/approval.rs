@@ -95,7 +95,11 @@ deny = ["Bash(rm:*)"]
             State::Changed,
         ),
         ("", allow("'Bash(ls)'"), State::Changed),
-        ("", "[agent]\neffort = 'low'\n".to_owned(), State::Trusted),
+        (
+            "",
+            "[display]\ncolor = 'never'\n".to_owned(),
+            State::Trusted,
+        ),
     ] {
         assert_eq!(after(before, &now).state, expect, "{now}");
     }

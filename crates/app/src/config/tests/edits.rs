@@ -424,7 +424,9 @@ fn show_covers_secrets() {
 
 #[test]
 fn show_has_defaults_and_get_has_one() {
-    let bench = Bench::new().project("[agent]\neffort = 'low'\n[tools]\nbash = false\n");
+    let bench = Bench::new()
+        .project("[agent]\neffort = 'low'\n[tools]\nbash = false\n")
+        .trusted();
     let loaded = bench.load().unwrap();
     assert_snapshot!(render(&settings(&loaded), Origins::Shown), @r#"
     agent.effort = "low"  # ostler.toml:2:1

@@ -17,6 +17,7 @@ fn higher_layers_win_key_by_key() {
     let bench = Bench::new()
         .user("default_model = 'a'\n[agent]\nmax_steps = 1\neffort = 'low'\ntemperature = 0.5\n[display]\ncolor = true\n")
         .project("default_model = 'b'\n[agent]\neffort = 'high'\n[display]\nshow_tokens = false\n")
+        .trusted()
         .env("OSTLER_AGENT__EFFORT", "max")
         .env("OSTLER_AGENT__MAX_STEPS", "7")
         .flag("--max-steps", "agent.max_steps", "9");
@@ -203,7 +204,8 @@ fn prompt_text_and_file_are_one_setting() {
         (
             Bench::new()
                 .user("[agent]\nsystem_prompt = 'x'\n")
-                .project(file),
+                .project(file)
+                .trusted(),
             (None, Some("WORK/p.md")),
         ),
         (
@@ -227,6 +229,7 @@ fn paths_are_absolute_and_empty_ones_unset() {
     let bench = Bench::new()
         .user("[network]\nca_file = 'ca.pem'\n[tools.shell]\npath = 'zsh'\n[sandbox]\nallow_write = ['out', '~/o', '/abs']\n[[providers]]\nname = 'p'\napi_key_file = '~/k'\n[[providers]]\nname = 'q'\napi_key_file = ''\n")
         .project("[agent]\nsystem_prompt_file = ''\n[sandbox]\nworkspace_root = ''\n")
+        .trusted()
         .env("OSTLER_TOOLS__SHELL__PATH", "./sh");
     assert_snapshot!(bench.seen(), @r#"
     network.ca_file = "~/.ostler/ca.pem"  # ~/.ostler/config.toml:2:1

@@ -3,6 +3,7 @@
 use super::super::check::parse_base_url;
 use super::super::json_schema::json_schema;
 use super::super::paths::{Env, NoHome, Places, Platform, config_files};
+use super::super::project::lists_of;
 use super::super::schema::Config;
 use super::super::show::{Origins, settings};
 use super::super::units::ByteSize;
@@ -44,6 +45,21 @@ fn keys(schema: &serde_json::Value, root: &serde_json::Value, prefix: &str, out:
     } else {
         out.push(prefix.to_owned());
     }
+}
+
+/// Of a new key somebody has to say what it may do in a project's file.
+#[test]
+fn every_key_is_judged_for_a_project_s_file() {
+    let schema = json_schema();
+    let mut all = Vec::new();
+    keys(&schema, &schema, "", &mut all);
+    let wrong: Vec<String> = all
+        .iter()
+        .map(|key| (key, lists_of(key)))
+        .filter(|(_, lists)| lists.len() != 1)
+        .map(|(key, lists)| format!("{key}: {lists:?}"))
+        .collect();
+    assert!(all.len() > 50 && wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

@@ -72,16 +72,13 @@ fn untrusted_projects_only_tighten() {
         .user("[tools]\nfetch_url = false\n")
         .project(GREEDY);
     assert_snapshot!(bench.seen(), @r#"
-    agent.effort = "low"  # ostler.toml:7:1
-    default_model = "p/m"  # ostler.toml:2:1
     permissions.ask = ["Net"]  # ostler.toml:39:8
     permissions.deny = ["Bash(rm:*)"]  # ostler.toml:40:9
     sandbox.forbid_read = ["~/.ssh", "~/.aws", "~/.gnupg", "~/.azure", "~/.kube", "~/.config/gcloud", "~/.config/op", "~/.password-store", "~/.local/share/keyrings", "/etc/shadow", "/etc/gshadow", "~/.netrc", "~/_netrc", "~/.git-credentials", "~/.config/git/credentials", "~/.config/gh", "~/.config/hub", "~/.npmrc", "~/.yarnrc.yml", "~/.pypirc", "~/.docker/config.json", "~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials", "~/.m2/settings.xml", "~/.gradle/gradle.properties", "~/.terraform.d/credentials.tfrc.json", "~/.mozilla", "~/.config/google-chrome", "~/.config/chromium", "~/.bash_history", "~/.zsh_history", "~/.python_history", "~/.node_repl_history", "~/.psql_history", "~/.mysql_history", "~/.sqlite_history", "vault"]  # default, ostler.toml:46:16
-    tools.bash_timeout_seconds = 10  # ostler.toml:22:1
     tools.fetch_url = false  # ~/.ostler/config.toml:2:1
     tools.shell.env_drop = ["FOO"]  # ostler.toml:30:13
     tools.web_search = false  # ostler.toml:24:1
-    ! ostler.toml:6:1: this project is not trusted, so these settings are ignored: `agent.system_prompt_file`, `models.q`, `network.ca_file`, `permissions.allow`, `permissions.headless`, `permissions.mode`, `providers.alpha`, `providers.p`, `sandbox.allow_write`, `sandbox.bash`, `sandbox.network`, `sandbox.workspace_root`, `sessions.location`, `tools.fetch_url`, `tools.shell.env_pass`, `tools.shell.path`, `tools.shell.prefer`, `tools.web.allow_private`; `ostler trust` shows them and asks
+    ! ostler.toml:2:1: this project is not trusted, so these settings are ignored: `agent.effort`, `agent.system_prompt_file`, `default_model`, `models.q`, `network.ca_file`, `permissions.allow`, `permissions.headless`, `permissions.mode`, `providers.alpha`, `providers.p`, `sandbox.allow_write`, `sandbox.bash`, `sandbox.network`, `sandbox.workspace_root`, `sessions.location`, `tools.bash_timeout_seconds`, `tools.fetch_url`, `tools.shell.env_pass`, `tools.shell.path`, `tools.shell.prefer` and 1 more; `ostler trust` shows them and asks
     ! ostler.toml:5:1: `agent.max_steps` is ignored in a project file; only your own config file may set it
     ! ostler.toml:53:2: `auth` is ignored in a project file; only your own config file may set it
     ! ostler.toml:59:2: `budget` is ignored in a project file; only your own config file may set it
@@ -219,21 +216,12 @@ fn tightening_is_relative_to_the_own_file() {
 #[test]
 fn paths_must_stay_in_the_project() {
     let root = |bench: &Bench| bench.load().unwrap().config.sandbox.workspace_root;
-    let prompt = |bench: &Bench| bench.load().unwrap().config.agent.system_prompt_file;
-    let inside = Bench::new().project(
-        "[sandbox]\nworkspace_root = 'sub'\n[agent]\nsystem_prompt_file = 'docs/../p.md'\n",
-    );
+    let inside = Bench::new().project("[sandbox]\nworkspace_root = 'sub'\n");
     assert_eq!(
         root(&inside),
         Some(inside.path("work/sub").display().to_string())
     );
-    assert_eq!(
-        prompt(&inside),
-        Some(inside.path("work/p.md").display().to_string())
-    );
     for written in ["/etc/passwd", "../x", "~/x", "a/../../x"] {
-        let bench = Bench::new().project(&format!("[agent]\nsystem_prompt_file = '{written}'\n"));
-        assert_eq!(prompt(&bench), None, "{written}");
         let bench = Bench::new().project(&format!("[sandbox]\nworkspace_root = '{written}'\n"));
         assert_eq!(root(&bench), None, "{written}");
     }
@@ -246,10 +234,28 @@ fn paths_must_stay_in_the_project() {
 #[cfg(unix)]
 #[test]
 fn a_link_out_of_the_project_is_outside() {
-    let bench = Bench::new().project("[agent]\nsystem_prompt_file = 'p.md'\n");
-    std::fs::write(bench.path("home/private"), "secret").unwrap();
-    std::os::unix::fs::symlink(bench.path("home/private"), bench.path("work/p.md")).unwrap();
-    assert_eq!(bench.load().unwrap().config.agent.system_prompt_file, None);
+    let bench = Bench::new().project("[sandbox]\nworkspace_root = 'sub'\n");
+    std::fs::create_dir(bench.path("home/private")).unwrap();
+    std::os::unix::fs::symlink(bench.path("home/private"), bench.path("work/sub")).unwrap();
+    assert_eq!(bench.load().unwrap().config.sandbox.workspace_root, None);
+}
+
+/// The operator's instructions and what is shown of the work are the person's own until they trust a project.
+#[test]
+fn an_untrusted_project_changes_neither_the_prompt_nor_what_is_shown() {
+    let project = "default_model = 'b'\n[agent]\nsystem_prompt = 'theirs'\nreasoning_language = 'zh'\n[display]\nshow_tool_calls = false\nshow_reasoning = false\n[tools.limits]\nbash_max_bytes = 1\n";
+    let bench = || {
+        let own = "default_model = 'a'\n[agent]\nsystem_prompt = 'mine'\n";
+        Bench::new().user(own).project(project)
+    };
+    let config = bench().load().unwrap().config;
+    assert_eq!(config.agent.system_prompt.as_deref(), Some("mine"));
+    assert_eq!(config.default_model.as_deref(), Some("a"));
+    assert!(config.display.show_tool_calls && config.display.show_reasoning);
+    assert_ne!(config.tools.limits.bash_max_bytes, 1);
+    let config = bench().trusted().load().unwrap().config;
+    assert_eq!(config.agent.system_prompt.as_deref(), Some("theirs"));
+    assert!(!config.display.show_tool_calls);
 }
 
 #[test]
