@@ -124,7 +124,7 @@ pub async fn dispatch(
         if !gathers {
             run_together(desk, inbox, &mut together, cancel, &mut done).await?;
         }
-        let heard = match changed::hear(desk, inbox, prepared, cancel).await? {
+        let heard = match Box::pin(changed::hear(desk, inbox, prepared, cancel)).await? {
             Ok(heard) => heard,
             Err(refused) => {
                 decline(desk, inbox, *refused, &mut together, (cancel, &mut done)).await?;

@@ -97,7 +97,7 @@ pub async fn turn(
         return Ok(());
     }
     let (mut ending, mut then) = (Vec::new(), Vec::new());
-    let ended = steps(desk, inbox, &cancel).await;
+    let ended = Box::pin(steps(desk, inbox, &cancel)).await;
     // What an approved plan may do it may do in its turn.
     desk.standing.window = false;
     commands::template::take_back(desk);

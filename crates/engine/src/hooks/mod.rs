@@ -15,7 +15,7 @@ use crate::briefing;
 use crate::cut::clip;
 use crate::desk::Desk;
 use crate::dispatch::{Leave, Prepared};
-use crate::inbox::{Inbox, Stopped};
+use crate::inbox::Inbox;
 use crate::log::LogError;
 use crate::tool::{Context, Typed as _};
 use crate::tools::bash::Bash;
@@ -220,10 +220,7 @@ async fn fire(
             desk.progress("hook", "");
             said
         };
-        said.add(match inbox.attend(running).await {
-            Ok(one) => one,
-            Err(Stopped) => Said::default(),
-        });
+        said.add(inbox.attend(running).await.unwrap_or_default());
         if said.block.is_some() || said.halt.is_some() {
             break;
         }

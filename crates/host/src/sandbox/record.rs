@@ -259,7 +259,13 @@ fn bytes(tree: &Path, id: (u64, u64), since: SystemTime, watch: &Watch) -> Vec<u
     out.number(id.1);
     out.number(since.as_secs());
     out.number(u64::from(since.subsec_nanos()));
-    let (before, roots, links, partial) = watch.parts();
+    let Watch {
+        before,
+        roots,
+        links,
+        open: _,
+        partial,
+    } = watch;
     out.number(partial.len() as u64);
     for path in partial {
         out.path(path);
@@ -346,7 +352,13 @@ fn read(file: &mut File) -> Option<Written> {
         tree,
         id,
         since: SystemTime::UNIX_EPOCH.checked_add(since)?,
-        watch: Watch::from_parts(before, roots, links, partial),
+        watch: Watch {
+            before,
+            roots,
+            links,
+            open: BTreeSet::new(),
+            partial,
+        },
     })
 }
 

@@ -25,15 +25,15 @@ const MAX_DETOURS: usize = 8;
 /// The protected paths as they were.
 #[derive(Debug)]
 pub struct Watch {
-    before: BTreeMap<PathBuf, Kept>,
+    pub(super) before: BTreeMap<PathBuf, Kept>,
     /// Each protected path, with the folder it really is in.
-    roots: Vec<(PathBuf, PathBuf)>,
+    pub(super) roots: Vec<(PathBuf, PathBuf)>,
     /// Folders above them that were links, and where they led.
-    links: BTreeMap<PathBuf, PathBuf>,
+    pub(super) links: BTreeMap<PathBuf, PathBuf>,
     /// Protected paths that could not be put back: they stay compared with what was there first.
-    open: BTreeSet<PathBuf>,
+    pub(super) open: BTreeSet<PathBuf>,
     /// Protected paths that hold more than could be remembered: what is new in them cannot be told from what was there.
-    partial: BTreeSet<PathBuf>,
+    pub(super) partial: BTreeSet<PathBuf>,
 }
 
 /// A protected path that a command changed.
@@ -58,33 +58,6 @@ impl Watch {
             links: links_above(roots),
             open: BTreeSet::new(),
             partial: cut,
-        }
-    }
-
-    /// What is remembered: the paths, where each protected one lies, the links above them, and what holds more.
-    pub(super) fn parts(
-        &self,
-    ) -> (
-        &BTreeMap<PathBuf, Kept>,
-        &[(PathBuf, PathBuf)],
-        &BTreeMap<PathBuf, PathBuf>,
-        &BTreeSet<PathBuf>,
-    ) {
-        (&self.before, &self.roots, &self.links, &self.partial)
-    }
-
-    pub(super) fn from_parts(
-        before: BTreeMap<PathBuf, Kept>,
-        roots: Vec<(PathBuf, PathBuf)>,
-        links: BTreeMap<PathBuf, PathBuf>,
-        partial: BTreeSet<PathBuf>,
-    ) -> Self {
-        Self {
-            before,
-            roots,
-            links,
-            open: BTreeSet::new(),
-            partial,
         }
     }
 

@@ -46,7 +46,7 @@ impl State {
         if let Some(answer) = answer.filter(|_| self.layers.len() < open) {
             let answer = text::visible(answer.to_owned());
             let language = self.settings.language;
-            self.remark(&language.fill(Word::AnsweredElsewhere, &[&answer]), now);
+            self.remark(language.fill(Word::AnsweredElsewhere, &[&answer]), now);
         }
     }
 
