@@ -5,7 +5,7 @@ use super::call::{Call, shows_what_was};
 use super::headless::{self, Containment, Headless};
 use super::rules::{Rule, Rules};
 use ostler_host::Place;
-use ostler_wire::{Access, Segment, Word};
+use ostler_wire::{Access, Segment, ToolFact, Word};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -231,13 +231,19 @@ impl Policy {
             return false;
         }
         let protected = self.folders.protected(call.scope, &[]);
+        // A folder is moved with all that is in it.
+        let moves = call.tool.fact == ToolFact::FileMoved;
+        let holds = |path: &Path| match moves {
+            true => protected.holds_below(path),
+            false => protected.holds(path),
+        };
         call.accesses
             .iter()
             .filter_map(Access::write_path)
             .any(|path| {
                 call.forms(path).any(|p| {
                     let mut rules = self.rules.allow.iter();
-                    protected.holds(p) && !rules.any(|rule| rule.names_write(p, call.scope))
+                    holds(p) && !rules.any(|rule| rule.names_write(p, call.scope))
                 })
             })
     }

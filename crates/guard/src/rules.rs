@@ -573,6 +573,8 @@ mod tests {
                 "docker compose -f x.yml up",
                 true,
             ),
+            ("Bash(git push:*)", "git -c alias.p=push p origin", true),
+            ("Bash(git push:*)", "git -calias.p=push p origin", true),
             ("Bash(git push:*)", "git log push", false),
             ("Bash(git push:*)", "git", false),
             ("Bash(git push:*)", "npm push", false),

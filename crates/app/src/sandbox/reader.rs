@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 const VIEW: &str = include_str!("reader.txt");
 const CACHES: &str = include_str!("caches.txt");
 
+/// Names of folders beside which a toolchain has its other parts.
+const PROGRAM_FOLDERS: [&str; 4] = ["bin", "libexec", "sbin", "shims"];
 /// Unknown folders at the top of the machine that are emptied.
 const MAX_TOPS: usize = 64;
 
@@ -52,6 +54,18 @@ impl Ground<'_> {
         };
         let mut shown: Vec<PathBuf> = self.paths(VIEW, "show").collect();
         shown.extend(self.programs());
+        // A toolchain that lies elsewhere is more than its programs.
+        let elsewhere = self
+            .programs()
+            .filter(|folder| others.iter().any(|other| is_inside(folder, other)));
+        let prefixes = elsewhere.filter_map(|folder| {
+            let name = folder.file_name()?.to_str()?;
+            let prefix = folder.parent()?.to_owned();
+            let is_whole = home.is_some_and(|home| is_inside(home, &prefix))
+                || others.iter().any(|other| is_inside(other, &prefix));
+            (PROGRAM_FOLDERS.contains(&name) && !is_whole).then_some(prefix)
+        });
+        shown.extend(prefixes);
         shown.retain(|path| is_narrow(path) && path.exists());
         shown.retain(|path| is_emptied(path));
         let needed = |path: &PathBuf| {

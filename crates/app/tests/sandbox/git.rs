@@ -339,7 +339,7 @@ fn links_above_protected_names_are_taken_out() {
             let set_up = |scene: &Scene| {
                 project(scene);
                 if has_folder {
-                    scene.space.write(".vscode/launch.json", "mine");
+                    scene.space.write(".vscode/notes.json", "mine");
                 }
             };
             let Ran { scene, told, .. } = run(&config(layer), &[], set_up, &commands);

@@ -44,6 +44,48 @@ const DROPPED: [&str; 14] = [
     "MANPAGER",
     "MANOPT",
 ];
+/// Variables by which programs find their way: places, languages, terminals, switches.
+const KNOWN: [&str; 20] = [
+    "CI",
+    "CLICOLOR",
+    "COLORTERM",
+    "COLUMNS",
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LINES",
+    "LOGNAME",
+    "NO_COLOR",
+    "PATH",
+    "PWD",
+    "SHELL",
+    "SHLVL",
+    "TERM",
+    "TMPPREFIX",
+    "TZ",
+    "USER",
+    "VIRTUAL_ENV",
+    "GOFLAGS",
+];
+const KNOWN_BEGINNINGS: [&str; 16] = [
+    "CARGO_",
+    "CONDA_",
+    "GIT_",
+    "GO",
+    "JAVA_",
+    "LC_",
+    "NIX_",
+    "NODE_",
+    "NVM_",
+    "OSTLER_",
+    "PYENV_",
+    "PYTHON",
+    "RUST",
+    "TMP",
+    "XDG_",
+    "npm_config_",
+];
+const KNOWN_ENDS: [&str; 6] = ["PATH", "_DIR", "_DIRS", "_HOME", "_ROOT", "TEMP"];
 /// `GIT_PAGER`, `MAN_PAGER`, `BAT_PAGER` and the like.
 const PAGER: &str = "PAGER";
 /// What a reader gets, so that it does not try what it may not do.
@@ -76,11 +118,16 @@ pub fn point_to_temp(env: &mut Variables, folder: &Path) {
     set(env, ZSH_TEMP, folder.join("zsh"));
 }
 
-/// For a command that only reads, with or without a sandbox around it.
+/// For a command that only reads, with or without a sandbox around it. It runs unasked and may be led to its own
+/// environment, so it gets only what programs find their way by.
 pub fn make_reader(env: &mut Variables) {
-    env.retain(|(name, _)| {
+    env.retain(|(name, value)| {
         let name = name.to_string_lossy();
-        !DROPPED.contains(&name.as_ref()) && !name.ends_with(PAGER)
+        let is_known = KNOWN.contains(&name.as_ref())
+            || KNOWN_BEGINNINGS.iter().any(|begin| name.starts_with(begin))
+            || KNOWN_ENDS.iter().any(|end| name.ends_with(end));
+        let has_login = value.to_string_lossy().contains("://");
+        is_known && !has_login && !DROPPED.contains(&name.as_ref()) && !name.ends_with(PAGER)
     });
     for (name, value) in READER {
         set(env, name, value);

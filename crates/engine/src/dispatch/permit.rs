@@ -232,11 +232,16 @@ async fn ask(
     }
     let mut scopes = (!needs_a_fresh_yes(&prepared.accesses)).then(|| scopes(desk, prepared));
     let preview = preview(desk, inbox, prepared).await;
+    let is_server = |access: &Access| matches!(access, Access::Mcp { .. });
+    let is_remote = prepared.accesses.iter().any(is_server);
     let ask = Ask {
         subject: with_real_paths(desk, prepared, &decision),
         options: options(desk, scopes.as_ref()),
         preview: prepared.remark.clone().or(preview),
-        preview_format: PreviewFormat::Diff,
+        preview_format: match is_remote {
+            true => PreviewFormat::Text,
+            false => PreviewFormat::Diff,
+        },
         ..permission_ask(desk, prepared)
     };
     let answer = match commands::ask(desk, inbox, ask).await {

@@ -214,6 +214,12 @@ struct ServerCall {
 }
 
 impl Call for ServerCall {
+    /// The arguments, all of them: whoever says yes has to see to what.
+    fn preview(&self, _cx: Context) -> BoxFuture<'_, Option<String>> {
+        let text = serde_json::to_string_pretty(&self.args).unwrap_or_default();
+        Box::pin(async move { (!self.args.is_empty()).then_some(text) })
+    }
+
     fn access(&self, scope: &Scope) -> Result<Vec<Access>, ToolError> {
         let ServerTool {
             about,

@@ -18,11 +18,17 @@ pub(super) fn hidden(words: &[Word]) -> Vec<String> {
     let rest = words.iter().skip(1).map(|w| w.text.as_str());
     let texts: Vec<&str> = std::iter::once(base).chain(rest).collect();
     let is = |table: &[&str]| table.iter().any(|entry| commands::starts(&texts, entry));
+    let mut aliases = Vec::new();
     if is(commands::RUNS_WORDS) || base.starts_with("ld-linux") {
         return tails(words);
     }
+    if let ["git", args @ ..] = texts.as_slice() {
+        out_of_aliases(args)
+            .into_iter()
+            .for_each(|form| aliases.push(form));
+    }
     let quoted = is(commands::RUNS_QUOTED) && !is(commands::PROSE);
-    let mut out = Vec::new();
+    let mut out = aliases;
     for text in texts.iter().skip(1).take(MAX_HIDDEN) {
         if quoted && text.contains(char::is_whitespace) {
             out.extend(commands_in(text));
@@ -31,6 +37,22 @@ pub(super) fn hidden(words: &[Word]) -> Vec<String> {
         }
     }
     out
+}
+
+/// `git -c alias.p=push p origin` is `git push origin`.
+fn out_of_aliases(args: &[&str]) -> Vec<String> {
+    let given = args.iter().filter_map(|arg| {
+        let (name, meant) = arg.trim_start_matches("-c").split_once('=')?;
+        Some((name.strip_prefix("alias.")?, meant))
+    });
+    given
+        .filter_map(|(alias, meant)| {
+            let at = args.iter().position(|arg| *arg == alias)?;
+            let rest = args.get(at + 1..)?.iter().copied();
+            let words: Vec<&str> = ["git", meant].into_iter().chain(rest).collect();
+            Some(words.join(" "))
+        })
+        .collect()
 }
 
 /// Packs or copies folders with all that is in them.

@@ -190,21 +190,22 @@ pub struct Protected {
 
 /// Without this file git takes no folder for a repository; a link of this name is none that a tool can write through.
 const HEAD: &str = "HEAD";
-/// What lies beside it in every repository.
-const BESIDE_HEAD: [&str; 3] = ["objects", "refs", "commondir"];
-/// Files of a repository by which git runs programs or looks elsewhere, and the folders of such files.
-const DECIDING: [&str; 7] = [
+/// Files by which git runs programs or looks elsewhere, and the folders without which none is a repository: beside a `HEAD`
+/// each of them may be the last that is missing.
+const DECIDING: [&str; 9] = [
     "config",
     "config.worktree",
     "commondir",
     "gitdir",
     "hooks",
+    "objects",
     "rebase-merge",
+    "refs",
     "sequencer",
 ];
 
-/// Whether the path makes a folder a repository, or decides what git runs in one that is there. Git needs no folder called
-/// `.git` for that: whoever stands in a folder with a `HEAD`, `objects` and `refs` stands in a repository.
+/// Whether the path makes a folder a repository, or decides what git runs in one that is there or may become one. Git needs
+/// no folder called `.git` for that: whoever stands in a folder with a `HEAD`, `objects` and `refs` stands in a repository.
 fn is_of_repository(real: &Path) -> bool {
     let is = |path: &Path, name: &str| match cfg!(any(windows, target_os = "macos")) {
         true => path
@@ -219,12 +220,33 @@ fn is_of_repository(real: &Path) -> bool {
         .ancestors()
         .filter(|path| DECIDING.iter().any(|name| is(path, name)));
     let folders = deciding.filter_map(Path::parent);
-    let there = |path: PathBuf| path.symlink_metadata().is_ok();
-    let mut folders = folders.filter(|folder| there(folder.join(HEAD)));
-    folders.any(|folder| BESIDE_HEAD.iter().any(|name| there(folder.join(name))))
+    let is_file = |path: PathBuf| path.symlink_metadata().is_ok_and(|meta| !meta.is_dir());
+    folders.into_iter().any(|folder| is_file(folder.join(HEAD)))
 }
 
 impl Protected {
+    /// The same for a folder that comes with all that is in it: a protected name may be among that.
+    pub fn holds_below(&self, real: &Path) -> bool {
+        let parts: Vec<String> = real
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy().to_ascii_lowercase())
+            .collect();
+        let begins = |name: &String| {
+            let wanted: Vec<String> = name.split('/').map(str::to_ascii_lowercase).collect();
+            (1..wanted.len()).any(|length| {
+                let above = wanted.iter().take(length);
+                parts.len() >= length
+                    && parts
+                        .iter()
+                        .skip(parts.len() - length)
+                        .zip(above)
+                        .all(|(part, glob)| matches(glob, part))
+            })
+        };
+        let is_granted = self.granted.iter().any(|granted| granted == real);
+        self.holds(real) || !is_granted && self.names.iter().any(begins)
+    }
+
     pub fn holds(&self, real: &Path) -> bool {
         if self.granted.iter().any(|granted| granted == real) {
             return false;
@@ -375,11 +397,12 @@ mod tests {
             "app/config",
             "app/hooks",
             "linked",
+            "half",
             "src/HEAD",
         ] {
             std::fs::create_dir_all(top.join(folder)).unwrap();
         }
-        for file in ["bare/HEAD", "linked/HEAD", "linked/commondir"] {
+        for file in ["bare/HEAD", "linked/HEAD", "linked/commondir", "half/HEAD"] {
             std::fs::write(top.join(file), "").unwrap();
         }
         let protected = Protected {
@@ -397,6 +420,9 @@ mod tests {
             ("bare/commondir", true),
             ("bare/rebase-merge/git-rebase-todo", true),
             ("linked/config", true),
+            ("bare/objects/keep", true),
+            ("half/config", true),
+            ("half/refs/keep", true),
             ("bare/description", false),
             ("app/config/x.rb", false),
             ("app/hooks/use.ts", false),
@@ -405,6 +431,29 @@ mod tests {
             ("config", false),
         ] {
             assert_eq!(protected.holds(&top.join(path)), expect, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_folder_may_bring_a_protected_name() {
+        let protected = Protected {
+            names: [".git", ".vscode/tasks.json", ".claude/skills"]
+                .map(str::to_owned)
+                .to_vec(),
+            bases: vec!["/repo".into()],
+            granted: vec!["/repo/granted/.claude".into()],
+            ..Protected::default()
+        };
+        for (path, expect) in [
+            ("/repo/.vscode", true),
+            ("/repo/sub/.claude", true),
+            ("/repo/.claude/skills/x", true),
+            ("/repo/granted/.claude", false),
+            ("/repo/src", false),
+            ("/repo/vscode", false),
+            ("/repo/.vscode/other", false),
+        ] {
+            assert_eq!(protected.holds_below(Path::new(path)), expect, "{path}");
         }
     }
 

@@ -94,6 +94,11 @@ pub(crate) fn rename(from: &Path, to: &Path, options: &RenameOptions) -> Result<
         return Err(Error::NotFound { path: from.path });
     };
     let to = Place::open(to, options.create_parents)?;
+    // A folder comes with all that is in it.
+    let is_folder = FileType::from_raw_mode(source.st_mode) == FileType::Directory;
+    if is_folder && options.roots.protected.holds_below(&to.path) {
+        return Err(Error::Protected { path: to.path });
+    }
     let old = to.look()?;
     // On a file system that ignores case the new spelling of a name is the file itself.
     let same = old.as_ref().is_some_and(|old| {
