@@ -6,7 +6,7 @@ use crate::border::GIT;
 use crate::glob::is_pattern;
 use crate::shell::{DEEP, DEEP_VISIBLE, is_listed, tracked};
 use crate::{Policy, Rules};
-use ostler_host::{Border, Host, Kind, Span, glob_matches};
+use ostler_host::{Border, Host, Kind, Protected, Span, glob_matches};
 use ostler_wire::Access;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -172,6 +172,7 @@ impl Look<'_> {
             return found;
         }
         let protected = folders.protected(self.scope, &[]);
+        found.extend(self.brought_along(folder, &protected).await);
         let holds = |path: &Path| protected.holds(path);
         let protected = tree(MAX_MOVED).find(self.host, holds).await;
         // One is enough, and a tree that is too large may hold one.
@@ -179,6 +180,32 @@ impl Look<'_> {
             Some(protected) => protected.into_iter().next(),
             None => Some(folder.join(GIT)),
         });
+        found
+    }
+}
+
+impl Look<'_> {
+    /// What a folder that is moved brings to places that a rule restricts or that are protected.
+    async fn brought_along(&self, folder: &Path, protected: &Protected) -> Vec<PathBuf> {
+        let ends = self.accesses.iter().filter_map(Access::write_path);
+        let mut found = Vec::new();
+        for end in ends.filter(|end| end.as_path() != folder) {
+            let there = |path: &Path| end.join(path.strip_prefix(folder).unwrap_or(path));
+            let tree = Tree {
+                folder: folder.to_owned(),
+                hidden: true,
+                most: MAX_ENTRIES,
+            };
+            let rules = &self.policy.rules;
+            let wanted = |path: &Path| {
+                let path = there(path);
+                rules.restrict_path(&path, self.scope) || protected.holds(&path)
+            };
+            match tree.find(self.host, wanted).await {
+                Some(paths) => found.extend(paths.iter().map(|path| there(path))),
+                None => found.push(end.join("**")),
+            }
+        }
         found
     }
 }
@@ -445,6 +472,25 @@ mod tests {
                 resolved: &resolved,
             };
             assert_eq!(policy.decide(call).verdict, expect, "{from}");
+        }
+        // A folder brings what is in it to its new place.
+        policy.rules.deny = vec![Rule::parse("Edit(.github/**)", "x:1").unwrap()];
+        for (to, expect) in [
+            (".github", Verdict::Deny),
+            (".github/workflows", Verdict::Deny),
+            (".vscode", Verdict::Ask),
+            ("sub/.claude", Verdict::Ask),
+            ("elsewhere", Verdict::Allow),
+        ] {
+            let accesses = ["src", to].map(|name| Access::Write(root.join(name)));
+            let resolved = resolved(&host, &accesses, &policy, &scope).await;
+            let call = Call {
+                tool: tool("move_file"),
+                accesses: &accesses,
+                scope: &scope,
+                resolved: &resolved,
+            };
+            assert_eq!(policy.decide(call).verdict, expect, "{to}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Declarations of tools by name, for tests only. The real ones are with the tools, which use this crate.
 
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{ToolDeclaration, ToolFact, ToolKind, ToolMark};
 
 /// What a tool of this name declares, as far as the rules care.
 pub fn tool(name: &str) -> &'static ToolDeclaration {
@@ -9,7 +9,8 @@ pub fn tool(name: &str) -> &'static ToolDeclaration {
             ToolDeclaration::new("", ToolKind::Run).marks(&[ToolMark::RunsCommands])
         }
         "write_file" => ToolDeclaration::new("", ToolKind::Edit).marks(&[ToolMark::ReplacesWhole]),
-        "edit_file" | "move_file" | "delete_range" => ToolDeclaration::new("", ToolKind::Edit),
+        "edit_file" | "delete_range" => ToolDeclaration::new("", ToolKind::Edit),
+        "move_file" => ToolDeclaration::new("", ToolKind::Edit).fact(ToolFact::FileMoved),
         "read_file" | "grep" | "ls" | "glob" => ToolDeclaration::new("", ToolKind::Read),
         "fetch_url" => ToolDeclaration::new("", ToolKind::Net).aliases(&["web_fetch"]),
         "web_search" => ToolDeclaration::new("", ToolKind::Net),

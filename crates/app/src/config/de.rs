@@ -257,7 +257,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         let Some((step, path)) = self.path.split_first() else {
-            return Err(de::Error::custom("the end of the path"));
+            return Err(de::Error::custom("end"));
         };
         let next = Self { path, ..self };
         match step {
@@ -296,7 +296,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
 
     /// The schema has no such key.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, Fault> {
-        Err(de::Error::custom("no such key"))
+        Err(de::Error::custom("unknown"))
     }
 
     serde::forward_to_deserialize_any! {
