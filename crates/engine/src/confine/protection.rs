@@ -3,7 +3,7 @@
 
 use super::verdict::Change;
 use crate::artifacts::Artifacts;
-use ostler_host::sandbox::{Others, Record, Records, Repositories, Watch};
+use ostler_host::sandbox::{Others, Record, Records, Repositories, Tampered, Watch};
 use ostler_host::{Leftovers, Process};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,8 @@ const MAX_ASIDE: u64 = 1 << 20;
 const COARSE: Duration = Duration::from_millis(50);
 /// How long the end of a command waits for the look at repositories. In a large project the next command says what it found.
 const PATIENCE: Duration = Duration::from_millis(25);
+/// How long the end of a session waits for the last look at repositories; what is left to look at then is named.
+const LAST_LOOK: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Default)]
 pub struct Protection {
@@ -117,25 +119,35 @@ impl Protection {
 
     /// Ends what commands left in the background, and looks a last time.
     pub async fn finish(&self) -> Vec<Change> {
-        let mut changes = self.end_leftovers("end").await.1;
-        changes.extend(self.repositories.still_missed(&changes));
-        self.lock().record = None;
+        let mut changes = self.end_all("end", Some(LAST_LOOK)).await.1;
+        match self.repositories.unfinished() {
+            // The record stays, so that the next start looks further.
+            tops if !tops.is_empty() => changes.extend(tops.into_iter().map(Change::unseen)),
+            _ => {
+                changes.extend(self.repositories.still_missed(&changes));
+                self.lock().record = None;
+            }
+        }
         changes
     }
 
     /// Ends what commands left in the background: of how many of them something was alive, and what was put back.
     pub async fn end_leftovers(&self, call_id: &str) -> (usize, Vec<Change>) {
+        self.end_all(call_id, None).await
+    }
+
+    async fn end_all(&self, call_id: &str, patience: Option<Duration>) -> (usize, Vec<Change>) {
         let leftovers = std::mem::take(&mut self.lock().leftovers);
         if leftovers.is_empty() {
             // Whatever changed since the last command, none of ours did it; its own look may still go on.
-            return (0, self.repositories.wait(None).await);
+            return (0, self.repositories.wait(patience).await);
         }
         let mut ended = 0;
         for one in leftovers.into_iter().filter(Leftovers::is_alive) {
             one.end().await;
             ended += 1;
         }
-        (ended, self.put_back(call_id, None).await)
+        (ended, self.put_back(call_id, patience).await)
     }
 
     async fn put_back(&self, call_id: &str, patience: Option<Duration>) -> Vec<Change> {
@@ -308,6 +320,8 @@ struct Search {
     found: Arc<Mutex<Vec<Change>>>,
     /// Looks that nobody waited for to their end.
     late: Arc<Mutex<Vec<JoinHandle<()>>>>,
+    /// The folders that are looked through.
+    tops: Arc<Mutex<Vec<PathBuf>>>,
     /// Folders that no look got into and that somebody was told of.
     named: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
@@ -319,6 +333,7 @@ impl Search {
         let is_first = match self.repositories.try_lock() {
             Ok(mut first) if first.is_empty() => {
                 *first = looked_at();
+                *lock(&self.tops) = first.iter().map(|one| one.root().to_owned()).collect();
                 true
             }
             Ok(_) | Err(_) => false,
@@ -346,6 +361,14 @@ impl Search {
         std::mem::take(&mut *lock(&self.found))
     }
 
+    /// The folders of looks that go on; none when all are done.
+    fn unfinished(&self) -> Vec<PathBuf> {
+        match lock(&self.late).iter().all(JoinHandle::is_finished) {
+            true => Vec::new(),
+            false => lock(&self.tops).clone(),
+        }
+    }
+
     /// What the last look did not get into, but for what is among these already.
     fn still_missed(&self, told: &[Change]) -> Vec<Change> {
         let all = lock(&self.repositories);
@@ -370,13 +393,10 @@ impl Search {
             let Some(since) = since else {
                 return;
             };
-            let checked = all.iter_mut().flat_map(|repositories| {
-                let tampered = repositories.check(since).into_iter();
-                let repositories = &*repositories;
-                tampered.map(move |tampered| (repositories, tampered))
-            });
-            for (number, (repositories, tampered)) in checked.enumerate() {
+            let mut number = 0;
+            let mut mend = |repositories: &Repositories, tampered: Tampered| {
                 let name = format!("repository-{call_id}-{number}");
+                number += 1;
                 let bytes = repositories.read(&tampered.path, MAX_ASIDE);
                 let aside = artifacts
                     .as_ref()
@@ -390,6 +410,15 @@ impl Search {
                     unseen: false,
                 };
                 lock(&found).push(change);
+            };
+            // However deep the rest is, what lies near the top is mended at once.
+            for repositories in all.iter_mut() {
+                let (tampered, has_more) = repositories.check_upper(since);
+                tampered.into_iter().for_each(|one| mend(repositories, one));
+                if has_more {
+                    let tampered = repositories.check(since);
+                    tampered.into_iter().for_each(|one| mend(repositories, one));
+                }
             }
             let missed = all.iter().flat_map(|one| one.missed().iter().cloned());
             for path in missed.filter(|path| lock(&named).insert(path.clone())) {

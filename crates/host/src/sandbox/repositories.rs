@@ -17,6 +17,8 @@ use std::time::{Duration, SystemTime};
 
 /// Most folders of a project that are looked at, the upper ones first.
 const MAX_FOLDERS: usize = 131_072;
+/// Folders that are looked at first.
+const MAX_UPPER: usize = 2048;
 /// Most repositories that are looked into.
 const MAX_FOUND: usize = 4096;
 /// Most bytes of settings; longer ones are taken for harmful.
@@ -126,10 +128,26 @@ impl Repositories {
         }
     }
 
+    /// The folder that is looked through.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// What was made or changed since a moment and would have git run something. What is older is as the person wants it.
     pub fn check(&mut self, since: SystemTime) -> Vec<Tampered> {
+        self.check_some(since, MAX_FOLDERS)
+    }
+
+    /// The same in the uppermost folders, which is done at once; where there are no more, that is all. The second is whether
+    /// there are more.
+    pub fn check_upper(&mut self, since: SystemTime) -> (Vec<Tampered>, bool) {
+        let found = self.check_some(since, MAX_UPPER);
+        (found, self.missed.contains(&self.root))
+    }
+
+    fn check_some(&mut self, since: SystemTime, most: usize) -> Vec<Tampered> {
         let mut found = Vec::new();
-        for repository in self.look(since) {
+        for repository in self.look(since, most) {
             let now = self.content(&repository);
             let mut known = self.known.remove(&repository).unwrap_or_default();
             let is_old = |path: &Path| changed(path).is_some_and(|at| at < since);
@@ -178,13 +196,13 @@ impl Repositories {
     }
 
     /// All repositories, from folders that are read only if they changed.
-    fn look(&mut self, since: SystemTime) -> Vec<PathBuf> {
+    fn look(&mut self, since: SystemTime, most: usize) -> Vec<PathBuf> {
         let mut old = std::mem::take(&mut self.folders);
         let mut open = VecDeque::from([self.root.clone()]);
         let mut found = Vec::new();
         self.missed.clear();
         while let Some(folder) = open.pop_front() {
-            if self.folders.len() >= MAX_FOLDERS || found.len() >= MAX_FOUND {
+            if self.folders.len() >= most || found.len() >= MAX_FOUND {
                 self.missed.insert(self.root.clone());
                 break;
             }
