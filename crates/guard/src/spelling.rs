@@ -17,64 +17,48 @@ pub fn starts_with_words(command: &str, words: &str) -> bool {
         .all(|word| have.next() == Some(word))
 }
 
-/// Whether the command begins with these words when options between them do not count, each with a value or without:
-/// `git -c a.b=c --no-pager push` begins with `git push`.
+/// Whether the command begins with these words when options between them do not count: `git -c a.b=c --no-pager push`
+/// begins with `git push`.
 pub fn names_words(command: &str, words: &str) -> bool {
     let have: Vec<&str> = command.split_whitespace().collect();
-    let mut starts = vec![0];
-    for (nth, word) in words.split_whitespace().enumerate() {
-        let mut next: Vec<usize> = Vec::new();
-        for start in std::mem::take(&mut starts) {
-            let mut at = vec![start];
-            let mut seen = 0;
-            while let Some(i) = at.get(seen).copied() {
-                seen += 1;
-                if have.get(i) == Some(&word) && !next.contains(&(i + 1)) {
-                    next.push(i + 1);
-                }
-                let is_skipped = nth > 0 && have.get(i).is_some_and(|word| is_option(word));
-                let further = [i + 1, i + 2].into_iter().filter(|_| is_skipped);
-                for one in further.filter(|one| *one < have.len()) {
-                    if !at.contains(&one) {
-                        at.push(one);
-                    }
-                }
-            }
-        }
-        starts = next;
+    let mut words = words.split_whitespace();
+    let mut ends = match words.next() {
+        Some(first) if have.first() == Some(&first) => vec![1],
+        Some(_) => return false,
+        None => return true,
+    };
+    for word in words {
+        let begins = ends.iter().flat_map(|end| past_options(&have, *end));
+        let fits = begins.filter(|i| have.get(*i) == Some(&word));
+        ends = fits.map(|i| i + 1).collect();
+        ends.dedup();
     }
-    !starts.is_empty()
+    !ends.is_empty()
 }
 
-/// The command without the options behind its name, each with a value or without.
+/// The command without the options behind its name.
 pub fn without_options(command: &str) -> impl Iterator<Item = String> {
     let words: Vec<&str> = command.split_whitespace().collect();
-    let mut begins = vec![1];
+    let begins = past_options(&words, 1).into_iter().skip(1);
+    begins.map(move |i| {
+        let kept = words.iter().take(1).chain(words.iter().skip(i));
+        kept.copied().collect::<Vec<_>>().join(" ")
+    })
+}
+
+/// Where a command may go on from this word when options are left out, each with a value or without.
+fn past_options(words: &[&str], from: usize) -> Vec<usize> {
+    let mut found = vec![from];
     let mut seen = 0;
-    while let Some(i) = begins.get(seen).copied() {
+    while let Some(i) = found.get(seen).copied() {
         seen += 1;
         if words.get(i).is_some_and(|word| is_option(word)) {
-            let further = [i + 1, i + 2].into_iter().filter(|one| *one < words.len());
-            let new: Vec<usize> = further.filter(|one| !begins.contains(one)).collect();
-            begins.extend(new);
+            let further = [i + 1, i + 2].into_iter().filter(|i| *i < words.len());
+            let new: Vec<usize> = further.filter(|i| !found.contains(i)).collect();
+            found.extend(new);
         }
     }
-    let begins = begins.into_iter().filter(|i| *i > 1);
-    begins
-        .filter_map(|i| {
-            let rest = words.get(i..)?.iter();
-            Some(
-                words
-                    .first()
-                    .into_iter()
-                    .chain(rest)
-                    .copied()
-                    .collect::<Vec<_>>()
-                    .join(" "),
-            )
-        })
-        .collect::<Vec<_>>()
-        .into_iter()
+    found
 }
 
 /// `+toolchain` is one, too.

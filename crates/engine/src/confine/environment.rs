@@ -45,7 +45,7 @@ const DROPPED: [&str; 14] = [
     "MANOPT",
 ];
 /// Variables by which programs find their way: places, languages, terminals, switches.
-const KNOWN: [&str; 20] = [
+const KNOWN: [&str; 29] = [
     "CI",
     "CLICOLOR",
     "COLORTERM",
@@ -65,13 +65,21 @@ const KNOWN: [&str; 20] = [
     "TZ",
     "USER",
     "VIRTUAL_ENV",
+    "GO111MODULE",
+    "GOARCH",
+    "GOBIN",
+    "GOCACHE",
+    "GOENV",
     "GOFLAGS",
+    "GOOS",
+    "GOROOT",
+    "GOTOOLCHAIN",
+    "GOWORK",
 ];
-const KNOWN_BEGINNINGS: [&str; 16] = [
+const KNOWN_BEGINNINGS: [&str; 15] = [
     "CARGO_",
     "CONDA_",
     "GIT_",
-    "GO",
     "JAVA_",
     "LC_",
     "NIX_",
@@ -161,6 +169,27 @@ mod tests {
         let value = found.next().and_then(|(_, value)| value.to_str());
         assert_eq!(found.count(), 0, "{name} twice");
         value
+    }
+
+    #[test]
+    fn readers_get_only_what_programs_find_their_way_by() {
+        let mut env = variables(&[
+            ("PATH", "/bin"),
+            ("LC_ALL", "C"),
+            ("JAVA_HOME", "/opt/java"),
+            ("GOPATH", "/go"),
+            ("DATABASE_URL", "postgres://u:p@h/x"),
+            ("GOOGLE_ACCOUNT", "me"),
+            ("MY_LOGIN", "me:word"),
+            ("XDG_SERVICE", "https://u:p@h"),
+        ]);
+        make_reader(&mut env);
+        for name in ["PATH", "LC_ALL", "JAVA_HOME", "GOPATH"] {
+            assert!(get(&env, name).is_some(), "{name}");
+        }
+        for name in ["DATABASE_URL", "GOOGLE_ACCOUNT", "MY_LOGIN", "XDG_SERVICE"] {
+            assert_eq!(get(&env, name), None, "{name}");
+        }
     }
 
     #[test]

@@ -18,17 +18,14 @@ pub(super) fn hidden(words: &[Word]) -> Vec<String> {
     let rest = words.iter().skip(1).map(|w| w.text.as_str());
     let texts: Vec<&str> = std::iter::once(base).chain(rest).collect();
     let is = |table: &[&str]| table.iter().any(|entry| commands::starts(&texts, entry));
-    let mut aliases = Vec::new();
     if is(commands::RUNS_WORDS) || base.starts_with("ld-linux") {
         return tails(words);
     }
-    if let ["git", args @ ..] = texts.as_slice() {
-        out_of_aliases(args)
-            .into_iter()
-            .for_each(|form| aliases.push(form));
-    }
+    let mut out = match texts.as_slice() {
+        ["git", args @ ..] => out_of_aliases(args),
+        _ => Vec::new(),
+    };
     let quoted = is(commands::RUNS_QUOTED) && !is(commands::PROSE);
-    let mut out = aliases;
     for text in texts.iter().skip(1).take(MAX_HIDDEN) {
         if quoted && text.contains(char::is_whitespace) {
             out.extend(commands_in(text));

@@ -227,10 +227,7 @@ fn is_of_repository(real: &Path) -> bool {
 impl Protected {
     /// The same for a folder that comes with all that is in it: a protected name may be among that.
     pub fn holds_below(&self, real: &Path) -> bool {
-        let parts: Vec<String> = real
-            .components()
-            .map(|part| part.as_os_str().to_string_lossy().to_ascii_lowercase())
-            .collect();
+        let parts = small_parts(real);
         let begins = |name: &String| {
             let wanted: Vec<String> = name.split('/').map(str::to_ascii_lowercase).collect();
             (1..wanted.len()).any(|length| {
@@ -260,14 +257,18 @@ impl Protected {
         let bases = self.bases.iter().filter(|base| is_below(real, base));
         let base = bases.max_by_key(|base| base.as_os_str().len());
         let below = base.and_then(|base| real.strip_prefix(base).ok());
-        let parts: Vec<String> = below
-            .unwrap_or(real)
-            .components()
-            .map(|part| part.as_os_str().to_string_lossy().to_ascii_lowercase())
-            .collect();
+        let parts = small_parts(below.unwrap_or(real));
         let named = |list: &[String]| list.iter().any(|name| has_name(&parts, name));
         named(&self.names) && !named(&self.except)
     }
+}
+
+/// The names in a path, in small letters.
+fn small_parts(path: &Path) -> Vec<String> {
+    let names = path.components().map(|part| part.as_os_str());
+    names
+        .map(|name| name.to_string_lossy().to_ascii_lowercase())
+        .collect()
 }
 
 /// Whether these parts follow each other somewhere in the path. Case does not matter, as on systems that ignore it.

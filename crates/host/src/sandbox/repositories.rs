@@ -824,6 +824,24 @@ mod tests {
         assert_eq!(all.check(between).len(), 1);
     }
 
+    /// However many folders there are, what lies near the top is found before all of them are looked at.
+    #[test]
+    fn upper_folders_are_looked_at_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let mut all = Repositories::new(&top);
+        repository(&top, "sub/.git", EVIL);
+        let (found, has_more) = all.check_upper(SystemTime::UNIX_EPOCH);
+        assert!(!has_more && found.len() == 1, "{found:?}");
+        for number in 0..MAX_UPPER {
+            fs::create_dir_all(top.join(format!("many/{number}"))).unwrap();
+        }
+        repository(&top, "many/0/1/2/.git", EVIL);
+        let (found, has_more) = all.check_upper(SystemTime::UNIX_EPOCH);
+        assert!(has_more && found.len() == 1, "{found:?}");
+        assert_eq!(all.check(SystemTime::UNIX_EPOCH).len(), 2);
+    }
+
     /// A folder that is too deep for a path hides nothing that lies above, and is named.
     #[test]
     fn a_deep_folder_hides_nothing() {
