@@ -505,6 +505,33 @@ fn a_task_that_never_ends_is_cancelled() {
     assert!(scene.space.exists("cancelled"));
 }
 
+/// Whoever says yes to a call of a server's tool sees all that is sent.
+#[test]
+fn the_question_about_a_call_shows_its_arguments() {
+    let server = script("tools/call) say done;;");
+    let steps = [
+        done(),
+        call("mcp__fake__go", json!({"note": "all of it\nand more"})),
+        done(),
+    ];
+    let scene = scene(
+        "\n[permissions]\nmode = \"ask\"\n",
+        &[("fake", server)],
+        steps,
+    );
+    scene.exec("learn").ok();
+    let mut running = driven(&scene);
+    running.write(&prompt("go"));
+    let ask = answer(&mut running, 1, "deny");
+    assert_eq!(ask["kind"], "permission", "{ask}");
+    let preview = ask["preview"].as_str().unwrap_or_default();
+    assert!(
+        preview.contains(r#""note": "all of it\nand more""#),
+        "{ask}"
+    );
+    running.wait().ok();
+}
+
 #[test]
 fn a_task_asks_the_person_and_goes_on() {
     let asks = r#""status":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"mode":"form","message":"Which?","requestedSchema":{"type":"object","properties":{"colour":{"type":"string"}},"required":["colour"]}}}}"#;
