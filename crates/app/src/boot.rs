@@ -269,7 +269,7 @@ impl Boot {
             host: self.host(),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             language: crate::speech::language(),
-            crew: Arc::new(crate::config::crew::settings(&self.loaded, &self.places)),
+            agents: Arc::new(crate::config::agents::settings(&self.loaded, &self.places)),
             templates: crate::front::command_folders(self),
             extras: crate::extras::all(self),
         })

@@ -1,13 +1,13 @@
 //! The command line: one table of commands and flags. What they do is elsewhere.
 
+mod agents;
 mod checkpoint;
 pub mod chinese;
-mod crew;
 mod mcp;
 mod memory;
 
+pub use agents::{Agents, Skills};
 pub use checkpoint::Checkpoint;
-pub use crew::{Agents, Skills};
 pub use mcp::{Mcp, McpAdd, McpScope};
 pub use memory::{Memory, MemorySwitch};
 

@@ -2,7 +2,7 @@
 
 use crate::boot::Boot;
 use crate::config::tree::Layer;
-use crate::config::{crew, keys};
+use crate::config::{agents, keys};
 use crate::sandbox;
 use ostler_engine::sources::{Owner, Reader};
 use ostler_engine::tool::Scope;
@@ -22,7 +22,7 @@ pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
     let mut forbidden = sandbox::forbidden(boot)?;
     forbidden.extend(keys::held_in(&boot.loaded, places.user_config()));
     let mut protected = vec![places.home.clone()];
-    protected.extend(crew::named_skill_folders(&boot.loaded, &boot.places));
+    protected.extend(agents::named_skill_folders(&boot.loaded, &boot.places));
     Ok(Folders {
         inside: real(inside),
         public: real(sandbox::toolchains(boot)),
@@ -73,7 +73,7 @@ pub fn prompt_file(boot: &Boot, file: &Path) -> Result<String, String> {
 
 /// Folders of the person's own skills, whose texts name files beside them. Those of a project lie in the project.
 pub fn own_skills(boot: &Boot) -> Vec<PathBuf> {
-    let sources = crew::settings(&boot.loaded, &boot.places).skills.sources;
+    let sources = agents::settings(&boot.loaded, &boot.places).skills.sources;
     let own = sources.into_iter().filter(|source| match source.owner {
         Owner::Person => true,
         Owner::Project { .. } => false,

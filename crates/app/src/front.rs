@@ -8,7 +8,7 @@ use crate::exec::hub::{Attendance, ConversationHub};
 use crate::exec::{OK, TERMINATED};
 use crate::speech::{self, filled, spoken};
 use anyhow::{Context as _, anyhow};
-use ostler_engine::Shelf;
+use ostler_engine::TemplateFolder;
 use ostler_host::signals::{Signals, Stop};
 use ostler_tui::editor;
 use ostler_tui::run::{Start, run as show};
@@ -180,16 +180,16 @@ pub const COMMANDS: [&str; 2] = [".ostler/commands", ".claude/commands"];
 
 /// Folders of Markdown commands, the nearer first. What comes with a project allows nothing by itself: trust that was
 /// given earlier does not speak of these files.
-pub fn command_folders(boot: &Boot) -> Vec<Shelf> {
+pub fn command_folders(boot: &Boot) -> Vec<TemplateFolder> {
     let ours = boot.global.trust_workspace;
     let root = &boot.places.root;
-    let of_project = |folder: &str| Shelf {
+    let of_project = |folder: &str| TemplateFolder {
         path: root.join(folder),
         project: Some(root.clone()),
         trusted: ours,
     };
     let mut shelves = COMMANDS.map(of_project).to_vec();
-    shelves.push(Shelf {
+    shelves.push(TemplateFolder {
         path: boot.places.home.join("commands"),
         project: None,
         trusted: true,

@@ -300,7 +300,7 @@ impl<O: Write, E: Write> Printer<O, E> {
             | Delta::OpArrived { .. }
             | Delta::OpDone { .. }
             | Delta::AskClosed { .. }
-            | Delta::Standing { .. } => {}
+            | Delta::Mode { .. } => {}
         }
         Ok(None)
     }

@@ -10,7 +10,7 @@ mod temp;
 use crate::boot::Boot;
 use crate::config::paths::{Env, RUNNING, USUAL_HOME, absolute, is_inside, real};
 use crate::config::schema;
-use crate::config::{crew, keys};
+use crate::config::{agents, keys};
 use crate::speech::{filled, language, spoken};
 use anyhow::{anyhow, bail};
 use denied::Denied;
@@ -209,7 +209,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     forbid_read.extend(keys.iter().cloned());
     sealed.extend(keys);
     protect.extend(named_config(boot));
-    protect.extend(crew::named_skill_folders(&boot.loaded, &boot.places));
+    protect.extend(agents::named_skill_folders(&boot.loaded, &boot.places));
     for paths in [&mut forbid_read, &mut sealed, &mut protect] {
         add_real(paths);
     }
@@ -474,7 +474,7 @@ mod tests {
         read.extend(project::SERVERS);
         read.extend(hooks::SETTINGS);
         read.extend(front::COMMANDS);
-        read.extend(crew::PROJECT.map(|(folder, _)| folder));
+        read.extend(agents::PROJECT.map(|(folder, _)| folder));
         let scope = Scope::new("/project", None);
         let by_tools = ostler_guard::Folders::default().protected(&scope, &[]);
         for name in read {

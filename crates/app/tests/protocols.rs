@@ -8,7 +8,7 @@ use ostler_testkit::{
 };
 use serde_json::{Value, json};
 
-/// 2,750 tokens at four bytes each, the crew included, and 4,000 with every built-in tool in the list.
+/// 2,750 tokens at four bytes each, sub-agents included, and 4,000 with every built-in tool in the list.
 const MAX_FIRST_PROMPT: [(&str, usize); 2] =
     [("", 11_000), ("[tools]\ntool_search = false\n", 16_000)];
 /// A model that nobody knows is only asked for its thoughts when the person says how hard to think.

@@ -429,7 +429,7 @@ impl Follower {
         deltas.push(Delta::Jobs { running });
         deltas.push(Delta::Queue { prompts });
         deltas.push(Delta::Clients(new.clients.clone()));
-        deltas.push(Delta::Standing {
+        deltas.push(Delta::Mode {
             mode: new.mode.clone(),
         });
         deltas

@@ -3,10 +3,10 @@
 
 mod watch;
 
-use crate::crew::{Duty, Offer};
+use crate::agents::{ChildRole, Offer};
 use crate::cut::clip;
 use crate::jobs::Jobs;
-use crate::standing::Standing;
+use crate::permission_state::PermissionState;
 use ostler_guard::{Mode, Policy};
 use ostler_llm::{Effort, Prefix};
 use ostler_wire::{
@@ -23,13 +23,13 @@ use tokio_util::sync::CancellationToken;
 use watch::{Seen, Watch};
 
 /// Calls that may wait to have their child started.
-const ERRANDS: usize = 64;
+const ASSIGNMENTS: usize = 64;
 /// Children that are remembered when they are through.
 const MAX_PAST: usize = 50;
 /// News that may wait for a parent that is busy.
 const REPORTS: usize = 64;
 const ORDERS: usize = 8;
-/// Saves of children in one turn that are written down.
+/// Checkpoints of children in one turn that are written down.
 const MAX_SAVED: usize = 1_000;
 /// Refusals of children that are told at most, of one round of calls.
 const MAX_REFUSED: usize = 100;
@@ -42,29 +42,29 @@ const PROMPT_CHARS: usize = 80;
 
 /// A session that another one starts, with a log of its own.
 #[derive(Clone)]
-pub struct Heir {
+pub struct ChildSettings {
     /// What was said so far.
     pub entries: Vec<Entry>,
     /// The session that it comes from.
     pub parent: String,
     /// The session whose budget it spends.
-    pub purse: String,
-    /// Of one that goes on as its parent is; a duty has its own.
+    pub budget_session: String,
+    /// Of one that goes on as its parent is; a assigned_role has its own.
     pub prefix: Option<Prefix>,
     pub model: String,
     pub effort: Option<Effort>,
     pub policy: Arc<Policy>,
-    pub standing: Standing,
+    pub permissions: PermissionState,
     pub title: String,
     /// The role that it plays, if it does not go on as its parent is.
-    pub duty: Option<Duty>,
+    pub assigned_role: Option<ChildRole>,
     /// Commands, roles and skills, which are not read anew.
     pub offer: Offer,
 }
 
 /// A child that a call waits for.
-pub struct Errand {
-    pub heir: Heir,
+pub struct Assignment {
+    pub child: ChildSettings,
     pub first: Op,
     pub call: Caller,
     /// Its place among those that may run at once.
@@ -83,7 +83,8 @@ pub struct Caller {
 }
 
 /// Opens the session of a child.
-pub type Opener = Box<dyn Fn(Heir) -> Result<(Client, JoinHandle<()>), HubError> + Send + Sync>;
+pub type Opener =
+    Box<dyn Fn(ChildSettings) -> Result<(Client, JoinHandle<()>), HubError> + Send + Sync>;
 
 pub struct Children {
     open: Opener,
@@ -94,7 +95,7 @@ pub struct Children {
     last: u64,
     reports: mpsc::Receiver<Report>,
     sender: mpsc::Sender<Report>,
-    errands: Errands,
+    assignments: Assignments,
     /// As many as may run at once.
     slots: Slots,
     /// Ends that nobody was told of.
@@ -122,10 +123,10 @@ impl Slots {
 }
 
 /// What calls want done.
-struct Errands {
-    errands: mpsc::Receiver<Errand>,
+struct Assignments {
+    assignments: mpsc::Receiver<Assignment>,
     /// Where they hand it in.
-    handed: mpsc::Sender<Errand>,
+    handed: mpsc::Sender<Assignment>,
     mode: Mode,
     /// What those that work for a call saved of the tree.
     saved: Vec<Checkpoint>,
@@ -237,7 +238,7 @@ pub enum How {
 impl Children {
     pub fn new(open: Opener, jobs: Arc<Jobs>, language: Language, slots: Slots) -> Self {
         let (sender, reports) = mpsc::channel(REPORTS);
-        let (handed, errands) = mpsc::channel(ERRANDS);
+        let (handed, assignments) = mpsc::channel(ASSIGNMENTS);
         Self {
             open,
             language,
@@ -246,8 +247,8 @@ impl Children {
             last: 0,
             reports,
             sender,
-            errands: Errands {
-                errands,
+            assignments: Assignments {
+                assignments,
                 handed,
                 mode: Mode::Normal,
                 saved: Vec::new(),
@@ -261,30 +262,30 @@ impl Children {
     }
 
     /// Starts a prompt in a session of its own, and names it. The error is for the person.
-    pub fn start(&mut self, heir: Heir, prompt: &str) -> Result<String, String> {
+    pub fn start(&mut self, child: ChildSettings, prompt: &str) -> Result<String, String> {
         let Ok(slot) = self.slots.free.clone().try_acquire_owned() else {
             let most = self.slots.most.to_string();
             return Err(self.language.fill(Word::TasksFull, &[&most]));
         };
-        self.begin(heir, first(prompt), slot, None, Limits::default())
+        self.begin(child, first(prompt), slot, None, Limits::default())
             .map_err(|(why, _)| why)
     }
 
     /// Starts what a call wants done, or tells it why not.
-    fn carry_out(&mut self, errand: Errand) {
-        let Errand {
-            heir,
+    fn carry_out(&mut self, assignment: Assignment) {
+        let Assignment {
+            child,
             first,
             call,
             slot,
             limit,
             cancel,
-        } = errand;
+        } = assignment;
         let limits = Limits {
             deadline: limit.and_then(|limit| Instant::now().checked_add(limit)),
             cancel,
         };
-        if let Err((why, Some(call))) = self.begin(heir, first, slot, Some(call), limits) {
+        if let Err((why, Some(call))) = self.begin(child, first, slot, Some(call), limits) {
             // Whoever called may have been stopped.
             let _ = call.reply.send(Err(why));
         }
@@ -292,15 +293,19 @@ impl Children {
 
     fn begin(
         &mut self,
-        heir: Heir,
+        child: ChildSettings,
         first: Op,
         slot: OwnedSemaphorePermit,
         call: Option<Caller>,
         limits: Limits,
     ) -> Result<String, (String, Option<Caller>)> {
-        let role = heir.duty.as_ref().map_or("", |duty| &duty.role).to_owned();
-        let prompt = heir.title.clone();
-        let (client, session) = match (self.open)(heir) {
+        let role = child
+            .assigned_role
+            .as_ref()
+            .map_or("", |assigned_role| &assigned_role.role)
+            .to_owned();
+        let prompt = child.title.clone();
+        let (client, session) = match (self.open)(child) {
             Ok(opened) => opened,
             Err(why) => return Err((why.to_string(), call)),
         };
@@ -346,8 +351,8 @@ impl Children {
     }
 
     /// Where calls hand in what they want done, and the places there are for it.
-    pub fn door(&self) -> (mpsc::Sender<Errand>, Slots) {
-        (self.errands.handed.clone(), self.slots.clone())
+    pub fn door(&self) -> (mpsc::Sender<Assignment>, Slots) {
+        (self.assignments.handed.clone(), self.slots.clone())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -410,7 +415,7 @@ impl Children {
 
     /// A change of mode holds for those that a call waits for. They pursue no goal of their own.
     pub fn enter(&mut self, mode: Mode) {
-        self.errands.mode = mode;
+        self.assignments.mode = mode;
         let theirs = match mode {
             Mode::Plan => Mode::Plan,
             Mode::Normal | Mode::Goal => Mode::Normal,
@@ -422,30 +427,30 @@ impl Children {
     }
 
     pub fn saved(&mut self, checkpoint: Checkpoint) {
-        if self.errands.saved.len() < MAX_SAVED {
-            self.errands.saved.push(checkpoint);
+        if self.assignments.saved.len() < MAX_SAVED {
+            self.assignments.saved.push(checkpoint);
         }
     }
 
     /// Keeps what was refused to a child, for the log of its parent.
     pub fn refuse(&mut self, child: &str, text: &str) {
-        if self.errands.refused.len() < MAX_REFUSED {
+        if self.assignments.refused.len() < MAX_REFUSED {
             let text = format!("{}: {text}", self.called(child, None));
-            self.errands.refused.push(text);
+            self.assignments.refused.push(text);
         }
     }
 
     pub fn take_refused(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.errands.refused)
+        std::mem::take(&mut self.assignments.refused)
     }
 
     pub fn take_saved(&mut self) -> Vec<Checkpoint> {
-        std::mem::take(&mut self.errands.saved)
+        std::mem::take(&mut self.assignments.saved)
     }
 
     /// The mode as far as the person has said; the turn that runs may not have got to it.
     pub fn mode(&mut self) -> &mut Mode {
-        &mut self.errands.mode
+        &mut self.assignments.mode
     }
 
     pub fn ops(&self, id: &str) -> Option<OpSender> {
@@ -456,8 +461,8 @@ impl Children {
     pub async fn next(&mut self) -> Option<Report> {
         tokio::select! {
             report = self.reports.recv() => report,
-            errand = self.errands.errands.recv() => {
-                self.carry_out(errand?);
+            assignment = self.assignments.assignments.recv() => {
+                self.carry_out(assignment?);
                 let child = self.running.last().map(|c| c.id.clone()).unwrap_or_default();
                 let what = What::Started;
                 Some(Report { child, what })

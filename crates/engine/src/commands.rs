@@ -1,4 +1,4 @@
-//! Slash commands that the engine answers itself. What they show is a View; front ends only draw it. Those about the desk
+//! Slash commands that the engine answers itself. What they show is a View; front ends only draw it. Those about the state
 //! alone are heard while a turn runs, too.
 
 mod agents;
@@ -10,6 +10,7 @@ mod front;
 pub mod handoff;
 mod mcp;
 mod memory;
+mod mode;
 mod permissions;
 pub mod resume;
 mod rewind;
@@ -17,7 +18,6 @@ pub mod said;
 mod session;
 mod sessions;
 mod skills;
-mod standing;
 pub mod tasks;
 pub mod template;
 pub mod transcript;
@@ -26,24 +26,24 @@ mod window;
 
 use crate::compaction;
 use crate::cut::clip;
-use crate::desk::Desk;
 use crate::extra::Extra;
 use crate::hooks::Hook;
 use crate::inbox::{Attended, CommandLine, Inbox, Stopped};
 use crate::log;
 use crate::session::Session;
+use crate::state::SessionState;
 pub use agents::agents;
 pub use cache::{CacheRequest, cache};
 pub use checkpoint::{CheckpointRequest, checkpoint, restored};
 pub use context::HubContext;
 pub use memory::{MemoryRequest, memory};
+pub use mode::SESSION;
 use ostler_wire::{Ask, AskAnswer, CommandInfo, Entry, Language, Table, View, Word};
 pub use permissions::{
     Suggestion, Suggestions, WrittenRule, audit_session, rule_table, suggest_rules, verdict_name,
 };
 pub use sessions::{Collect, Prefixes, Projects, SessionsRequest, sessions};
 pub use skills::{skill, skills};
-pub use standing::SESSION;
 use std::pin::Pin;
 use std::sync::Arc;
 pub use usage::{Chart, UsageBy, UsageRequest, usage};
@@ -59,7 +59,7 @@ enum Run {
     /// The moment it comes, whatever is under way.
     AtOnce(fn(&mut Inbox, &str) -> View),
     /// At any time, between two steps of what is under way.
-    Now(fn(&mut Desk, &mut Inbox, &str) -> View),
+    Now(fn(&mut SessionState, &mut Inbox, &str) -> View),
     /// Between turns.
     Between(fn(&mut Session, &str) -> View),
     /// Between turns, and it takes a while: the person can stop it.
@@ -91,7 +91,7 @@ const fn command(name: &'static str, help: Word, arguments: &'static str, run: R
 #[rustfmt::skip]
 pub(crate) const COMMANDS: &[Command] = &[
     command("agents", Word::HelpAgents, "", Run::Now(agents::slash)),
-    command("approve", Word::HelpApprove, "[ask|all|none|<duration>]", Run::Now(standing::approve)),
+    command("approve", Word::HelpApprove, "[ask|all|none|<duration>]", Run::Now(mode::approve)),
     command("bg", Word::HelpBg, "<prompt>", Run::Now(tasks::bg)),
     command("cache", Word::HelpCache, "", Run::Now(cache::slash)),
     command("clear", Word::HelpClear, "", Run::Between(session::clear)),
@@ -103,18 +103,18 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("effort", Word::HelpEffort, "[none|minimal|low|medium|high|max]", Run::Between(session::effort)),
     command("export", Word::HelpExport, "[file.md|file.html|file.json]", Run::Between(session::export)),
     command("fork", Word::HelpFork, "[n]", Run::Between(session::fork)),
-    command("goal", Word::HelpGoal, "[--research|--simple] <objective>|clear", Run::Now(standing::goal)),
+    command("goal", Word::HelpGoal, "[--research|--simple] <objective>|clear", Run::Now(mode::goal)),
     command("handoff", Word::HelpHandoff, "<goal>", Run::Work(handoff::handoff)),
     command("help", Word::HelpHelp, "[command]", Run::Now(front::help)),
     command("hooks", Word::HelpHooks, "", Run::Now(hooks)),
     command("kill", Word::HelpKill, "<id>", Run::AtOnce(tasks::kill)),
     command("mcp", Word::HelpMcp, "[reconnect|trust|untrust NAME]", Run::Now(mcp::panel)),
     command("memory", Word::HelpMemory, "[show|edit|archive|restore ID|search WORDS|recall]", Run::Work(memory::slash)),
-    command("mode", Word::HelpMode, "[normal|plan|goal|next]", Run::Now(standing::mode)),
+    command("mode", Word::HelpMode, "[normal|plan|goal|next]", Run::Now(mode::mode)),
     command("model", Word::HelpModel, "[provider/model]", Run::Between(session::model)),
     command("new", Word::HelpNew, "", Run::Between(session::new)),
     command("permissions", Word::HelpPermissions, "[allow|ask|deny|remove RULE|audit]", Run::Now(permissions::slash)),
-    command("plan", Word::HelpPlan, "[what]", Run::Now(standing::plan)),
+    command("plan", Word::HelpPlan, "[what]", Run::Now(mode::plan)),
     command("ps", Word::HelpPs, "", Run::AtOnce(tasks::ps)),
     command("quit", Word::HelpQuit, "", Run::AtOnce(front::quit)),
     command(resume::NAME, Word::HelpResume, "[id|words]", Run::Between(resume::resume)),
@@ -137,19 +137,24 @@ const ALIASES: &[(&str, &str)] = &[("exit", "quit"), ("q", "quit"), ("?", "help"
 const FOR_ALL: [&str; 2] = ["approve", "permissions"];
 
 /// Every command that a session answers, for help texts and menus. Our own come before others of the same name.
-pub fn list(desk: &Desk) -> Vec<CommandInfo> {
-    let language = desk.manner.language;
+pub fn list(state: &SessionState) -> Vec<CommandInfo> {
+    let language = state.settings.language;
     let own = COMMANDS.iter().map(|c| c.info(language));
-    let extras = desk.offers.extras.iter().map(|e| e.info(language));
-    let templates = desk.offers.offer.templates.iter().map(|t| t.info(language));
-    let skills = desk
+    let extras = state.offers.extras.iter().map(|e| e.info(language));
+    let templates = state
+        .offers
+        .offer
+        .templates
+        .iter()
+        .map(|t| t.info(language));
+    let skills = state
         .offers
         .offer
         .skills
         .0
         .iter()
         .map(|s| s.template.info(language));
-    let servers = desk.shop.servers.as_ref();
+    let servers = state.services.servers.as_ref();
     let prompts = servers.map_or_else(Vec::new, |servers| servers.prompts());
     let prompts = prompts.into_iter().map(|(name, _, info)| CommandInfo {
         name,
@@ -172,10 +177,10 @@ pub fn list(desk: &Desk) -> Vec<CommandInfo> {
 }
 
 /// A command of the binary, and what follows its name.
-pub fn extra(desk: &Desk, line: &str) -> Option<(Arc<dyn Extra>, String)> {
+pub fn extra(state: &SessionState, line: &str) -> Option<(Arc<dyn Extra>, String)> {
     let (name, rest) = parts(line);
-    let language = desk.manner.language;
-    let mut extras = desk.offers.extras.iter();
+    let language = state.settings.language;
+    let mut extras = state.offers.extras.iter();
     let found = extras.find(|e| e.info(language).name == name)?;
     Some((found.clone(), rest.to_owned()))
 }
@@ -190,7 +195,7 @@ pub async fn run(session: &mut Session, line: &str) -> View {
     match command {
         Some(command) => match command.run {
             Run::AtOnce(run) => run(&mut session.inbox, rest),
-            Run::Now(_) => now_run(command, &mut session.desk, &mut session.inbox, rest),
+            Run::Now(_) => now_run(command, &mut session.state, &mut session.inbox, rest),
             Run::Between(run) => run(session, rest),
             Run::Work(run) => run(session, rest).await,
         },
@@ -210,14 +215,14 @@ pub fn at_once(inbox: &mut Inbox, line: &str) -> Option<View> {
     }
 }
 
-fn now_run(command: &Command, desk: &mut Desk, inbox: &mut Inbox, rest: &str) -> View {
+fn now_run(command: &Command, state: &mut SessionState, inbox: &mut Inbox, rest: &str) -> View {
     let view = match command.run {
-        Run::Now(run) => run(desk, inbox, rest),
+        Run::Now(run) => run(state, inbox, rest),
         Run::AtOnce(run) => run(inbox, rest),
         // Not called for these.
         Run::Between(_) | Run::Work(_) => return View::Text(String::new()),
     };
-    *inbox.children.mode() = desk.standing.mode;
+    *inbox.children.mode() = state.permissions.mode;
     view
 }
 
@@ -230,47 +235,47 @@ pub fn pass_down(inbox: &mut Inbox, line: &str) {
     if FOR_ALL.contains(&command.name) && !rest.is_empty() {
         inbox.children.tell_all(line);
     }
-    if let Some(mode) = standing::meant(command.name, rest, *inbox.children.mode()) {
+    if let Some(mode) = mode::meant(command.name, rest, *inbox.children.mode()) {
         inbox.children.enter(mode);
     }
 }
 
 /// Runs the commands that came in during a turn and need not wait for its end, and says which tasks are through.
-pub fn heed(desk: &mut Desk, inbox: &mut Inbox) {
-    *inbox.children.mode() = desk.standing.mode;
+pub fn heed(state: &mut SessionState, inbox: &mut Inbox) {
+    *inbox.children.mode() = state.permissions.mode;
     let is_now = |line: &str| matches!(find(line).0, Some(c) if matches!(c.run, Run::Now(_)));
     for wanted in inbox.commands(is_now) {
         let (command, rest) = find(&wanted.line);
         if let Some(command) = command {
-            let view = now_run(command, desk, inbox, rest);
-            reply(desk, &wanted, view);
+            let view = now_run(command, state, inbox, rest);
+            reply(state, &wanted, view);
         }
     }
     // A turn cannot be taken back while it runs, and nobody means the one that comes after it.
     for wanted in inbox.commands(|line| parts(line).0 == REWIND) {
-        let refused = View::Error(desk.manner.language.say(Word::RewindBusy).into());
-        reply(desk, &wanted, refused);
+        let refused = View::Error(state.settings.language.say(Word::RewindBusy).into());
+        reply(state, &wanted, refused);
     }
     for CommandLine { line, reply_to } in inbox.untold() {
         let (shown, word) = match said::is_said(&line) {
             true => (line.clone(), Word::SaidWaits),
             false => (format!("/{}", parts(&line).0), Word::CommandWaits),
         };
-        let text = desk
-            .manner
+        let text = state
+            .settings
             .language
             .fill(word, &[&clip(&shown, SHOWN_CHARS)]);
         // It is no answer to the command, which is still to come.
-        desk.feed.reply_so_far(&reply_to, "", View::Text(text));
+        state.feed.reply_so_far(&reply_to, "", View::Text(text));
     }
     while let Some(ended) = inbox.children.ended.pop_front() {
-        tasks::tell(desk, &ended);
+        tasks::tell(state, &ended);
     }
 }
 
-/// Drives work that needs nothing of the desk, and heeds commands meanwhile.
+/// Drives work that needs nothing of the state, and heeds commands meanwhile.
 pub async fn attend<F: Future>(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     work: F,
 ) -> Result<F::Output, Stopped> {
@@ -278,22 +283,26 @@ pub async fn attend<F: Future>(
     loop {
         match inbox.attend_to_news(work.as_mut()).await? {
             Attended::Done(output) => return Ok(output),
-            Attended::News => heed(desk, inbox),
+            Attended::News => heed(state, inbox),
         }
     }
 }
 
 /// Puts a question and heeds commands until it is answered.
-pub async fn ask(desk: &mut Desk, inbox: &mut Inbox, ask: Ask) -> Result<AskAnswer, Stopped> {
+pub async fn ask(
+    state: &mut SessionState,
+    inbox: &mut Inbox,
+    ask: Ask,
+) -> Result<AskAnswer, Stopped> {
     let mut asked = inbox.put_ask(ask)?;
-    let answer = attend(desk, inbox, asked.answered()).await;
+    let answer = attend(state, inbox, asked.answered()).await;
     inbox.asked(&asked.id);
     answer?
 }
 
 /// The answer to a command.
-pub fn reply(desk: &Desk, command: &CommandLine, view: View) {
-    desk.feed.reply(&command.reply_to, &command.line, view);
+pub fn reply(state: &SessionState, command: &CommandLine, view: View) {
+    state.feed.reply(&command.reply_to, &command.line, view);
 }
 
 /// The command of a line, and the rest of it.
@@ -305,8 +314,8 @@ fn find(line: &str) -> (Option<&'static Command>, &str) {
 }
 
 /// The entries of the branch that the session is on.
-fn branch_entries(desk: &Desk) -> Vec<Entry> {
-    let all = desk.log.source().entries_after(None);
+fn branch_entries(state: &SessionState) -> Vec<Entry> {
+    let all = state.log.source().entries_after(None);
     log::branch(all.into_iter().map(Arc::unwrap_or_clone).collect())
 }
 
@@ -319,7 +328,7 @@ fn parts(line: &str) -> (&str, &str) {
 fn compact<'a>(session: &'a mut Session, focus: &'a str) -> Work<'a> {
     Box::pin(async move {
         match session.take_over() {
-            Ok(()) => compaction::on_wish(&mut session.desk, &mut session.inbox, focus).await,
+            Ok(()) => compaction::on_wish(&mut session.state, &mut session.inbox, focus).await,
             Err(error) => View::Error(error.say(session.options.language)),
         }
     })
@@ -333,9 +342,9 @@ fn matched(hook: &Hook) -> String {
     parts.join(" ")
 }
 
-fn hooks(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
-    let language = desk.manner.language;
-    let all = desk.manner.hooks.all();
+fn hooks(state: &mut SessionState, _: &mut Inbox, _: &str) -> View {
+    let language = state.settings.language;
+    let all = state.settings.hooks.all();
     if all.is_empty() {
         return View::Text(language.say(Word::HooksNone).into());
     }
@@ -360,19 +369,19 @@ fn hooks(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
     ))
 }
 
-fn status(desk: &mut Desk, inbox: &mut Inbox, _: &str) -> View {
-    let language = desk.manner.language;
-    let target = desk.conversation.model.target();
-    let names: Vec<&str> = desk.tools.names().collect();
-    let tokens = desk.conversation.bytes() / crate::transcript::BYTES_PER_TOKEN;
+fn status(state: &mut SessionState, inbox: &mut Inbox, _: &str) -> View {
+    let language = state.settings.language;
+    let target = state.conversation.model.target();
+    let names: Vec<&str> = state.tools.names().collect();
+    let tokens = state.conversation.bytes() / crate::transcript::BYTES_PER_TOKEN;
     let mut rows = vec![
-        (Word::RowSession, desk.account.session.clone()),
+        (Word::RowSession, state.account.session.clone()),
         (
             Word::ColModel,
             format!("{}/{}", target.origin.provider, target.origin.model),
         ),
-        (Word::RowMode, desk.standing.mode.name().into()),
-        (Word::RowApproval, standing::posture(desk)),
+        (Word::RowMode, state.permissions.mode.name().into()),
+        (Word::RowApproval, mode::posture(state)),
         (
             Word::RowKey,
             target
@@ -380,7 +389,7 @@ fn status(desk: &mut Desk, inbox: &mut Inbox, _: &str) -> View {
                 .as_ref()
                 .map_or_else(String::new, ostler_llm::Key::source),
         ),
-        (Word::RowRoot, desk.scope.root.display().to_string()),
+        (Word::RowRoot, state.scope.root.display().to_string()),
         (Word::RowTools, names.join(" ")),
         (
             Word::RowPrompt,

@@ -1,7 +1,6 @@
 //! A command in the sandbox: its plan before, its proxy while it runs, and afterwards what was refused or had to be put
 //! back. What commands may touch is settled by whoever fills `SandboxSettings`, and by the terms of a call.
 
-mod commons;
 mod environment;
 mod folders;
 mod git_settings;
@@ -9,22 +8,22 @@ mod outside;
 mod protection;
 mod settings;
 mod shape;
+mod share;
 mod spawn;
 mod verdict;
 
-pub use commons::Commons;
 pub use outside::{
     Changeable, Launch, PROJECT_VARIABLE, Start, independent_folder, named_files, start_outside,
     start_plainly,
 };
 pub use settings::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings, Temp};
+pub use share::SandboxShare;
 pub use spawn::{Services, SpawnError, Spawned, spawn};
 pub use verdict::{Verdict, lines};
 
 use crate::artifacts::Artifacts;
 use crate::proxy::{self, Guest, Reach};
 use crate::tool::ToolError;
-use commons::Common;
 use folders::Folders;
 use git_settings::SettingsCopies;
 use ostler_guard::Rule;
@@ -33,6 +32,7 @@ use ostler_host::{Command, Exit, Process};
 use ostler_wire::Why;
 use protection::{Ground, Guarded};
 use serde::{Deserialize, Serialize};
+use share::Common;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -189,7 +189,7 @@ async fn common<'a>(
     let policy = &services.sandbox.policy;
     match policy.network {
         Network::Proxy if terms.read_only => Ok(None),
-        Network::Proxy => services.commons.get(&*services.host, policy.layer).await,
+        Network::Proxy => services.share.get(&*services.host, policy.layer).await,
         Network::Off | Network::Loopback | Network::On => Ok(None),
     }
 }
@@ -237,7 +237,7 @@ fn guard(services: &Services, loose: &[PathBuf]) -> Guarded {
     let policy = &services.sandbox.policy;
     let protected = policy.protect.iter().chain(&policy.compared);
     let protected: Vec<PathBuf> = protected.cloned().collect();
-    services.commons.protection.begin(&Ground {
+    services.share.protection.begin(&Ground {
         protected: &protected,
         records: services.sandbox.records.as_deref(),
         loose,

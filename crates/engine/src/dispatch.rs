@@ -19,14 +19,14 @@ pub use offer::{Offered, offer};
 pub use permit::Leave;
 pub use read::{ReadCall, read_call};
 
+use crate::checkpoints;
 use crate::commands;
 use crate::cut::clip;
-use crate::desk::Desk;
 use crate::hooks::{self, Permission, Said};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::saves;
 use crate::skills::RunAs;
+use crate::state::SessionState;
 use crate::tool::{Call, Context, Done, ToolError, Typed as _};
 use crate::tools::{self, Held, skill::Skill};
 use futures_util::stream::FuturesOrdered;
@@ -94,7 +94,7 @@ pub struct Ran {
 
 /// Runs the calls. Every one of them has a committed result afterwards, whatever happened.
 pub async fn dispatch(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     calls: Vec<ReadCall>,
     cancel: &CancellationToken,
@@ -103,31 +103,31 @@ pub async fn dispatch(
     let mut together: Vec<Prepared> = Vec::new();
     for call in calls {
         if cancel.is_cancelled() || done.halt.is_some() {
-            run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+            run_together(state, inbox, &mut together, cancel, &mut done).await?;
             let why = done.halt.as_deref().map_or_else(never_ran, by_hook);
-            refuse(desk, &call.call, why, &mut done)?;
+            refuse(state, &call.call, why, &mut done)?;
             continue;
         }
-        let mut prepared = match prepare(desk, call) {
+        let mut prepared = match prepare(state, call) {
             Ok(prepared) => prepared,
             Err(refused) => {
-                decline(desk, inbox, *refused, &mut together, (cancel, &mut done)).await?;
+                decline(state, inbox, *refused, &mut together, (cancel, &mut done)).await?;
                 continue;
             }
         };
-        commands::heed(desk, inbox);
+        commands::heed(state, inbox);
         let reader = is_reader(&prepared);
         let gathers = match together.iter().any(delegates) {
             true => sends(&prepared),
             false => reader || (sends(&prepared) && together.iter().all(sends)),
         };
         if !gathers {
-            run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+            run_together(state, inbox, &mut together, cancel, &mut done).await?;
         }
-        let heard = match Box::pin(changed::hear(desk, inbox, prepared, cancel)).await? {
+        let heard = match Box::pin(changed::hear(state, inbox, prepared, cancel)).await? {
             Ok(heard) => heard,
             Err(refused) => {
-                decline(desk, inbox, *refused, &mut together, (cancel, &mut done)).await?;
+                decline(state, inbox, *refused, &mut together, (cancel, &mut done)).await?;
                 continue;
             }
         };
@@ -135,55 +135,55 @@ pub async fn dispatch(
         prepared = heard.prepared;
         if heard.changed {
             // It may be of another kind than the one that fitted in.
-            run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+            run_together(state, inbox, &mut together, cancel, &mut done).await?;
         }
         let reader = is_reader(&prepared);
         if let Some(why) = said.refusal() {
-            run_together(desk, inbox, &mut together, cancel, &mut done).await?;
-            refuse(desk, &prepared.call, by_hook(&why), &mut done)?;
+            run_together(state, inbox, &mut together, cancel, &mut done).await?;
+            refuse(state, &prepared.call, by_hook(&why), &mut done)?;
             done.hear(said);
             continue;
         }
         prepared.permission = said.permission;
         done.hear(said);
         if delegates(&prepared) {
-            delegate(desk, inbox, prepared, &mut together, cancel, &mut done).await?;
+            delegate(state, inbox, prepared, &mut together, cancel, &mut done).await?;
             continue;
         }
-        if reader && let Some(leave) = allowed_quietly(desk, inbox, &prepared).await {
+        if reader && let Some(leave) = allowed_quietly(state, inbox, &prepared).await {
             together.push(Prepared { leave, ..prepared });
             if together.len() >= MAX_TOGETHER {
-                run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+                run_together(state, inbox, &mut together, cancel, &mut done).await?;
             }
             continue;
         }
-        run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+        run_together(state, inbox, &mut together, cancel, &mut done).await?;
         // The person may have stopped the readers before it; then it must not even start.
         if cancel.is_cancelled() {
-            refuse(desk, &prepared.call, never_ran(), &mut done)?;
+            refuse(state, &prepared.call, never_ran(), &mut done)?;
             continue;
         }
-        run_alone(desk, inbox, prepared, cancel, &mut done).await?;
+        run_alone(state, inbox, prepared, cancel, &mut done).await?;
     }
-    run_together(desk, inbox, &mut together, cancel, &mut done).await?;
-    refusals::tell(desk, inbox)?;
+    run_together(state, inbox, &mut together, cancel, &mut done).await?;
+    refusals::tell(state, inbox)?;
     if !done.notes.is_empty() {
         let notes = format!("[Hooks say: {}]", done.notes.join("\n"));
-        desk.commit(vec![Body::Message(Message::note(notes))])?;
+        state.commit(vec![Body::Message(Message::note(notes))])?;
     }
     Ok(done)
 }
 
 /// A call that cannot be made has its result after those of the calls before it.
 async fn decline(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     (call, error): (ToolUse, ToolError),
     together: &mut Vec<Prepared>,
     (cancel, done): (&CancellationToken, &mut Dispatched),
 ) -> Result<(), LogError> {
-    run_together(desk, inbox, together, cancel, done).await?;
-    refuse(desk, &call, error, done)
+    run_together(state, inbox, together, cancel, done).await?;
+    refuse(state, &call, error, done)
 }
 
 /// Whether it may run beside others of its kind.
@@ -199,35 +199,35 @@ fn by_hook(why: &str) -> ToolError {
 
 /// Stores a result, and lets hooks look at it.
 async fn conclude(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     prepared: &Prepared,
     (result, took): Finished,
     (cancel, done): (&CancellationToken, &mut Dispatched),
 ) -> Result<(), LogError> {
     let data = match &result {
-        Ok(ended) if hooks::want_results(desk) => Some(ended.data.clone()),
+        Ok(ended) if hooks::want_results(state) => Some(ended.data.clone()),
         Ok(_) | Err(_) => None,
     };
     let followed = match &result {
-        Ok(_) => followed(desk, prepared),
+        Ok(_) => followed(state, prepared),
         Err(_) => None,
     };
-    commit(desk, &prepared.call, result, took, done)?;
+    commit(state, &prepared.call, result, took, done)?;
     if let Some(skill) = followed {
-        commands::template::lend(desk, &skill)?;
+        commands::template::lend(state, &skill)?;
     }
     if let Some(data) = data {
-        let said = Box::pin(hooks::after_call(desk, inbox, prepared, data, cancel)).await?;
+        let said = Box::pin(hooks::after_call(state, inbox, prepared, data, cancel)).await?;
         done.hear(said);
     }
     Ok(())
 }
 
-fn prepare(desk: &Desk, read: ReadCall) -> Result<Prepared, Box<(ToolUse, ToolError)>> {
+fn prepare(state: &SessionState, read: ReadCall) -> Result<Prepared, Box<(ToolUse, ToolError)>> {
     let ReadCall { call, typed } = read;
     let judged = typed.and_then(|(tool, typed)| {
-        let accesses = typed.access(&desk.scope)?;
+        let accesses = typed.access(&state.scope)?;
         Ok((tool, typed, accesses))
     });
     let (tool, typed, accesses) = match judged {
@@ -236,7 +236,7 @@ fn prepare(desk: &Desk, read: ReadCall) -> Result<Prepared, Box<(ToolUse, ToolEr
     };
     let args = call.input.to_value();
     Ok(Prepared {
-        accesses: match is_only_read(desk, tool.name(), &args) {
+        accesses: match is_only_read(state, tool.name(), &args) {
             true => Vec::new(),
             false => accesses,
         },
@@ -251,19 +251,19 @@ fn prepare(desk: &Desk, read: ReadCall) -> Result<Prepared, Box<(ToolUse, ToolEr
 }
 
 /// The text of a skill that this session follows itself is no work of others.
-fn is_only_read(desk: &Desk, tool: &str, args: &Value) -> bool {
-    tool == Skill::NAME && inline_skill(desk, args).is_some()
+fn is_only_read(state: &SessionState, tool: &str, args: &Value) -> bool {
+    tool == Skill::NAME && inline_skill(state, args).is_some()
 }
 
-fn inline_skill<'a>(desk: &'a Desk, args: &Value) -> Option<&'a crate::skills::Skill> {
+fn inline_skill<'a>(state: &'a SessionState, args: &Value) -> Option<&'a crate::skills::Skill> {
     let name = args.get("name").or_else(|| args.get("skill"))?.as_str()?;
-    let skill = desk.offers.offer.skills.find(name)?;
+    let skill = state.offers.offer.skills.find(name)?;
     (skill.run_as == RunAs::Inline).then_some(skill)
 }
 
 /// The skill that a call has brought into this session.
-fn followed(desk: &Desk, prepared: &Prepared) -> Option<crate::skills::Skill> {
-    let skill = inline_skill(desk, &prepared.args).filter(|skill| !skill.hidden);
+fn followed(state: &SessionState, prepared: &Prepared) -> Option<crate::skills::Skill> {
+    let skill = inline_skill(state, &prepared.args).filter(|skill| !skill.hidden);
     skill
         .filter(|_| prepared.tool.name() == Skill::NAME)
         .cloned()
@@ -291,7 +291,7 @@ fn delegates(prepared: &Prepared) -> bool {
 
 /// Takes a call to those that have others work beside each other, if it may run. Results stay in the order of the calls.
 async fn delegate(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     prepared: Prepared,
     together: &mut Vec<Prepared>,
@@ -299,14 +299,14 @@ async fn delegate(
     done: &mut Dispatched,
 ) -> Result<(), LogError> {
     if together.len() == MAX_DELEGATED || !together.iter().all(sends) {
-        run_together(desk, inbox, together, cancel, done).await?;
+        run_together(state, inbox, together, cancel, done).await?;
     }
     let call = (prepared.call.id.clone(), prepared.tool.name().to_owned());
-    let error = match Box::pin(permit::permit(desk, inbox, &prepared)).await? {
+    let error = match Box::pin(permit::permit(state, inbox, &prepared)).await? {
         Err(error) => error,
         Ok(_) => {
             let call = (call.0.as_str(), call.1.as_str());
-            match saves::before(desk, inbox, call, &prepared.accesses).await? {
+            match checkpoints::before(state, inbox, call, &prepared.accesses).await? {
                 Ok(()) => {
                     together.push(prepared);
                     return Ok(());
@@ -315,14 +315,18 @@ async fn delegate(
             }
         }
     };
-    run_together(desk, inbox, together, cancel, done).await?;
-    refuse(desk, &prepared.call, error, done)
+    run_together(state, inbox, together, cancel, done).await?;
+    refuse(state, &prepared.call, error, done)
 }
 
 /// Whether a reader may run beside others: nobody has to be asked. A stop while that is found out is a no.
-async fn allowed_quietly(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<Leave> {
-    let gate = desk.gate(&*prepared.tool, &prepared.accesses);
-    let deciding = desk.decide(prepared.tool.about(), &prepared.accesses, gate);
+async fn allowed_quietly(
+    state: &SessionState,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+) -> Option<Leave> {
+    let gate = state.gate(&*prepared.tool, &prepared.accesses);
+    let deciding = state.decide(prepared.tool.about(), &prepared.accesses, gate);
     let decision = inbox.attend(deciding).await.ok()?;
     let asks = prepared.permission == Permission::Ask;
     let quiet = !asks && gate == Gate::Open && decision.verdict == Verdict::Allow;
@@ -330,7 +334,7 @@ async fn allowed_quietly(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) ->
 }
 
 async fn run_together(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     batch: &mut Vec<Prepared>,
     cancel: &CancellationToken,
@@ -340,8 +344,8 @@ async fn run_together(
     let mut running = FuturesOrdered::new();
     for prepared in batch.drain(..) {
         let (id, tool) = (&prepared.call.id, prepared.tool.about());
-        let cx = desk.context(id, tool, &prepared.leave, cancel.clone());
-        started(desk, &prepared);
+        let cx = state.context(id, tool, &prepared.leave, cancel.clone());
+        started(state, &prepared);
         running.push_back(timed(prepared.tool.clone(), prepared.typed.clone(), cx));
         calls.push(prepared);
     }
@@ -350,7 +354,7 @@ async fn run_together(
         // Who has waited for one of them after a stop has waited for all.
         let next = match stopped {
             true => Ok(running.next().now_or_never().flatten()),
-            false => commands::attend(desk, inbox, running.next()).await,
+            false => commands::attend(state, inbox, running.next()).await,
         };
         stopped |= next.is_err();
         let finished = match next {
@@ -358,13 +362,13 @@ async fn run_together(
             Ok(None) | Err(Stopped) => (Err(interrupted()), Duration::ZERO),
         };
         let ended = Box::pin(rejudge::judge_again(
-            desk, inbox, &prepared, finished, cancel,
+            state, inbox, &prepared, finished, cancel,
         ))
         .await?;
         let (result, took) = ended.finished;
         let wrote = ended.wrote || result.is_ok() && prepared.accesses.iter().any(changes);
-        conclude(desk, inbox, &prepared, (result, took), (cancel, done)).await?;
-        if let Some(goal) = desk.standing.goal.as_mut().filter(|_| wrote) {
+        conclude(state, inbox, &prepared, (result, took), (cancel, done)).await?;
+        if let Some(goal) = state.permissions.goal.as_mut().filter(|_| wrote) {
             goal.changed();
         }
     }
@@ -372,55 +376,55 @@ async fn run_together(
 }
 
 async fn run_alone(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     prepared: Prepared,
     cancel: &CancellationToken,
     done: &mut Dispatched,
 ) -> Result<(), LogError> {
-    let leave = match Box::pin(permit::permit(desk, inbox, &prepared)).await? {
+    let leave = match Box::pin(permit::permit(state, inbox, &prepared)).await? {
         Ok(leave) => leave,
-        Err(error) => return refuse(desk, &prepared.call, error, done),
+        Err(error) => return refuse(state, &prepared.call, error, done),
     };
     let name = prepared.tool.name();
-    let mut cx = desk.context(
+    let mut cx = state.context(
         &prepared.call.id,
         prepared.tool.about(),
         &leave,
         cancel.clone(),
     );
     if let Some(question) = prepared.typed.question() {
-        match question::put(desk, inbox, name, question).await {
+        match question::put(state, inbox, name, question).await {
             Ok(answer) => cx.answer = answer,
-            Err(error) => return refuse(desk, &prepared.call, error, done),
+            Err(error) => return refuse(state, &prepared.call, error, done),
         }
     }
     let answer = cx.answer.clone();
-    let turn = match turn_to_write(desk, inbox, &prepared, cancel).await {
+    let turn = match turn_to_write(state, inbox, &prepared, cancel).await {
         Ok(turn) => turn,
-        Err(Stopped) => return refuse(desk, &prepared.call, never_ran(), done),
+        Err(Stopped) => return refuse(state, &prepared.call, never_ran(), done),
     };
     let call = (prepared.call.id.as_str(), name);
-    if let Err(Stopped) = saves::before(desk, inbox, call, &prepared.accesses).await? {
-        return refuse(desk, &prepared.call, never_ran(), done);
+    if let Err(Stopped) = checkpoints::before(state, inbox, call, &prepared.accesses).await? {
+        return refuse(state, &prepared.call, never_ran(), done);
     }
-    let finished = run_in_turn(desk, inbox, &prepared, cx, turn).await;
+    let finished = run_in_turn(state, inbox, &prepared, cx, turn).await;
     let prepared = Prepared { leave, ..prepared };
     let name = prepared.tool.name();
     let ended = Box::pin(rejudge::judge_again(
-        desk, inbox, &prepared, finished, cancel,
+        state, inbox, &prepared, finished, cancel,
     ))
     .await?;
     let (mut result, took) = ended.finished;
     if let Ok(ended) = &mut result {
-        question::settle(desk, name, answer.as_ref(), ended);
+        question::settle(state, name, answer.as_ref(), ended);
     }
     let wrote = ended.wrote || result.is_ok() && prepared.accesses.iter().any(changes);
-    conclude(desk, inbox, &prepared, (result, took), (cancel, done)).await?;
+    conclude(state, inbox, &prepared, (result, took), (cancel, done)).await?;
     if let Some(ran) = done.calls.last_mut() {
         ran.wrote = wrote;
     }
-    if let Some(goal) = desk.standing.goal.as_mut().filter(|_| wrote) {
+    if let Some(goal) = state.permissions.goal.as_mut().filter(|_| wrote) {
         goal.changed();
     }
     Ok(())
@@ -428,7 +432,7 @@ async fn run_alone(
 
 /// Waits until no other session changes the tree, in the order of asking. A call that changes nothing waits for nobody.
 async fn turn_to_write(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     prepared: &Prepared,
     cancel: &CancellationToken,
@@ -438,14 +442,14 @@ async fn turn_to_write(
     if !prepared.accesses.iter().any(takes) {
         return Ok(None);
     }
-    let writing = desk.shop.writing.clone();
+    let writing = state.services.writing.clone();
     if let Ok(turn) = writing.clone().try_acquire_owned() {
         return Ok(Some(turn));
     }
-    desk.feed.delta(Delta::Progress {
+    state.feed.delta(Delta::Progress {
         id: prepared.call.id.clone(),
         name: prepared.tool.name().into(),
-        text: desk.manner.language.say(Word::WaitsToWrite).into(),
+        text: state.settings.language.say(Word::WaitsToWrite).into(),
     });
     let waiting = async {
         tokio::select! {
@@ -454,20 +458,20 @@ async fn turn_to_write(
             turn = writing.acquire_owned() => turn.map(Some).map_err(|_| Stopped),
         }
     };
-    commands::attend(desk, inbox, waiting).await?
+    commands::attend(state, inbox, waiting).await?
 }
 
 /// Runs a call that may run, and gives its turn back.
 async fn run_in_turn(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     prepared: &Prepared,
     cx: Context,
     turn: Option<OwnedSemaphorePermit>,
 ) -> Finished {
-    started(desk, prepared);
+    started(state, prepared);
     let running = timed(prepared.tool.clone(), prepared.typed.clone(), cx);
-    let finished = match commands::attend(desk, inbox, running).await {
+    let finished = match commands::attend(state, inbox, running).await {
         Ok(finished) => finished,
         Err(Stopped) => (Err(interrupted()), Duration::ZERO),
     };
@@ -475,8 +479,8 @@ async fn run_in_turn(
     finished
 }
 
-fn started(desk: &Desk, prepared: &Prepared) {
-    desk.feed.delta(Delta::ToolStarted {
+fn started(state: &SessionState, prepared: &Prepared) {
+    state.feed.delta(Delta::ToolStarted {
         id: prepared.call.id.clone(),
         name: prepared.tool.name().into(),
     });
@@ -531,12 +535,12 @@ fn interrupted() -> ToolError {
 }
 
 fn refuse(
-    desk: &mut Desk,
+    state: &mut SessionState,
     call: &ToolUse,
     error: ToolError,
     done: &mut Dispatched,
 ) -> Result<(), LogError> {
-    commit(desk, call, Err(error), Duration::ZERO, done)
+    commit(state, call, Err(error), Duration::ZERO, done)
 }
 
 /// What would be too long for a sentence is cut: names and patterns of any length are quoted in errors.
@@ -556,7 +560,7 @@ fn compared(tool: &str, envelope: &Value, output: &Json) -> String {
 }
 
 fn commit(
-    desk: &mut Desk,
+    state: &mut SessionState,
     call: &ToolUse,
     result: Result<Done, ToolError>,
     took: Duration,
@@ -584,8 +588,8 @@ fn commit(
         duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     })];
     bodies.extend(also);
-    bodies.extend(desk.manner.side_requests.costs());
-    desk.commit(bodies)
+    bodies.extend(state.settings.side_requests.costs());
+    state.commit(bodies)
 }
 
 #[cfg(test)]

@@ -202,7 +202,7 @@ impl Feed {
             | Delta::ToolStarted { .. }
             | Delta::ToolOutput { .. }
             | Delta::Budget { .. }
-            | Delta::Standing { .. }
+            | Delta::Mode { .. }
             | Delta::AskClosed { answer: None, .. }
             | Delta::Clients(_)
             | Delta::Idle

@@ -5,10 +5,10 @@ use crate::budget::{self, Amount, Hold, Till};
 use crate::compaction::{Facts, MAX_PINNED, Plan, cut};
 use crate::conversation::Conversation;
 use crate::cost;
-use crate::desk::Desk;
 use crate::feed::Feed;
 use crate::log::branch;
 use crate::sample::{Sampled, sample};
+use crate::state::SessionState;
 use ostler_llm::{Answer, AnswerPart, Model, Params, Prefix, TokenUsage};
 use ostler_wire::{Body, Entry, Language, Message, Outcome, Role, Say, Stop, TurnEnd, Usage, Word};
 use std::fmt::Write as _;
@@ -160,21 +160,21 @@ impl Handoff {
 }
 
 /// Writes it beside the work. How the person names the file, and what is in it.
-pub(crate) fn write(desk: &Desk, handoff: &Handoff) -> Result<(String, String), String> {
-    let document = desk.feed.redactor().text(handoff.render());
-    let session = &desk.account.session;
+pub(crate) fn write(state: &SessionState, handoff: &Handoff) -> Result<(String, String), String> {
+    let document = state.feed.redactor().text(handoff.render());
+    let session = &state.account.session;
     let id = session.get(..8).unwrap_or(session);
-    let (path, written) = new_file(&desk.scope.root, &format!("handoff-{id}"), &document);
-    let shown = desk.scope.shown(&path);
+    let (path, written) = new_file(&state.scope.root, &format!("handoff-{id}"), &document);
+    let shown = state.scope.shown(&path);
     match written {
         Ok(()) => Ok((shown, document)),
-        Err(error) => Err(format!("{shown}: {}", error.say(desk.manner.language))),
+        Err(error) => Err(format!("{shown}: {}", error.say(state.settings.language))),
     }
 }
 
 /// The same from the log alone, at the end of a turn. The name of the file.
-pub(crate) fn leave(desk: &Desk, outcome: Outcome) -> Result<String, String> {
-    let entries = desk.log.source().entries_after(None);
+pub(crate) fn leave(state: &SessionState, outcome: Outcome) -> Result<String, String> {
+    let entries = state.log.source().entries_after(None);
     let mut entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
     // The log says so in a moment.
     entries.push(Entry {
@@ -183,9 +183,9 @@ pub(crate) fn leave(desk: &Desk, outcome: Outcome) -> Result<String, String> {
         ts: String::new(),
         body: Body::TurnEnd(TurnEnd { outcome }),
     });
-    let root = desk.scope.root.display().to_string();
+    let root = state.scope.root.display().to_string();
     let draft = Handoff::draft(&entries, &goal(&entries), &root);
-    write(desk, &draft).map(|(shown, _)| shown)
+    write(state, &draft).map(|(shown, _)| shown)
 }
 
 /// What the person wanted last.

@@ -1,47 +1,46 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
 mod open;
+mod options;
 
 pub use open::OpenError;
+pub use options::Options;
 
+use crate::agents::{self, Agents, Offer, listing};
 use crate::artifacts::Artifacts;
 use crate::backlog::Backlog;
-use crate::budget::{self, Budget, spent};
-use crate::checkpoint::Limits;
-use crate::children::{Children, Heir, Slots};
-use crate::compaction::{ContextSettings, Folding};
+use crate::budget::{self, spent};
+use crate::children::{ChildSettings, Children, Slots};
+use crate::compaction::Folding;
 use crate::conversation::Conversation;
 use crate::cost::check_affordable;
-use crate::crew::{self, Crew, CrewSettings, Offer, listing};
-use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::extra::Extra;
 use crate::feed::Feed;
 use crate::goal::Goal;
-use crate::hooks::{Bell, Hook, Hooks};
+use crate::hooks::{HookRunner, Hooks};
 use crate::inbox::Inbox;
-use crate::interfaces::{Models, RuleStore, RuleWatch};
+use crate::interfaces::{Models, RuleStore};
 use crate::ledger::Ledger;
 use crate::live::{LiveSession, LiveSessions};
 use crate::log::{Log, branch};
-use crate::memory::{Memory, Mind};
-use crate::redact::Redactor;
+use crate::memory::{Memory, SessionRecall};
+use crate::permission_state::{PermissionState, mode_of};
 use crate::servers::ServerToolState;
 use crate::session::Session;
 use crate::side_request::SideRequestCosts;
-use crate::standing::{Standing, mode_of};
+use crate::state::{Account, Offers, SessionSettings, SessionState, ToolServices};
 use crate::store::{Store, copied, moved, project_name};
-use crate::templates::Shelf;
-use crate::tool::{Scope, Tool, ToolSettings};
+use crate::tool::{Scope, Tool};
 use crate::transcript::prefix_text;
 use crate::turn::Opening;
 use crate::{commands, instructions, points, prefixes};
-use ostler_guard::{Mode, Policy};
+use ostler_guard::Mode;
 use ostler_host::Host;
 use ostler_llm::{Model, Params, Prefix, Transport};
-use ostler_mcp::{McpSettings, Servers};
+use ostler_mcp::Servers;
 use ostler_wire::{
-    Body, ChildOf, Client, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open,
-    SCHEMA_VERSION, SessionInfo, Settings, Word,
+    Body, ChildOf, Client, Entry, ForkedFrom, Hub, HubError, Meta, Notice, Open, SCHEMA_VERSION,
+    SessionInfo, Settings, Word,
 };
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -53,65 +52,6 @@ use tokio::task::JoinHandle;
 const OPS: usize = 64;
 /// Version of the rendering of tool results.
 const RENDERING: u32 = 1;
-
-/// Everything the binary decides for the sessions of a process.
-// tidy: plain data
-#[derive(Clone)]
-pub struct Options {
-    pub version: String,
-    pub home: PathBuf,
-    pub user_home: Option<PathBuf>,
-    /// Canonical.
-    pub root: PathBuf,
-    /// For what an unsaved session has to keep on disk.
-    pub temp: PathBuf,
-    /// Folder that holds a folder of sessions per project.
-    pub sessions: PathBuf,
-    pub save: bool,
-    pub interactive: bool,
-    /// As the person named it for this run; a resumed session keeps its own otherwise.
-    pub model: Option<String>,
-    pub models: Arc<dyn Models>,
-    pub params: Params,
-    pub max_steps: u64,
-    /// What checkpoints of the tree may cost; none are made without it.
-    pub checkpoints: Option<Limits>,
-    pub context: ContextSettings,
-    /// Facts that a prompt is about go with it unasked.
-    pub recall: bool,
-    /// What may be spent, shared by all sessions of the process.
-    pub budget: Budget,
-    /// Lines for the operator section of the prompt.
-    pub operator: Vec<String>,
-    pub policy: Policy,
-    pub watch: Option<Arc<dyn RuleWatch>>,
-    /// Commands that run at fixed moments.
-    pub hooks: Arc<[Hook]>,
-    /// As the person named it for this run; a resumed session keeps its own otherwise.
-    pub mode: Option<Mode>,
-    /// Tools of others that may be used while planning.
-    pub plan_tools: Vec<String>,
-    /// Where rules are saved; without it none is offered.
-    pub rules: Option<Arc<dyn RuleStore>>,
-    pub tool_filter: Vec<String>,
-    /// Tools that are not ours.
-    pub more_tools: Vec<&'static dyn Tool>,
-    /// Servers whose tools are used.
-    pub mcp: Arc<McpSettings>,
-    /// Knows the values that nobody may see: not the model, not the log, not a front end.
-    pub redactor: Redactor,
-    pub tools: ToolSettings,
-    pub host: Arc<dyn Host>,
-    /// Facts for the first prompt: the system, the shell.
-    pub system: String,
-    pub language: Language,
-    /// Roles, skills, and how sub-agents may work.
-    pub crew: Arc<CrewSettings>,
-    /// Folders of Markdown commands, the more important first.
-    pub templates: Vec<Shelf>,
-    /// Commands of the binary's own.
-    pub extras: Vec<Arc<dyn Extra>>,
-}
 
 #[derive(Clone)]
 pub struct LocalHub {
@@ -390,7 +330,7 @@ pub(crate) struct Parts {
     pub(crate) prefix: Prefix,
     pub(crate) model: Model,
     pub(crate) offer: Offer,
-    pub(crate) heir: Option<Heir>,
+    pub(crate) child: Option<ChildSettings>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -405,7 +345,7 @@ impl LocalHub {
             offer,
             model: self.model(&past, &mut notes)?,
             past,
-            heir: None,
+            child: None,
             notes,
         };
         self.start(parts).map(|(client, _)| client)
@@ -417,7 +357,7 @@ impl LocalHub {
             prefix,
             model,
             offer,
-            heir,
+            child,
             notes,
         } = parts;
         let options = self.options.clone();
@@ -427,54 +367,54 @@ impl LocalHub {
         let (ops, receiver) = mpsc::channel(OPS);
         let feed = Feed::redacting(self.options.redactor.clone());
         let mut params = params_for(&options, &model);
-        let effort = heir.as_ref().and_then(|heir| heir.effort);
+        let effort = child.as_ref().and_then(|child| child.effort);
         params.effort = effort.or(params.effort);
         let envelope = options.tools.envelope;
         let conversation = Conversation::new(model, prefix.clone(), &params, envelope);
-        let mut desk = self.desk(&past, conversation, feed.clone(), offer);
-        desk.log = std::mem::replace(&mut past.log, Log::memory());
-        take_in(&mut desk, &past.entries, options.mode);
-        let title = heir.as_ref().map(|heir| heir.title.clone());
-        if let Some(heir) = heir {
-            crew::settle(&mut desk, heir);
+        let mut state = self.state(&past, conversation, feed.clone(), offer);
+        state.log = std::mem::replace(&mut past.log, Log::memory());
+        take_in(&mut state, &past.entries, options.mode);
+        let title = child.as_ref().map(|child| child.title.clone());
+        if let Some(child) = child {
+            agents::settle(&mut state, child);
         }
-        desk.open_own_files();
-        let is_new = desk.log.is_empty();
+        state.open_own_files();
+        let is_new = state.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
         let (mode, window) = (
-            desk.standing.shown(std::time::Instant::now()),
-            desk.conversation.model.target().window,
+            state.permissions.shown(std::time::Instant::now()),
+            state.conversation.model.target().window,
         );
-        let commands = commands::list(&desk);
+        let commands = commands::list(&state);
         feed.update_snapshot(|snapshot| {
             snapshot.model.clone_from(&reference);
             snapshot.mode = mode;
             snapshot.window = window;
             snapshot.commands = commands;
         });
-        feed.begin_after(desk.log.head());
+        feed.begin_after(state.log.head());
         let live = LiveSession {
             id: past.id.clone(),
             ops,
             source: Arc::new(Backlog {
-                source: desk.log.source(),
+                source: state.log.source(),
                 register: feed.register().clone(),
             }),
             feed: feed.clone(),
         };
-        let client = live.attach(desk.log.head(), notes);
+        let client = live.attach(state.log.head(), notes);
         let hub = self.clone();
-        let opener = Box::new(move |heir| hub.open_heir(heir));
-        let slots = Slots::new(options.crew.max_children);
-        let jobs = desk.shop.jobs.clone();
+        let opener = Box::new(move |child| hub.open_child(child));
+        let slots = Slots::new(options.agents.max_children);
+        let jobs = state.services.jobs.clone();
         let children = Children::new(opener, jobs, options.language, slots);
-        desk.offers.crew.door = Some(children.door());
+        state.offers.agents.door = Some(children.door());
         let mut inbox = Inbox::new(receiver, feed, children);
-        inbox.hang(Bell::new(&desk));
-        desk.manner.server_questions = options.interactive.then(|| inbox.server_questions());
+        inbox.hang(HookRunner::new(&state));
+        state.settings.server_questions = options.interactive.then(|| inbox.server_questions());
         let session = Session {
             inbox,
-            desk,
+            state,
             discarded: false,
             facts: opening.context.clone(),
             server_tools: ServerToolState::default(),
@@ -489,7 +429,13 @@ impl LocalHub {
         Ok((client, running))
     }
 
-    fn desk(&self, past: &Past, conversation: Conversation, feed: Feed, offer: Offer) -> Desk {
+    fn state(
+        &self,
+        past: &Past,
+        conversation: Conversation,
+        feed: Feed,
+        offer: Offer,
+    ) -> SessionState {
         let options = &self.options;
         let artifacts =
             Artifacts::new(past.folder.clone()).redacting(self.options.redactor.clone());
@@ -498,12 +444,12 @@ impl LocalHub {
         let mut kept = options.tools.sandbox.policy.writable.clone();
         kept.extend(options.tools.sandbox.policy.visible.iter().cloned());
         kept.extend([options.home.clone(), past.folder.clone()]);
-        let shop = Shop {
+        let services = ToolServices {
             servers: self.servers.clone(),
-            ..Shop::new(options, artifacts, &feed, history, self.writing.clone())
+            ..ToolServices::new(options, artifacts, &feed, history, self.writing.clone())
         };
         let tools = self.tools().as_listed(&conversation.prefix.tools);
-        Desk {
+        SessionState {
             conversation,
             log: Log::memory(),
             feed,
@@ -518,8 +464,8 @@ impl LocalHub {
                     .with_open(options.policy.folders.open())
                     .with_trees(options.policy.folders.trees()),
             ),
-            shop,
-            manner: Manner {
+            services,
+            settings: SessionSettings {
                 interactive: options.interactive,
                 max_steps: options.max_steps,
                 language: options.language,
@@ -534,21 +480,21 @@ impl LocalHub {
                     options.hooks.clone(),
                     options.save.then(|| past.folder.with_extension("jsonl")),
                 ),
-                mind: Mind::new(self.memory.clone(), options.recall),
+                recall: SessionRecall::new(self.memory.clone(), options.recall),
             },
             used_ids: HashSet::new(),
             offers: Offers {
                 offer,
                 extras: options.extras.clone(),
-                crew: Crew::of(options),
+                agents: Agents::of(options),
             },
-            standing: Standing::new(options.policy.posture, options.plan_tools.clone()),
+            permissions: PermissionState::new(options.policy.posture, options.plan_tools.clone()),
             account: Account {
                 ledger: options.save.then(|| Ledger::new(&options.home)),
                 session: past.id.clone(),
                 project: self.store().project().to_owned(),
                 role: budget::MAIN.into(),
-                purse: past.id.clone(),
+                budget_session: past.id.clone(),
                 budget: options.budget.clone(),
                 max_tokens: options.params.max_tokens,
                 pace: None,
@@ -558,17 +504,17 @@ impl LocalHub {
 }
 
 /// Goes on where these entries end.
-fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
+fn take_in(state: &mut SessionState, entries: &[Entry], mode: Option<Mode>) {
     // A fork's entries are committed with its opening; a resumed log's are only read in.
-    if !desk.log.is_empty() {
-        desk.read(entries);
-        let account = &desk.account;
+    if !state.log.is_empty() {
+        state.read(entries);
+        let account = &state.account;
         account.budget.remember(&account.session, spent(entries));
     }
-    desk.standing.mode = mode_of(entries);
-    desk.standing.goal = Goal::of(entries);
+    state.permissions.mode = mode_of(entries);
+    state.permissions.goal = Goal::of(entries);
     if let Some(mode) = mode {
-        desk.standing.enter(mode);
+        state.permissions.enter(mode);
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::children::{Children, Ended, Report, What, post};
 use crate::commands;
 use crate::feed::Feed;
-use crate::hooks::Bell;
+use crate::hooks::HookRunner;
 use crate::server_question::{self, ServerQuestion, ServerQuestions};
 use ostler_wire::{Ask, AskAnswer, Delivery, Delta, Doing, Op, ReplyTo, SentOp, View, Word, clip};
 use std::collections::{HashMap, VecDeque};
@@ -101,7 +101,7 @@ struct Asking {
     sender: ServerQuestions,
     server_questions: mpsc::Receiver<ServerQuestion>,
     /// Rung when somebody asks.
-    bell: Option<Bell>,
+    bell: Option<HookRunner>,
 }
 
 /// The next thing to do between turns.
@@ -200,7 +200,7 @@ impl Inbox {
     }
 
     /// What rings when somebody asks.
-    pub fn hang(&mut self, bell: Option<Bell>) {
+    pub fn hang(&mut self, bell: Option<HookRunner>) {
         self.asking.bell = bell;
     }
 

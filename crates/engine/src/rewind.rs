@@ -4,10 +4,10 @@
 use crate::compaction;
 use crate::hub::settings_of;
 use crate::log::{LogError, branch};
+use crate::permission_state::mode_of;
 use crate::points::branch_to;
 use crate::prefixes;
 use crate::session::Session;
-use crate::standing::mode_of;
 use crate::transcript::prefix_text;
 use ostler_wire::{Body, Entry, Notice, Rewind, Settings};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ impl Session {
     }
 
     fn entries(&self) -> Vec<Entry> {
-        let entries = self.desk.log.source().entries_after(None);
+        let entries = self.state.log.source().entries_after(None);
         entries.into_iter().map(Arc::unwrap_or_clone).collect()
     }
 
@@ -30,28 +30,31 @@ impl Session {
         rewind: Rewind,
         text: String,
     ) -> Result<(), LogError> {
-        let from = self.desk.log.head();
-        let (seen, known) = (rewind.seen.clone(), self.desk.shop.saves.seen.clone());
+        let from = self.state.log.head();
+        let (seen, known) = (
+            rewind.seen.clone(),
+            self.state.services.checkpoints.seen.clone(),
+        );
         let mut rewind = Rewind { from, ..rewind };
         let (mut also, mut moved) = (None, None);
         if let Some(to) = to {
             let past = branch_to(self.entries(), to);
             also = self.still_holds(&past);
-            moved = Some(self.desk.go_back(&past));
-            rewind.tokens = Some(compaction::tokens(&self.desk));
-            self.desk.log.set_head(to);
+            moved = Some(self.state.go_back(&past));
+            rewind.tokens = Some(compaction::tokens(&self.state));
+            self.state.log.set_head(to);
             self.remind(&past);
         }
         let mut bodies = vec![Body::Rewind(rewind)];
         bodies.extend(also);
         bodies.push(Body::Notice(Notice { text }));
-        let done = self.desk.commit(bodies);
+        let done = self.state.commit(bodies);
         match (&done, moved, from) {
-            (Ok(()), _, _) => self.desk.shop.saves.seen = seen,
+            (Ok(()), _, _) => self.state.services.checkpoints.seen = seen,
             (Err(_), Some(moved), Some(from)) => {
-                self.desk.log.set_head(from);
-                self.desk.undo_back(moved);
-                self.desk.shop.saves.seen = known;
+                self.state.log.set_head(from);
+                self.state.undo_back(moved);
+                self.state.services.checkpoints.seen = known;
             }
             (Err(_), _, _) => {}
         }
@@ -61,8 +64,8 @@ impl Session {
     /// Settings that were made on the branch that ends and hold on.
     fn still_holds(&self, past: &[Entry]) -> Option<Body> {
         let then = settings_of(past, &[]);
-        let model = self.desk.conversation.model.reference();
-        let prefix = prefixes::hash(&prefix_text(&self.desk.conversation.prefix));
+        let model = self.state.conversation.model.reference();
+        let prefix = prefixes::hash(&prefix_text(&self.state.conversation.prefix));
         let settings = Settings {
             model: Some(model).filter(|m| then.model.as_ref() != Some(m)),
             prefix: Some(prefix).filter(|p| then.prefix.as_ref() != Some(p)),
@@ -73,8 +76,8 @@ impl Session {
 
     /// What the next prompt has to say again because the one that said it is gone.
     fn remind(&mut self, past: &[Entry]) {
-        let standing = &mut self.desk.standing;
-        standing.unrecorded |= mode_of(past) != standing.mode;
+        let permissions = &mut self.state.permissions;
+        permissions.unrecorded |= mode_of(past) != permissions.mode;
         let Some(facts) = &self.facts else { return };
         let has = |entry: &Entry| matches!(&entry.body, Body::Message(m) if m.context.as_ref().is_some_and(|c| c.contains(facts.as_str())));
         if !past.iter().any(has) {

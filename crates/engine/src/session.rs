@@ -1,19 +1,19 @@
-//! A session: one task that owns the desk and the inbox, and runs one turn after the other.
+//! A session: one task that owns the state and the inbox, and runs one turn after the other.
 
+use crate::checkpoints;
 use crate::commands::{self, HubContext, template};
 use crate::compaction;
 use crate::confine::{self, Services};
 use crate::conversation::Conversation;
 use crate::cost::check_affordable;
-use crate::desk::Desk;
 use crate::extra::Tell;
 use crate::goal;
 use crate::hub::{Options, params_for};
 use crate::inbox::{CommandLine, Inbox, Next, Prompt, Stopped};
 use crate::log::LogError;
 use crate::prefixes;
-use crate::saves;
 use crate::servers::{self, ServerToolState};
+use crate::state::SessionState;
 use crate::store::Store;
 use crate::templates::Template;
 use crate::transcript::prefix_text;
@@ -24,7 +24,7 @@ use ostler_wire::{Body, Notice, Settings, View, Word};
 use std::sync::Arc;
 
 pub struct Session {
-    pub(crate) desk: Desk,
+    pub(crate) state: SessionState,
     pub(crate) inbox: Inbox,
     pub(crate) options: Arc<Options>,
     pub(crate) transport: Arc<Transport>,
@@ -40,10 +40,10 @@ pub struct Session {
 
 impl Session {
     pub async fn run(mut self) {
-        self.desk.show_budget();
+        self.state.show_budget();
         self.recover().await;
         loop {
-            if let Some(prompt) = goal::next(&self.desk)
+            if let Some(prompt) = goal::next(&self.state)
                 && self.inbox.is_quiet()
             {
                 self.pursue(prompt).await;
@@ -52,40 +52,40 @@ impl Session {
             match self.inbox.next().await {
                 Next::Prompt(prompt) => self.prompt(prompt).await,
                 Next::Command(command) => self.command(&command).await,
-                Next::Ended(ended) => commands::tasks::tell(&mut self.desk, &ended),
+                Next::Ended(ended) => commands::tasks::tell(&mut self.state, &ended),
                 Next::Over => break,
             }
         }
         self.inbox.children.close().await;
-        saves::settle(&mut self.desk).await;
-        commands::heed(&mut self.desk, &mut self.inbox);
-        self.desk.shop.jobs.close().await;
-        let put_back = self.desk.shop.commons.finish().await;
-        if let Some(text) = put_back.filter(|_| !self.desk.log.is_empty()) {
+        checkpoints::settle(&mut self.state).await;
+        commands::heed(&mut self.state, &mut self.inbox);
+        self.state.services.jobs.close().await;
+        let put_back = self.state.services.share.finish().await;
+        if let Some(text) = put_back.filter(|_| !self.state.log.is_empty()) {
             // A log that cannot be written has said so before.
-            let _ = self.desk.commit(vec![Body::Notice(Notice { text })]);
+            let _ = self.state.commit(vec![Body::Notice(Notice { text })]);
         }
         if !self.options.save {
             // It lies in the system's temporary folder, which is cleared some day when this fails.
-            let _ = std::fs::remove_dir_all(self.desk.shop.artifacts.dir());
+            let _ = std::fs::remove_dir_all(self.state.services.artifacts.dir());
         }
-        self.desk.log.synced().await;
+        self.state.log.synced().await;
         if self.discarded && self.options.save {
-            let _ = self.store().delete(&self.desk.account.session);
-            compaction::forget(&self.options.home, &self.desk.account.session);
+            let _ = self.store().delete(&self.state.account.session);
+            compaction::forget(&self.options.home, &self.state.account.session);
         }
     }
 
     /// Puts back what a session that was killed in this folder could not.
     async fn recover(&mut self) {
-        let shop = &self.desk.shop;
+        let services = &self.state.services;
         let services = Services {
-            commons: shop.commons.clone(),
-            artifacts: Some(shop.artifacts.clone()),
+            share: services.share.clone(),
+            artifacts: Some(services.artifacts.clone()),
             call_id: "recover".into(),
-            root: Some(self.desk.scope.root.clone()),
-            user_home: self.desk.scope.user_home.clone(),
-            ..Services::without_session(shop.host.clone(), shop.settings.sandbox.clone())
+            root: Some(self.state.scope.root.clone()),
+            user_home: self.state.scope.user_home.clone(),
+            ..Services::without_session(services.host.clone(), services.settings.sandbox.clone())
         };
         if let Some(text) = Box::pin(confine::recover(services)).await {
             self.opening.entries.push(Body::Notice(Notice { text }));
@@ -98,18 +98,18 @@ impl Session {
             return self.prompt(prompt).await;
         }
         // A log that cannot be written says so with the next turn; the goal waits all the same.
-        let _ = goal::stop(&mut self.desk);
+        let _ = goal::stop(&mut self.state);
     }
 
     async fn prompt(&mut self, mut prompt: Prompt) {
-        saves::settle(&mut self.desk).await;
-        let admitted = goal::admit(&mut self.desk, &mut self.inbox, &mut prompt).await;
+        checkpoints::settle(&mut self.state).await;
+        let admitted = goal::admit(&mut self.state, &mut self.inbox, &mut prompt).await;
         let mut opening = std::mem::take(&mut self.opening);
         match admitted {
             Ok(notices) => opening.entries.extend(notices),
             Err(Stopped) => {
                 self.keep_prefix(&opening);
-                self.opening = stop_short(&mut self.desk, opening);
+                self.opening = stop_short(&mut self.state, opening);
                 return;
             }
         }
@@ -118,7 +118,7 @@ impl Session {
         }
         self.take_server_tools(&mut opening);
         self.keep_prefix(&opening);
-        let kept = Box::pin(turn(&mut self.desk, &mut self.inbox, prompt, opening)).await;
+        let kept = Box::pin(turn(&mut self.state, &mut self.inbox, prompt, opening)).await;
         // Nothing of the opening is on disk when the first write failed; it goes before the next prompt.
         if let Err(opening) = kept {
             self.opening = opening;
@@ -129,7 +129,7 @@ impl Session {
     fn tighten(&mut self) -> Option<Body> {
         let news = self.options.watch.as_ref()?.news()?;
         let text = news.notice.clone();
-        self.desk.tighten(news);
+        self.state.tighten(news);
         Some(Body::Notice(Notice { text }))
     }
 
@@ -138,7 +138,7 @@ impl Session {
             // A prefix that cannot be kept shows again when the log cannot be written.
             let _ = prefixes::keep(
                 &self.options.home,
-                &prefix_text(&self.desk.conversation.prefix),
+                &prefix_text(&self.state.conversation.prefix),
             );
         }
     }
@@ -153,7 +153,7 @@ impl Session {
             return Ok(());
         }
         self.keep_prefix(&self.opening);
-        self.desk.commit_after(past, entries)?;
+        self.state.commit_after(past, entries)?;
         self.opening.past.clear();
         self.opening.entries.clear();
         Ok(())
@@ -170,8 +170,8 @@ impl Session {
     async fn command(&mut self, command: &CommandLine) {
         let line = command.line.as_str();
         self.inbox.begin_turn();
-        saves::settle(&mut self.desk).await;
-        let carried_out = if let Some((skill, words)) = template::duty(&self.desk, line) {
+        checkpoints::settle(&mut self.state).await;
+        let carried_out = if let Some((skill, words)) = template::assigned_role(&self.state, line) {
             self.template(command, &skill.template, &words).await
         } else if commands::said::is_said(line) {
             self.said(command).await
@@ -179,28 +179,28 @@ impl Session {
             let stop = self.inbox.turn();
             let work = tokio::task::spawn_blocking(move || look.view(&|| stop.is_cancelled()));
             if let Ok(Ok(view)) = self.inbox.attend(work).await {
-                commands::reply(&self.desk, command, view);
+                commands::reply(&self.state, command, view);
             }
             Ok(())
         } else if commands::is_ours(line) {
             let view = commands::run(self, line).await;
-            commands::reply(&self.desk, command, view);
+            commands::reply(&self.state, command, view);
             Ok(())
-        } else if let Some((extra, words)) = commands::extra(&self.desk, line) {
+        } else if let Some((extra, words)) = commands::extra(&self.state, line) {
             let language = self.options.language;
-            let tell = Tell::new(self.desk.feed.clone(), line, command.reply_to.clone());
+            let tell = Tell::new(self.state.feed.clone(), line, command.reply_to.clone());
             let work = tokio::task::spawn_blocking(move || extra.run(&words, language, &tell));
             if let Ok(Ok(view)) = self.inbox.attend(work).await {
-                commands::reply(&self.desk, command, view);
+                commands::reply(&self.state, command, view);
             }
             Ok(())
-        } else if let Some((handle, info, words)) = servers::prompt_of(&self.desk, line) {
+        } else if let Some((handle, info, words)) = servers::prompt_of(&self.state, line) {
             self.server_prompt(command, &handle, (&info, words)).await;
             Ok(())
-        } else if let Some((template, words)) = template::of(&self.desk, line) {
+        } else if let Some((template, words)) = template::of(&self.state, line) {
             self.template(command, &template, &words).await
-        } else if let Some((skill, words)) = template::skill(&self.desk, line) {
-            match template::forward(&self.desk, &skill, &words) {
+        } else if let Some((skill, words)) = template::skill(&self.state, line) {
+            match template::forward(&self.state, &skill, &words) {
                 Some(mut prompt) => {
                     prompt.reply_to = command.reply_to.clone();
                     self.prompt(prompt).await;
@@ -210,19 +210,19 @@ impl Session {
             }
         } else {
             let view = commands::run(self, line).await;
-            commands::reply(&self.desk, command, view);
+            commands::reply(&self.state, command, view);
             Ok(())
         };
         if let Err(error) = carried_out {
             let fault = View::Error(error.say(self.options.language));
-            commands::reply(&self.desk, command, fault);
+            commands::reply(&self.state, command, fault);
         }
-        self.desk.feed.finish_op(&command.reply_to);
+        self.state.feed.finish_op(&command.reply_to);
     }
 
     async fn said(&mut self, said: &CommandLine) -> Result<(), LogError> {
         self.begin()?;
-        commands::said::say(&mut self.desk, &mut self.inbox, said).await
+        commands::said::say(&mut self.state, &mut self.inbox, said).await
     }
 
     /// A prompt that a server has the words of.
@@ -254,7 +254,7 @@ impl Session {
             Err(why) => {
                 let language = self.options.language;
                 let text = language.fill(Word::McpPromptFailed, &[&info.name, &why.say(language)]);
-                commands::reply(&self.desk, command, View::Error(text));
+                commands::reply(&self.state, command, View::Error(text));
             }
         }
     }
@@ -266,9 +266,9 @@ impl Session {
         words: &str,
     ) -> Result<(), LogError> {
         self.begin()?;
-        template::allow(&mut self.desk, template)?;
+        template::allow(&mut self.state, template)?;
         let back = self.lend_model(template)?;
-        let expanded = template::expand(&mut self.desk, &mut self.inbox, template, words).await;
+        let expanded = template::expand(&mut self.state, &mut self.inbox, template, words).await;
         let sent = match expanded {
             Ok(Ok(mut prompt)) => {
                 prompt.reply_to = command.reply_to.clone();
@@ -278,12 +278,12 @@ impl Session {
             Ok(Err(why)) => {
                 let language = self.options.language;
                 let text = language.fill(Word::TemplateNotSent, &[&template.name, &why]);
-                commands::reply(&self.desk, command, View::Error(text));
+                commands::reply(&self.state, command, View::Error(text));
                 Ok(())
             }
             Err(error) => Err(error),
         };
-        template::disallow(&mut self.desk, template);
+        template::disallow(&mut self.state, template);
         if let Some(back) = back {
             self.try_model(&back)?;
         }
@@ -292,7 +292,7 @@ impl Session {
 
     /// Goes on with the model that a command wants, if it may. The one to go back to afterwards.
     fn lend_model(&mut self, template: &Template) -> Result<Option<String>, LogError> {
-        let origin = &self.desk.conversation.model.target().origin;
+        let origin = &self.state.conversation.model.target().origin;
         let now = format!("{}/{}", origin.provider, origin.model);
         match template.model.as_ref().filter(|_| template.trusted) {
             Some(wanted) if *wanted != now => Ok(self.try_model(wanted)?.then_some(now)),
@@ -304,7 +304,7 @@ impl Session {
     fn try_model(&mut self, reference: &str) -> Result<bool, LogError> {
         match self.switch_model(reference) {
             View::Error(text) => {
-                self.desk.commit(vec![Body::Notice(Notice { text })])?;
+                self.state.commit(vec![Body::Notice(Notice { text })])?;
                 Ok(false)
             }
             View::Text(_)
@@ -329,7 +329,7 @@ impl Session {
             home: self.options.home.clone(),
             root: self.options.root.clone(),
             store: self.store(),
-            memory: self.desk.manner.mind.memory.clone(),
+            memory: self.state.settings.recall.memory.clone(),
             language: self.options.language,
         }
     }
@@ -352,8 +352,8 @@ impl Session {
     }
 
     pub(crate) fn switch_effort(&mut self, effort: Effort, name: &str) -> View {
-        let target = self.desk.conversation.model.target().clone();
-        self.desk.manner.effort = Some(effort);
+        let target = self.state.conversation.model.target().clone();
+        self.state.settings.effort = Some(effort);
         let settings = Settings {
             effort: Some(name.to_owned()),
             ..Settings::default()
@@ -375,14 +375,14 @@ impl Session {
         check_affordable(&self.options.budget, &model)
             .map_err(|why| why.say(self.options.language))?;
         let mut params = params_for(&self.options, &model);
-        params.effort = self.desk.manner.effort.or(params.effort);
-        let old = &self.desk.conversation;
-        let envelope = self.desk.shop.settings.envelope;
+        params.effort = self.state.settings.effort.or(params.effort);
+        let old = &self.state.conversation;
+        let envelope = self.state.services.settings.envelope;
         let mut new = Conversation::new(model, old.prefix.clone(), &params, envelope);
         new.read(&self.branch());
         new.replaces(old, cause);
-        self.desk.conversation = new;
-        if self.desk.log.is_empty() {
+        self.state.conversation = new;
+        if self.state.log.is_empty() {
             let opening = &mut self.opening.entries;
             let own = opening.iter_mut().find_map(|body| {
                 let Body::Settings(own) = body else {
@@ -399,7 +399,7 @@ impl Session {
             }
             return Ok(());
         }
-        let committed = self.desk.commit(vec![Body::Settings(settings)]);
+        let committed = self.state.commit(vec![Body::Settings(settings)]);
         committed.map_err(|e| e.say(self.options.language))
     }
 }

@@ -3,11 +3,11 @@
 
 use crate::budget::{self, Booked};
 use crate::cost;
-use crate::desk::Account;
 use crate::feed::Feed;
 use crate::interfaces::Models;
 use crate::redact::Redactor;
 use crate::sample::{Sampled, sample};
+use crate::state::Account;
 use crate::transcript::Transcript;
 use ostler_llm::{Answer, AnswerPart, Model, Msg, Params, Prefix, TokenUsage, Transport};
 use ostler_mcp::{SamplingAnswer, SamplingEnd, SamplingMessage, SamplingRequest, SamplingRole};
@@ -42,7 +42,7 @@ pub struct SideRequestServices {
     told: mpsc::Sender<Usage>,
 }
 
-/// What a desk keeps of such requests.
+/// What a state keeps of such requests.
 pub struct SideRequestCosts {
     pub services: SideRequestServices,
     untold: mpsc::Receiver<Usage>,

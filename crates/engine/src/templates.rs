@@ -14,7 +14,7 @@ const MAX_DESCRIPTION: usize = 80;
 
 /// A folder of commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shelf {
+pub struct TemplateFolder {
     pub path: PathBuf,
     /// The project whose files these are: they lie in it, links followed, and the rules for reading bind them.
     pub project: Option<PathBuf>,
@@ -123,10 +123,10 @@ fn fill(text: &str, arguments: &str, words: &[&str]) -> String {
 }
 
 /// What the files of some folders say. A name that comes twice is the one of the earlier folder.
-pub fn load(folders: &[Shelf], reader: &Reader) -> (Vec<Template>, Vec<String>) {
+pub fn load(folders: &[TemplateFolder], reader: &Reader) -> (Vec<Template>, Vec<String>) {
     let language = reader.language;
     let (mut templates, mut notices) = (Vec::<Template>::new(), Vec::new());
-    for Shelf {
+    for TemplateFolder {
         path: folder,
         project,
         trusted,
@@ -277,7 +277,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let shelf = |path: PathBuf| Shelf {
+        let shelf = |path: PathBuf| TemplateFolder {
             path,
             project: None,
             trusted: false,

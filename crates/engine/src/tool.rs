@@ -2,7 +2,7 @@
 
 use crate::arguments::read_arguments;
 use crate::artifacts::Artifacts;
-use crate::confine::{Commons, SandboxSettings, Terms};
+use crate::confine::{SandboxSettings, SandboxShare, Terms};
 use crate::cut::clip;
 use crate::history::History;
 use crate::jobs::Jobs;
@@ -216,7 +216,7 @@ pub struct Context {
     pub history: Arc<History>,
     /// What is remembered over sessions.
     pub memory: Arc<Memory>,
-    pub commons: Arc<Commons>,
+    pub share: Arc<SandboxShare>,
     /// What the rules say of things met on the way.
     pub guard: Guard,
     /// What holds for the commands of this call.

@@ -3,22 +3,22 @@
 mod breaker;
 
 use crate::accept::{Surroundings, accept, doubt_note};
+use crate::agents::planner;
 use crate::briefing;
 use crate::budget::{Breach, Hold};
+use crate::checkpoints;
 use crate::commands;
 use crate::compaction::{self, Moment, Room};
-use crate::crew::planner;
-use crate::desk::Desk;
 use crate::dispatch::{Afforded, ReadCall, afford, dispatch, read_call};
 use crate::goal;
 use crate::handoff;
-use crate::heard::{self, Cause, Refused};
 use crate::hooks::{self, Start};
 use crate::inbox::{Inbox, Prompt, Stopped};
+use crate::intake::{self, Cause, Refused};
 use crate::log::{LogError, branch};
 use crate::redact::Redactor;
 use crate::sample::{Sampled, sample};
-use crate::saves;
+use crate::state::SessionState;
 use breaker::Breaker;
 use ostler_llm::repair::Doubt;
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
@@ -69,42 +69,42 @@ pub struct Opening {
 /// Runs a prompt to its end. The end is in the log, or, when the log cannot be written, told as a delta.
 /// The opening comes back when it is not on disk.
 pub async fn turn(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     prompt: Prompt,
     opening: Opening,
 ) -> Result<(), Opening> {
     let cancel = inbox.begin_turn();
     let reply_to = prompt.reply_to.clone();
-    let fresh = desk.log.is_empty() && opening.past.is_empty();
+    let fresh = state.log.is_empty() && opening.past.is_empty();
     let start = match (&opening.context, fresh) {
         (None, _) => Start::Not,
         (Some(_), true) => Start::New,
         (Some(_), false) => Start::Resumed,
     };
-    let said = match heard::take_in(desk, inbox, prompt, start, &cancel).await {
+    let said = match intake::take_in(state, inbox, prompt, start, &cancel).await {
         Ok(said) => said,
-        Err(refused) => return Err(turn_away(desk, refused, opening, &reply_to)),
+        Err(refused) => return Err(turn_away(state, refused, opening, &reply_to)),
     };
     let words = said.0.text.clone();
-    saves::begin(desk, &said.0.text);
-    if let Err(error) = open(desk, said, opening.clone()) {
-        fail(desk, &error);
+    checkpoints::begin(state, &said.0.text);
+    if let Err(error) = open(state, said, opening.clone()) {
+        fail(state, &error);
         return Err(opening);
     }
-    if let Err(error) = planner::before_turn(desk, inbox, &cancel, &words).await {
-        fail(desk, &error);
+    if let Err(error) = planner::before_turn(state, inbox, &cancel, &words).await {
+        fail(state, &error);
         return Ok(());
     }
     let (mut ending, mut then) = (Vec::new(), Vec::new());
-    let ended = Box::pin(steps(desk, inbox, &cancel)).await;
+    let ended = Box::pin(steps(state, inbox, &cancel)).await;
     // What an approved plan may do it may do in its turn.
-    desk.standing.window = false;
-    commands::template::take_back(desk);
+    state.permissions.window = false;
+    commands::template::take_back(state);
     let outcome = match ended {
         Ok(outcome) => outcome,
         Err(Trouble::Log(error)) => {
-            fail(desk, &error);
+            fail(state, &error);
             return Ok(());
         }
         Err(Trouble::Error {
@@ -128,22 +128,27 @@ pub async fn turn(
     if outcome == Outcome::Interrupted {
         ending.push(Body::Interrupted(Interrupted::default()));
     }
-    ending.extend(goal::conclude(desk, outcome));
-    ending.extend(saves::after(desk, inbox).await);
-    ending.extend(compaction::warning(desk, outcome));
+    ending.extend(goal::conclude(state, outcome));
+    ending.extend(checkpoints::after(state, inbox).await);
+    ending.extend(compaction::warning(state, outcome));
     ending.push(Body::TurnEnd(TurnEnd { outcome }));
-    match desk.commit(ending) {
-        Ok(()) => desk.log.sync_in_background(),
-        Err(error) => fail(desk, &error),
+    match state.commit(ending) {
+        Ok(()) => state.log.sync_in_background(),
+        Err(error) => fail(state, &error),
     }
     for view in then {
-        desk.feed.reply(&reply_to, handoff::ROLE, view);
+        state.feed.reply(&reply_to, handoff::ROLE, view);
     }
     Ok(())
 }
 
 /// A prompt that hooks do not let in, or had no time to: the model never reads it. The facts wait for the next one.
-fn turn_away(desk: &mut Desk, refused: Refused, opening: Opening, reply_to: &ReplyTo) -> Opening {
+fn turn_away(
+    state: &mut SessionState,
+    refused: Refused,
+    opening: Opening,
+    reply_to: &ReplyTo,
+) -> Opening {
     let mut ending = refused.notices;
     let (outcome, words) = match refused.cause {
         Cause::Hook(message) => {
@@ -155,107 +160,108 @@ fn turn_away(desk: &mut Desk, refused: Refused, opening: Opening, reply_to: &Rep
             (Outcome::Error, String::new())
         }
         Cause::Stopped(prompt) => {
-            let text = desk.manner.language.say(Word::HookStopped).into();
+            let text = state.settings.language.say(Word::HookStopped).into();
             ending.push(Body::Notice(Notice { text }));
             ending.push(Body::Interrupted(Interrupted::default()));
             (Outcome::Interrupted, prompt.typed.unwrap_or(prompt.text))
         }
     };
-    ending.extend(goal::conclude(desk, outcome));
+    ending.extend(goal::conclude(state, outcome));
     ending.push(Body::TurnEnd(TurnEnd { outcome }));
-    let opening = end_unheard(desk, opening, ending);
+    let opening = end_unheard(state, opening, ending);
     // Nothing that was typed is lost.
-    desk.feed
+    state
+        .feed
         .reply(reply_to, "", View::Do(Deed::Compose(words)));
     opening
 }
 
 /// The person stopped before the prompt was sent.
-pub fn stop_short(desk: &mut Desk, opening: Opening) -> Opening {
+pub fn stop_short(state: &mut SessionState, opening: Opening) -> Opening {
     let outcome = Outcome::Interrupted;
     let ending = vec![
         Body::Interrupted(Interrupted::default()),
         Body::TurnEnd(TurnEnd { outcome }),
     ];
-    end_unheard(desk, opening, ending)
+    end_unheard(state, opening, ending)
 }
 
 /// What of the opening waits for the next prompt.
-fn end_unheard(desk: &mut Desk, opening: Opening, ending: Vec<Body>) -> Opening {
+fn end_unheard(state: &mut SessionState, opening: Opening, ending: Vec<Body>) -> Opening {
     let mut entries = opening.entries.clone();
-    entries.extend(close_dangling(desk));
+    entries.extend(close_dangling(state));
     entries.extend(ending);
-    match desk.commit_after(opening.past.clone(), entries) {
+    match state.commit_after(opening.past.clone(), entries) {
         Ok(()) => Opening {
             context: opening.context,
             ..Opening::default()
         },
         Err(error) => {
-            fail(desk, &error);
+            fail(state, &error);
             opening
         }
     }
 }
 
 fn open(
-    desk: &mut Desk,
+    state: &mut SessionState,
     (message, notices): (Message, Vec<Body>),
     opening: Opening,
 ) -> Result<(), LogError> {
     let mut entries = opening.entries;
-    entries.extend(close_dangling(desk));
-    if desk.standing.unrecorded {
-        entries.push(desk.standing.entry(Instant::now()));
+    entries.extend(close_dangling(state));
+    if state.permissions.unrecorded {
+        entries.push(state.permissions.entry(Instant::now()));
     }
     entries.push(Body::Message(Message {
         context: briefing::join(
-            briefing::join(opening.context, desk.briefing()),
+            briefing::join(opening.context, state.briefing()),
             message.context.clone(),
         ),
         ..message
     }));
     entries.extend(notices);
-    desk.commit_after(opening.past, entries)
+    state.commit_after(opening.past, entries)
 }
 
-fn fail(desk: &Desk, error: &LogError) {
-    desk.feed.delta(Delta::Unrecorded {
-        message: error.say(desk.manner.language),
+fn fail(state: &SessionState, error: &LogError) {
+    state.feed.delta(Delta::Unrecorded {
+        message: error.say(state.settings.language),
     });
 }
 
 async fn steps(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
 ) -> Result<Outcome, Trouble> {
-    let language = desk.manner.language;
+    let language = state.settings.language;
     let mut breaker = Breaker::default();
     let (mut steps, mut empty, mut cuts, mut folds, mut sent_on) = (0, 0, 0, 0, 0);
     loop {
         steps += 1;
-        if desk.manner.max_steps > 0 && steps > desk.manner.max_steps {
-            let most = desk.manner.max_steps;
+        if state.settings.max_steps > 0 && steps > state.settings.max_steps {
+            let most = state.settings.max_steps;
             let text = language.many(Word::EndMaxSteps, most as usize, &[&most.to_string()]);
             return Err(trouble("max_steps", text, Outcome::MaxSteps));
         }
-        commands::heed(desk, inbox);
-        commands::said::heed(desk, inbox).await?;
-        make_room(desk, inbox, cancel, steps).await?;
+        commands::heed(state, inbox);
+        commands::said::heed(state, inbox).await?;
+        make_room(state, inbox, cancel, steps).await?;
         if cancel.is_cancelled() {
             return Ok(Outcome::Interrupted);
         }
         for more in inbox.steering() {
-            heard::steer(desk, inbox, more, cancel).await?;
+            intake::steer(state, inbox, more, cancel).await?;
         }
         if cancel.is_cancelled() {
             return Ok(Outcome::Interrupted);
         }
-        let (answer, sent, hold) = match ask_model(desk, inbox, cancel).await? {
+        let (answer, sent, hold) = match ask_model(state, inbox, cancel).await? {
             Asked::Answer(answer, sent, hold) => (*answer, sent, hold),
             Asked::Cut if cuts == 0 => {
                 cuts += 1;
-                desk.commit(vec![Body::Message(Message::note(CUT_NOTE))])?;
+                state.commit(vec![Body::Message(Message::note(CUT_NOTE))])?;
                 continue;
             }
             Asked::Cut => {
@@ -268,44 +274,44 @@ async fn steps(
             Asked::Again => continue,
             Asked::TooLong(error) => {
                 folds += 1;
-                let shorter = folds == 1 && compaction::on_overflow(desk, inbox, cancel).await?;
+                let shorter = folds == 1 && compaction::on_overflow(state, inbox, cancel).await?;
                 match shorter {
                     true => continue,
-                    false => return Err(failed(desk, &error)),
+                    false => return Err(failed(state, &error)),
                 }
             }
             Asked::Interrupted => return Ok(Outcome::Interrupted),
         };
         (cuts, folds) = (0, 0);
         let stop = answer.stop.unwrap_or(Stop::End);
-        let (calls, doubt) = commit_answer(desk, answer, stop, Some(sent))?;
+        let (calls, doubt) = commit_answer(state, answer, stop, Some(sent))?;
         // What it did cost is in the books now.
         drop(hold);
         if calls.is_empty() {
-            let Some(outcome) = finish(desk, inbox, (stop, doubt), &mut empty)? else {
+            let Some(outcome) = finish(state, inbox, (stop, doubt), &mut empty)? else {
                 continue;
             };
-            let Some(note) = hooks::before_stop(desk, inbox, cancel, &mut sent_on).await? else {
+            let Some(note) = hooks::before_stop(state, inbox, cancel, &mut sent_on).await? else {
                 return Ok(outcome);
             };
-            desk.commit(vec![Body::Message(note)])?;
+            state.commit(vec![Body::Message(note)])?;
             continue;
         }
         empty = 0;
-        let done = Box::pin(dispatch(desk, inbox, calls, cancel)).await?;
+        let done = Box::pin(dispatch(state, inbox, calls, cancel)).await?;
         if cancel.is_cancelled() {
             return Ok(Outcome::Interrupted);
         }
         if let Some(why) = &done.halt {
-            return Err(halted(desk, why));
+            return Err(halted(state, why));
         }
-        breaker.check(desk, &done)?;
+        breaker.check(state, &done)?;
     }
 }
 
 /// Folds what fills the window, or ends the turn because another session goes on with it.
 async fn make_room(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
     steps: u64,
@@ -314,13 +320,13 @@ async fn make_room(
         1 => Moment::Turn,
         _ => Moment::Step,
     };
-    match compaction::make_room(desk, inbox, cancel, moment).await? {
+    match compaction::make_room(state, inbox, cancel, moment).await? {
         Room::Made => Ok(()),
         Room::Stopped => {
             cancel.cancel();
             Ok(())
         }
-        Room::Handoff => match commands::handoff::hand_over(desk, inbox).await? {
+        Room::Handoff => match commands::handoff::hand_over(state, inbox).await? {
             Some(views) => Err(Trouble::HandedOver(views)),
             None => {
                 cancel.cancel();
@@ -341,51 +347,51 @@ enum Asked {
 }
 
 async fn ask_model(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
 ) -> Result<Asked, Trouble> {
-    let language = desk.manner.language;
-    let hold = match afford(desk, inbox).await? {
+    let language = state.settings.language;
+    let hold = match afford(state, inbox).await? {
         Afforded::Yes(hold) => hold,
-        Afforded::No(breach) => return Err(too_dear(&breach, desk.manner.language)),
+        Afforded::No(breach) => return Err(too_dear(&breach, state.settings.language)),
         Afforded::Stopped => return Ok(Asked::Interrupted),
     };
-    let (body, sent) = desk.conversation.request();
-    // The desk is free for commands meanwhile.
-    let (model, feed) = (desk.conversation.model.clone(), desk.feed.clone());
+    let (body, sent) = state.conversation.request();
+    // The state is free for commands meanwhile.
+    let (model, feed) = (state.conversation.model.clone(), state.feed.clone());
     let sampling = sample(&model, body, &feed, language, cancel);
-    let sampled = commands::attend(desk, inbox, sampling).await;
+    let sampled = commands::attend(state, inbox, sampling).await;
     Ok(match sampled {
         Ok(Sampled::Whole(answer)) => Asked::Answer(Box::new(answer), sent, hold),
         Ok(Sampled::Cut(partial, error)) => {
-            commit_answer(desk, partial, Stop::Cut, Some(sent))?;
-            desk.commit(vec![Body::Notice(Notice {
+            commit_answer(state, partial, Stop::Cut, Some(sent))?;
+            state.commit(vec![Body::Notice(Notice {
                 text: language.fill(Word::CutAskAgain, &[&error.say(language)]),
             })])?;
             Asked::Cut
         }
         Ok(Sampled::Interrupted(partial)) => {
-            keep_part(desk, partial, Stop::Interrupted, sent)?;
+            keep_part(state, partial, Stop::Interrupted, sent)?;
             Asked::Interrupted
         }
         Ok(Sampled::Failed(partial, error @ Error::Replay { .. })) if partial.parts.is_empty() => {
-            let entries = desk.log.source().entries_after(None);
+            let entries = state.log.source().entries_after(None);
             let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
-            let Some(plain) = desk.conversation.without_replays(&entries) else {
-                return Err(failed(desk, &error));
+            let Some(plain) = state.conversation.without_replays(&entries) else {
+                return Err(failed(state, &error));
             };
-            desk.conversation = plain;
+            state.conversation = plain;
             let text = language.fill(Word::ReplayAgain, &[&error.say(language)]);
-            desk.commit(vec![Body::Notice(Notice { text })])?;
+            state.commit(vec![Body::Notice(Notice { text })])?;
             Asked::Again
         }
         Ok(Sampled::Failed(partial, error)) => {
-            keep_part(desk, partial, Stop::Cut, sent)?;
+            keep_part(state, partial, Stop::Cut, sent)?;
             if let Error::Overflow { .. } = error {
                 return Ok(Asked::TooLong(error));
             }
-            return Err(failed(desk, &error));
+            return Err(failed(state, &error));
         }
         Err(Stopped) => Asked::Interrupted,
     })
@@ -402,7 +408,7 @@ fn too_dear(breach: &Breach, language: Language) -> Trouble {
 
 /// What was shown of an answer is kept, and what it cost as far as that is known, whatever became of the rest.
 fn keep_part(
-    desk: &mut Desk,
+    state: &mut SessionState,
     mut partial: Answer,
     stop: Stop,
     sent: crate::conversation::Sent,
@@ -415,60 +421,60 @@ fn keep_part(
         partial.parts.clear();
     }
     if spoke || is_counted {
-        commit_answer(desk, partial, stop, is_counted.then_some(sent))?;
+        commit_answer(state, partial, stop, is_counted.then_some(sent))?;
     }
     Ok(())
 }
 
 /// Stores an answer: its message, its calls and its usage in one write. Returns the calls, or why none was taken.
 fn commit_answer(
-    desk: &mut Desk,
+    state: &mut SessionState,
     mut answer: Answer,
     stop: Stop,
     sent: Option<crate::conversation::Sent>,
 ) -> Result<(Vec<ReadCall>, Option<Doubt>), LogError> {
-    let usages = sent.map_or_else(Vec::new, |sent| usages(desk, &answer, &sent));
+    let usages = sent.map_or_else(Vec::new, |sent| usages(state, &answer, &sent));
     if answer.usage == TokenUsage::default() && !answer.parts.is_empty() {
-        desk.spend_untold(&answer);
+        state.spend_untold(&answer);
     }
-    let origin = desk.conversation.model.target().origin.clone();
-    clean_calls(desk.feed.redactor(), &mut answer);
-    let listed = &desk.conversation.prefix.tools;
-    let tools: Vec<ToolSpec> = desk
+    let origin = state.conversation.model.target().origin.clone();
+    clean_calls(state.feed.redactor(), &mut answer);
+    let listed = &state.conversation.prefix.tools;
+    let tools: Vec<ToolSpec> = state
         .tools
         .unlisted()
         .iter()
         .chain(listed)
         .cloned()
         .collect();
-    let source = desk.log.source();
+    let source = state.log.source();
     let session = Surroundings {
         origin: &origin,
         tools: &tools,
-        prefix: &desk.conversation.prefix,
+        prefix: &state.conversation.prefix,
         past: &|| source.entries_after(None),
     };
-    let accepted = accept(answer, stop, &session, &mut desk.used_ids);
+    let accepted = accept(answer, stop, &session, &mut state.used_ids);
     let mut bodies = Vec::new();
     if !accepted.message.parts.is_empty() {
         bodies.push(Body::Message(accepted.message));
     }
     let calls = accepted.calls.into_iter();
-    let calls: Vec<ReadCall> = calls.map(|call| read_call(desk, call)).collect();
+    let calls: Vec<ReadCall> = calls.map(|call| read_call(state, call)).collect();
     bodies.extend(calls.iter().map(|read| Body::ToolUse(read.call.clone())));
     bodies.extend(usages.iter().cloned().map(Body::Usage));
     if !bodies.is_empty() {
-        desk.commit(bodies)?;
+        state.commit(bodies)?;
     }
-    usages.iter().for_each(|usage| desk.book(usage));
+    usages.iter().for_each(|usage| state.book(usage));
     Ok((calls, accepted.doubt))
 }
 
 /// What an answer has cost, after what the tries before it have.
-fn usages(desk: &Desk, answer: &Answer, sent: &crate::conversation::Sent) -> Vec<Usage> {
+fn usages(state: &SessionState, answer: &Answer, sent: &crate::conversation::Sent) -> Vec<Usage> {
     let wasted = Some(answer.wasted).filter(|wasted| *wasted != TokenUsage::default());
-    let wasted = wasted.iter().map(|wasted| desk.usage(wasted, sent));
-    wasted.chain([desk.usage(&answer.usage, sent)]).collect()
+    let wasted = wasted.iter().map(|wasted| state.usage(wasted, sent));
+    wasted.chain([state.usage(&answer.usage, sent)]).collect()
 }
 
 /// What runs is what the log says, so secrets leave a call before it is either.
@@ -488,7 +494,7 @@ fn clean_calls(redactor: &Redactor, answer: &mut Answer) {
 
 /// An answer without calls ends the turn, unless it was empty, may have meant a call, or the person has said more meanwhile.
 fn finish(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &Inbox,
     (stop, doubt): (Stop, Option<Doubt>),
     empty: &mut u32,
@@ -496,7 +502,7 @@ fn finish(
     if inbox.has_steering() {
         return Ok(None);
     }
-    let language = desk.manner.language;
+    let language = state.settings.language;
     if stop == Stop::Refusal {
         return Err(trouble(
             "refusal",
@@ -504,7 +510,7 @@ fn finish(
             Outcome::Refusal,
         ));
     }
-    if desk.conversation.last_answer_is_empty() {
+    if state.conversation.last_answer_is_empty() {
         *empty += 1;
         if *empty > 1 {
             return Err(trouble(
@@ -513,16 +519,16 @@ fn finish(
                 Outcome::EmptyResponse,
             ));
         }
-        desk.commit(vec![Body::Message(Message::note(EMPTY_NOTE))])?;
+        state.commit(vec![Body::Message(Message::note(EMPTY_NOTE))])?;
         return Ok(None);
     }
     if let Some(doubt) = doubt.filter(|_| *empty == 0) {
         *empty += 1;
-        desk.commit(vec![Body::Message(Message::note(doubt_note(doubt)))])?;
+        state.commit(vec![Body::Message(Message::note(doubt_note(doubt)))])?;
         return Ok(None);
     }
     if stop == Stop::Length {
-        desk.commit(vec![Body::Notice(Notice {
+        state.commit(vec![Body::Notice(Notice {
             text: language.say(Word::OutputLimit).into(),
         })])?;
     }
@@ -530,8 +536,8 @@ fn finish(
 }
 
 /// A crash can leave calls without results; from now on the log says what became of them.
-fn close_dangling(desk: &Desk) -> Vec<Body> {
-    let dangling = desk.conversation.dangling();
+fn close_dangling(state: &SessionState) -> Vec<Body> {
+    let dangling = state.conversation.dangling();
     dangling.into_iter().map(cut_result).collect()
 }
 
@@ -547,8 +553,8 @@ pub fn cut_result(tool_use_id: String) -> Body {
     })
 }
 
-fn failed(desk: &Desk, error: &Error) -> Trouble {
-    let target = desk.conversation.model.target();
+fn failed(state: &SessionState, error: &Error) -> Trouble {
+    let target = state.conversation.model.target();
     let details = json!({
         "provider": target.origin.provider,
         "model": target.origin.model,
@@ -556,14 +562,14 @@ fn failed(desk: &Desk, error: &Error) -> Trouble {
     });
     Trouble::Error {
         kind: error.kind(),
-        message: error.say(desk.manner.language),
+        message: error.say(state.settings.language),
         details: Some(Json::of(&details)),
         outcome: Outcome::Error,
     }
 }
 
-fn halted(desk: &Desk, why: &str) -> Trouble {
-    let message = desk.manner.language.fill(Word::HookHalts, &[why]);
+fn halted(state: &SessionState, why: &str) -> Trouble {
+    let message = state.settings.language.fill(Word::HookHalts, &[why]);
     trouble(HOOK, message, Outcome::Error)
 }
 

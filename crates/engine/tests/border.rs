@@ -513,7 +513,7 @@ async fn what_a_program_pipes_in_points_at_nothing() {
 /// The words of a task are those of a model.
 #[tokio::test]
 async fn a_task_points_at_what_may_be_read_unasked() {
-    use crate::common::crew::{delegating, trusting};
+    use crate::common::agents::{delegating, trusting};
     let prompt = "Look at @~/notes/a.txt and @in.txt";
     let args = json!({"prompt": prompt, "role": "explore", "description": "the door"});
     let server = delegating(vec![("read_only_task", args)], |_| done());

@@ -1,6 +1,6 @@
 //! Prompts in the background: their own sessions, one tree, asks and news to whoever is attached.
 
-use crate::common::crew::{says, trusting};
+use crate::common::agents::{says, trusting};
 use crate::common::{Bench, Session};
 use ostler_engine::Options;
 use ostler_testkit::{Kind, Place, Server, Step};

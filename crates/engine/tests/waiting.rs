@@ -2,9 +2,9 @@
 //! them is wanted in the list.
 
 use crate::common::Bench;
-use crate::common::crew::trusting;
+use crate::common::agents::trusting;
 use ostler_engine::Options;
-use ostler_engine::crew::CrewSettings;
+use ostler_engine::agents::AgentSettings;
 use ostler_engine::roles::RoleSettings;
 use ostler_guard::Mode;
 use ostler_testkit::{Captured, Kind, Step};
@@ -108,11 +108,12 @@ async fn children_find_what_their_role_has() {
         let mut session = bench
             .open_with(Open::New, |options| {
                 trusting(options);
-                let mut crew = CrewSettings::default();
-                crew.roles
+                let mut agents = AgentSettings::default();
+                agents
+                    .roles
                     .insert("mover".into(), tools(&["move_file", "ls"]));
-                crew.roles.insert("clerk".into(), tools(&["ls"]));
-                options.crew = Arc::new(crew);
+                agents.roles.insert("clerk".into(), tools(&["ls"]));
+                options.agents = Arc::new(agents);
             })
             .await;
         session.run("go").await;

@@ -207,7 +207,9 @@ impl Budget {
         let mut sum = own;
         if self.limits.session != Limit::default() {
             let lines = shared.ledger.lines().unwrap_or_default();
-            let theirs = lines.iter().filter(|l| l.purse.as_deref() == Some(session));
+            let theirs = lines
+                .iter()
+                .filter(|l| l.budget_session.as_deref() == Some(session));
             sum = theirs.fold(sum, |sum, line| sum.plus(line.into()));
         }
         shared.books.remember(session, sum);

@@ -14,7 +14,8 @@ pub struct Line {
     pub role: String,
     /// The session that started it, if the person did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub purse: Option<String>,
+    #[serde(alias = "purse")]
+    pub budget_session: Option<String>,
     #[serde(flatten)]
     pub tokens: Tokens,
 }
@@ -125,7 +126,7 @@ mod tests {
             session: session.into(),
             project: "app-00000000".into(),
             role: "main".into(),
-            purse: None,
+            budget_session: None,
             tokens: Tokens {
                 provider: "p".into(),
                 model: "m".into(),

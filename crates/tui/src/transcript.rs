@@ -244,7 +244,7 @@ impl Transcript {
             | Delta::Tasks { .. }
             | Delta::Budget { .. }
             | Delta::Jobs { .. }
-            | Delta::Standing { .. } => {}
+            | Delta::Mode { .. } => {}
         }
     }
 

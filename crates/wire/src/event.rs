@@ -60,8 +60,8 @@ pub enum Delta {
     Unrecorded {
         message: String,
     },
-    /// How things stand in a session that has no log yet to say it.
-    Standing {
+    /// The mode of a session that has no log yet to say it.
+    Mode {
         mode: crate::Mode,
     },
     /// How much of the budget that is used most is spent.

@@ -2,7 +2,7 @@
 
 use super::panel::print_view;
 use crate::boot::Boot;
-use crate::config::crew::settings;
+use crate::config::agents::settings;
 use crate::flags::{Agents, Listing, Skills};
 use crate::speech;
 use ostler_engine::commands;

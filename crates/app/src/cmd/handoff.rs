@@ -81,7 +81,7 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
         budget: &budget,
         payer: Payer {
             session: &session,
-            purse: &session,
+            budget_session: &session,
             role: handoff::ROLE,
         },
     };
@@ -102,7 +102,7 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
             project: boot.store().project().to_owned(),
             role: handoff::ROLE.into(),
             // It is not in the log that it is about.
-            purse: Some(session),
+            budget_session: Some(session),
             tokens: (&usage).into(),
         });
     }

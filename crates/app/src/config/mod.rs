@@ -2,10 +2,10 @@
 //! the origin of every value, plus what follows from it (models, keys) and edits that keep
 //! comments. Nothing here looks at the process: the environment and directories are passed in.
 
+pub mod agents;
 pub mod budget;
 pub mod check;
 pub mod context;
-pub mod crew;
 pub mod de;
 pub mod diagnose;
 pub mod edit;

@@ -369,7 +369,7 @@ pub fn allow_item(rule: &str, place: Place) -> Item {
 pub fn file_items(places: &Places) -> Vec<Item> {
     let servers = SERVERS.iter().flat_map(|file| server_items(file, places));
     let servers = servers.chain(hooks::items(places));
-    servers.chain(super::crew::items(places)).collect()
+    servers.chain(super::agents::items(places)).collect()
 }
 
 fn server_items(file: &str, places: &Places) -> Vec<Item> {

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::agents::{RoleConfig, SkillsConfig};
 use super::budget::BudgetConfig;
 use super::context::ContextConfig;
-use super::crew::{RoleConfig, SkillsConfig};
 use super::hooks::HookConfig;
 use super::oauth::TokenStore;
 use super::plugins::PluginConfig;

@@ -208,7 +208,7 @@ impl Seen {
                 None
             }
             Body::ToolResult(result) => {
-                self.spent.add(crate::crew::spent_below(&result.output));
+                self.spent.add(crate::agents::spent_below(&result.output));
                 Some(Doing::Thinking)
             }
             Body::Usage(usage) => {

@@ -3,10 +3,10 @@
 use super::context::column;
 use crate::children::{Ended, How};
 use crate::commands::tasks::doing;
-use crate::desk::Desk;
 use crate::inbox::Inbox;
 use crate::roles::{Role, Roles};
 use crate::sources::about;
+use crate::state::SessionState;
 use ostler_guard::time_shown;
 use ostler_wire::{Cell, Column, ColumnKind, Language, Row, Table, View, Word};
 use std::time::Duration;
@@ -63,9 +63,9 @@ pub fn agents(roles: &Roles, left_out: Vec<String>, language: Language) -> View 
 }
 
 /// `/agents`: the roles, and the sub-agents of this session.
-pub(super) fn slash(desk: &mut Desk, inbox: &mut Inbox, _: &str) -> View {
-    let language = desk.manner.language;
-    let mut views = vec![agents(&desk.offers.offer.roles, Vec::new(), language)];
+pub(super) fn slash(state: &mut SessionState, inbox: &mut Inbox, _: &str) -> View {
+    let language = state.settings.language;
+    let mut views = vec![agents(&state.offers.offer.roles, Vec::new(), language)];
     let mut out = String::new();
     let running = inbox.children.list();
     if !running.is_empty() {

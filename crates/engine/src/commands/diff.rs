@@ -2,8 +2,8 @@
 
 use super::Work;
 use crate::checkpoint::{Error, Point as Moment};
+use crate::checkpoints::{self, Place};
 use crate::points::Points;
-use crate::saves::{self, Place};
 use crate::session::Session;
 use ostler_wire::{Language, Saved, View, Word};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ async fn run(session: &mut Session, words: &str) -> View {
             (before, points.left_by(number).cloned())
         }
     };
-    let place = session.desk.shop.saves.place();
+    let place = session.state.services.checkpoints.place();
     let (Some(from), Some(place)) = (from, place) else {
         return View::Text(language.say(Word::NothingChanged).into());
     };
@@ -42,7 +42,7 @@ async fn run(session: &mut Session, words: &str) -> View {
             View::Text(language.say(Word::NothingChanged).into())
         }
         Ok(Ok(Ok(text))) => View::Diff(text),
-        Ok(Ok(Err(error))) => View::Error(saves::reason(&error, language)),
+        Ok(Ok(Err(error))) => View::Error(checkpoints::reason(&error, language)),
         Ok(Err(_)) | Err(_) => View::Error(language.say(Word::WasInterrupted).into()),
     }
 }
@@ -54,9 +54,9 @@ fn unified(
     language: Language,
 ) -> Result<String, Error> {
     let store = place.open()?;
-    let from = saves::find(&store, from)?.id;
+    let from = checkpoints::find(&store, from)?.id;
     let to = match to {
-        Some(to) => Moment::At(saves::find(&store, to)?.id),
+        Some(to) => Moment::At(checkpoints::find(&store, to)?.id),
         None => Moment::Now,
     };
     store.unified(from, to, MAX_DIFF, language)

@@ -1,12 +1,12 @@
 //! `/help`, `/copy`, `/theme`, `/quit`: what a front end shows or does.
 
-use crate::desk::Desk;
 use crate::inbox::Inbox;
+use crate::state::SessionState;
 use ostler_wire::{Body, Deed, Role, Table, View, Word};
 
-pub fn help(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
-    let language = desk.manner.language;
-    let all = super::list(desk);
+pub fn help(state: &mut SessionState, _: &mut Inbox, name: &str) -> View {
+    let language = state.settings.language;
+    let all = super::list(state);
     let wanted = name.trim_start_matches('/');
     let shown = all.iter().filter(|c| wanted.is_empty() || c.name == wanted);
     let rows: Vec<Vec<String>> = shown
@@ -24,9 +24,9 @@ pub fn help(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
 }
 
 /// The last answer, or its n-th from the end.
-pub fn copy(desk: &mut Desk, _: &mut Inbox, which: &str) -> View {
+pub fn copy(state: &mut SessionState, _: &mut Inbox, which: &str) -> View {
     let nth = which.parse::<usize>().unwrap_or(1).max(1) - 1;
-    let entries = desk.log.source().entries_after(None);
+    let entries = state.log.source().entries_after(None);
     let answers = entries.iter().rev().filter_map(|entry| {
         let Body::Message(message) = &entry.body else {
             return None;
@@ -39,7 +39,7 @@ pub fn copy(desk: &mut Desk, _: &mut Inbox, which: &str) -> View {
 }
 
 /// What colours there are is the front end's to say; without a name it lists them.
-pub fn theme(_: &mut Desk, _: &mut Inbox, name: &str) -> View {
+pub fn theme(_: &mut SessionState, _: &mut Inbox, name: &str) -> View {
     View::Do(Deed::Theme(name.to_owned()))
 }
 

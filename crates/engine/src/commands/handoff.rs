@@ -2,11 +2,11 @@
 
 use super::{Work, tasks};
 use crate::budget::Till;
-use crate::desk::Desk;
 use crate::handoff::{self, Handoff, Improved, ROLE};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::{LogError, branch};
 use crate::session::Session;
+use crate::state::SessionState;
 use ostler_wire::{Body, Deed, Entry, Open, View, Word};
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ async fn prepared(session: &mut Session, goal: &str) -> Result<View, String> {
         return Err(language.say(Word::HandoffUsage).into());
     }
     session.take_over().map_err(|e| e.say(language))?;
-    let (desk, inbox) = (&mut session.desk, &mut session.inbox);
-    let entries = past(desk);
+    let (state, inbox) = (&mut session.state, &mut session.inbox);
+    let entries = past(state);
     if !entries.iter().any(|e| matches!(e.body, Body::Message(_))) {
         return Err(language.say(Word::NothingSaid).into());
     }
-    match made(desk, inbox, &entries, goal)
+    match made(state, inbox, &entries, goal)
         .await
         .map_err(|e| e.say(language))?
     {
@@ -39,11 +39,14 @@ async fn prepared(session: &mut Session, goal: &str) -> Result<View, String> {
 }
 
 /// What a front end does when the person wants to go on in a fresh session. None if the person stopped it.
-pub async fn hand_over(desk: &mut Desk, inbox: &mut Inbox) -> Result<Option<Vec<View>>, LogError> {
-    let language = desk.manner.language;
-    let entries = past(desk);
+pub async fn hand_over(
+    state: &mut SessionState,
+    inbox: &mut Inbox,
+) -> Result<Option<Vec<View>>, LogError> {
+    let language = state.settings.language;
+    let entries = past(state);
     let goal = handoff::goal(&entries);
-    Ok(match made(desk, inbox, &entries, &goal).await? {
+    Ok(match made(state, inbox, &entries, &goal).await? {
         Made::Stopped => None,
         Made::Unwritten(why) => Some(vec![View::Error(why)]),
         Made::Written { path, text } => Some(match tasks::refusal(inbox, language) {
@@ -75,31 +78,31 @@ enum Made {
     Stopped,
 }
 
-fn past(desk: &Desk) -> Vec<Entry> {
-    let entries = desk.log.source().entries_after(None);
+fn past(state: &SessionState) -> Vec<Entry> {
+    let entries = state.log.source().entries_after(None);
     branch(entries.into_iter().map(Arc::unwrap_or_clone).collect())
 }
 
 async fn made(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     entries: &[Entry],
     goal: &str,
 ) -> Result<Made, LogError> {
-    let language = desk.manner.language;
-    let draft = Handoff::draft(entries, goal, &desk.scope.root.display().to_string());
-    let model = desk.conversation.model.clone();
+    let language = state.settings.language;
+    let draft = Handoff::draft(entries, goal, &state.scope.root.display().to_string());
+    let model = state.conversation.model.clone();
     let cancel = inbox.turn();
-    desk.progress(ROLE, language.say(Word::HandingOff));
-    let feed = desk.feed.hushed();
+    state.progress(ROLE, language.say(Word::HandingOff));
+    let feed = state.feed.hushed();
     let till = Till {
-        budget: &desk.account.budget,
-        payer: desk.account.payer_in(Some(ROLE)),
+        budget: &state.account.budget,
+        payer: state.account.payer_in(Some(ROLE)),
     };
     let improved = inbox
         .attend(draft.improved((&model, &feed, language), entries, &cancel, till))
         .await;
-    desk.progress(ROLE, "");
+    state.progress(ROLE, "");
     let Improved {
         handoff,
         fault,
@@ -110,15 +113,15 @@ async fn made(
         Err(Stopped) => return Ok(Made::Stopped),
     };
     if let Some(usage) = usage {
-        let committed = desk.commit(vec![Body::Usage(usage.clone())]);
-        desk.book(&usage);
+        let committed = state.commit(vec![Body::Usage(usage.clone())]);
+        state.book(&usage);
         committed?;
     }
     drop(hold);
     if cancel.is_cancelled() {
         return Ok(Made::Stopped);
     }
-    Ok(match handoff::write(desk, &handoff) {
+    Ok(match handoff::write(state, &handoff) {
         Err(why) => Made::Unwritten(why),
         Ok((path, document)) => {
             let fault = fault.map(|why| language.fill(Word::HandoffDraft, &[&why]));

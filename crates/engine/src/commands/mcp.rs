@@ -1,15 +1,15 @@
 //! `/mcp`: the servers, how each stands, and what can be done about it.
 
 use super::context::column;
-use crate::desk::Desk;
 use crate::inbox::Inbox;
+use crate::state::SessionState;
 use ostler_mcp::{Servers, Snapshot, State, Trust, tool_name};
 use ostler_wire::{Act, Action, Cell, ColumnKind, Deed, Language, Row, Table, View, Word};
 use serde_json::{Value, json};
 
-pub fn panel(desk: &mut Desk, _: &mut Inbox, words: &str) -> View {
-    let language = desk.manner.language;
-    let Some(servers) = desk.shop.servers.clone() else {
+pub fn panel(state: &mut SessionState, _: &mut Inbox, words: &str) -> View {
+    let language = state.settings.language;
+    let Some(servers) = state.services.servers.clone() else {
         return View::Text(language.say(Word::McpNone).into());
     };
     let (verb, name) = words.split_once(' ').unwrap_or((words, ""));
@@ -18,20 +18,20 @@ pub fn panel(desk: &mut Desk, _: &mut Inbox, words: &str) -> View {
         return View::Error(language.fill(Word::McpNoServer, &[name]));
     }
     match verb {
-        "" => list(desk, &servers, language),
+        "" => list(state, &servers, language),
         "reconnect" => {
             servers.restart(name);
             View::Text(language.fill(Word::McpReconnects, &[name]))
         }
-        "trust" => trust(desk, &servers, name, Trust::Yes),
-        "untrust" => trust(desk, &servers, name, Trust::No),
+        "trust" => trust(state, &servers, name, Trust::Yes),
+        "untrust" => trust(state, &servers, name, Trust::No),
         _ => View::Error(language.fill(Word::McpNoServer, &[verb])),
     }
 }
 
 /// The person's word on all tools of a server that only read.
-fn trust(desk: &mut Desk, servers: &Servers, name: &str, trust: Trust) -> View {
-    let language = desk.manner.language;
+fn trust(state: &mut SessionState, servers: &Servers, name: &str, trust: Trust) -> View {
+    let language = state.settings.language;
     let Some(handle) = servers.find(name) else {
         return View::Error(language.fill(Word::McpNoServer, &[name]));
     };
@@ -40,7 +40,7 @@ fn trust(desk: &mut Desk, servers: &Servers, name: &str, trust: Trust) -> View {
         return View::Text(language.fill(Word::McpNoReaders, &[name]));
     }
     let place = servers.trust(&handle, &tools, trust);
-    let trusted = &mut desk.standing.trusted;
+    let trusted = &mut state.permissions.trusted;
     let names: Vec<String> = tools.iter().map(|tool| tool_name(name, tool)).collect();
     trusted.retain(|tool| !names.contains(tool));
     let said = match trust {
@@ -58,7 +58,7 @@ fn trust(desk: &mut Desk, servers: &Servers, name: &str, trust: Trust) -> View {
     })
 }
 
-fn list(desk: &Desk, servers: &Servers, language: Language) -> View {
+fn list(state: &SessionState, servers: &Servers, language: Language) -> View {
     let rows = servers.snapshots().into_iter().map(|(name, snapshot)| {
         let action = |word: Word, act: Act| Action {
             label: language.say(word).into(),
@@ -68,7 +68,7 @@ fn list(desk: &Desk, servers: &Servers, language: Language) -> View {
         let readers = servers
             .find(&name)
             .map_or_else(Vec::new, |handle| handle.readers());
-        let trusted = |tool: &String| desk.standing.trusted.contains(&tool_name(&name, tool));
+        let trusted = |tool: &String| state.permissions.trusted.contains(&tool_name(&name, tool));
         let is_trusted = !readers.is_empty() && readers.iter().all(trusted);
         let trust = match is_trusted {
             true => action(Word::McpUntrust, command("untrust")),
@@ -84,7 +84,7 @@ fn list(desk: &Desk, servers: &Servers, language: Language) -> View {
             ],
             cells: vec![
                 Cell::text(name.as_str()),
-                state(&snapshot, language),
+                state_cell(&snapshot, language),
                 offers(&snapshot, language),
                 Cell::text(snapshot.about.server.as_str()),
             ],
@@ -104,7 +104,7 @@ fn list(desk: &Desk, servers: &Servers, language: Language) -> View {
     })
 }
 
-fn state(snapshot: &Snapshot, language: Language) -> Cell {
+fn state_cell(snapshot: &Snapshot, language: Language) -> Cell {
     let (name, word) = match &snapshot.state {
         State::Idle => ("idle", Word::McpIdle),
         State::Starting => ("starting", Word::McpStarting),

@@ -53,9 +53,9 @@ impl MemoryRequest {
 pub(super) fn slash<'a>(session: &'a mut Session, words: &'a str) -> Work<'a> {
     Box::pin(async move {
         let language = session.options.language;
-        let mind = &session.desk.manner.mind;
+        let recall = &session.state.settings.recall;
         if words == "recall" {
-            return match (&mind.last, mind.recalls) {
+            return match (&recall.last, recall.recalls) {
                 (_, false) => View::Text(language.say(Word::MemoryOff).into()),
                 (Some(last), true) => explained(last, language),
                 (None, true) => View::Text(language.say(Word::MemoryNoPrompt).into()),

@@ -2,12 +2,12 @@
 //! spared a question. Nothing is run, and nothing is saved here.
 
 use super::context::{HubContext, column};
+use super::mode::{SESSION, posture};
 use super::sessions;
-use super::standing::{SESSION, posture};
 use crate::audit::{self, Audited, Fate, Kind};
-use crate::desk::Desk;
 use crate::inbox::Inbox;
-use crate::standing::Grant;
+use crate::permission_state::Grant;
+use crate::state::SessionState;
 use crate::tool::Scope;
 use crate::tools::{declaration, unknown_tool};
 use jiff::Timestamp;
@@ -172,10 +172,10 @@ pub fn audit_session(context: &HubContext, scope: &Scope, session: Option<&str>)
 }
 
 /// The last calls of this session.
-fn audit_own(desk: &Desk) -> View {
-    let language = desk.manner.language;
-    let entries = super::branch_entries(desk);
-    let calls = audit::audit(&entries, &scope_of(&desk.scope, &entries));
+fn audit_own(state: &SessionState) -> View {
+    let language = state.settings.language;
+    let entries = super::branch_entries(state);
+    let calls = audit::audit(&entries, &scope_of(&state.scope, &entries));
     let older = calls.len().saturating_sub(MAX_AUDITED);
     let remark =
         (older > 0).then(|| language.fill(Word::PermOnlyLast, &[&MAX_AUDITED.to_string()]));
@@ -348,30 +348,35 @@ impl Suggestions {
 }
 
 /// `/permissions`: what holds in this session, and changes of it until its end.
-pub(super) fn slash(desk: &mut Desk, _: &mut Inbox, words: &str) -> View {
+pub(super) fn slash(state: &mut SessionState, _: &mut Inbox, words: &str) -> View {
     let (verb, rule) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     let rule = rule.trim();
     match (verb, rule.is_empty()) {
-        ("", _) => held(desk),
-        ("audit", true) => audit_own(desk),
-        ("remove", false) => remove(desk, rule),
-        ("allow" | "ask" | "deny", false) => add(desk, verb, rule),
-        _ => View::Error(desk.manner.language.say(Word::PermissionsUsage).into()),
+        ("", _) => held(state),
+        ("audit", true) => audit_own(state),
+        ("remove", false) => remove(state, rule),
+        ("allow" | "ask" | "deny", false) => add(state, verb, rule),
+        _ => View::Error(state.settings.language.say(Word::PermissionsUsage).into()),
     }
 }
 
-fn add(desk: &mut Desk, verb: &str, text: &str) -> View {
+fn add(state: &mut SessionState, verb: &str, text: &str) -> View {
     let rule = match Rule::parse(text, SESSION) {
         Ok(rule) => rule,
-        Err(error) => return View::Error(error.say(desk.manner.language)),
+        Err(error) => return View::Error(error.say(state.settings.language)),
     };
     if let Some(name) = unknown_tool(&rule).filter(|_| verb == "deny") {
-        return View::Error(desk.manner.language.fill(Word::RuleIdle, &[text, name]));
+        return View::Error(state.settings.language.fill(Word::RuleIdle, &[text, name]));
     }
     let shown = rule.canonical();
-    let list = list(&mut Arc::make_mut(&mut desk.policy).rules, verb);
+    let list = list(&mut Arc::make_mut(&mut state.policy).rules, verb);
     list.push(rule);
-    View::Text(desk.manner.language.fill(Word::RuleHolds, &[verb, &shown]))
+    View::Text(
+        state
+            .settings
+            .language
+            .fill(Word::RuleHolds, &[verb, &shown]),
+    )
 }
 
 fn list<'a>(rules: &'a mut Rules, verb: &str) -> &'a mut Vec<Rule> {
@@ -383,10 +388,10 @@ fn list<'a>(rules: &'a mut Rules, verb: &str) -> &'a mut Vec<Rule> {
 }
 
 /// Takes out what this session added. What a file says is changed there.
-fn remove(desk: &mut Desk, text: &str) -> View {
+fn remove(state: &mut SessionState, text: &str) -> View {
     let wanted = Rule::parse(text, SESSION).map(|rule| rule.canonical());
     let is_meant = |rule: &Rule| rule.text == text || Ok(rule.canonical()) == wanted;
-    let rules = &mut Arc::make_mut(&mut desk.policy).rules;
+    let rules = &mut Arc::make_mut(&mut state.policy).rules;
     let mut removed = 0;
     let mut kept = None;
     for list in [&mut rules.deny, &mut rules.ask, &mut rules.allow] {
@@ -400,7 +405,7 @@ fn remove(desk: &mut Desk, text: &str) -> View {
             !goes
         });
     }
-    let language = desk.manner.language;
+    let language = state.settings.language;
     match (removed, kept) {
         (0, None) => View::Error(language.fill(Word::NoRule, &[text])),
         (0, Some(from)) => View::Error(language.fill(Word::RuleInFile, &[text, &from])),
@@ -410,8 +415,8 @@ fn remove(desk: &mut Desk, text: &str) -> View {
 }
 
 /// The rules, and above and below them what else decides.
-fn held(desk: &Desk) -> View {
-    let language = desk.manner.language;
+fn held(state: &SessionState) -> View {
+    let language = state.settings.language;
     let own = language.say(Word::ThisSession);
     let row = |what: &str, value: String, from: &str| {
         Row::new(vec![
@@ -421,7 +426,7 @@ fn held(desk: &Desk) -> View {
             Cell::absent(),
         ])
     };
-    let all = &desk.policy.rules;
+    let all = &state.policy.rules;
     let lists = [
         (Verdict::Deny, &all.deny),
         (Verdict::Ask, &all.ask),
@@ -439,19 +444,19 @@ fn held(desk: &Desk) -> View {
         })
     });
     let no_tool = |name: &str| language.fill(Word::BootNoTool, &[name]);
-    let mut table = rule_table(written.collect(), &desk.scope, language, no_tool);
-    let mode = desk.standing.mode.name().to_owned();
+    let mut table = rule_table(written.collect(), &state.scope, language, no_tool);
+    let mode = state.permissions.mode.name().to_owned();
     let above = [
         row(language.say(Word::RowMode), mode, ""),
-        row(language.say(Word::RowApproval), posture(desk), ""),
+        row(language.say(Word::RowApproval), posture(state), ""),
     ];
     table.rows.splice(0..0, above);
-    for grant in &desk.standing.grants {
-        if let Some(text) = granted(desk, grant) {
+    for grant in &state.permissions.grants {
+        if let Some(text) = granted(state, grant) {
             table.rows.push(row(language.say(Word::Granted), text, own));
         }
     }
-    let terms = &desk.standing.terms;
+    let terms = &state.permissions.terms;
     let may = |word: Word, what: &str| language.fill(word, &[what]);
     let path = |word: Word, p: &PathBuf| may(word, &p.display().to_string());
     let hosts = terms.hosts.iter().map(|host| may(Word::MayReach, host));
@@ -464,8 +469,8 @@ fn held(desk: &Desk) -> View {
     View::Table(table)
 }
 
-fn granted(desk: &Desk, grant: &Grant) -> Option<String> {
-    let may = |word: Word, what: &str| desk.manner.language.fill(word, &[what]);
+fn granted(state: &SessionState, grant: &Grant) -> Option<String> {
+    let may = |word: Word, what: &str| state.settings.language.fill(word, &[what]);
     let one = |access: &Access| match access {
         Access::Run(segments) => {
             let texts: Vec<&str> = segments.iter().map(|s| s.text.as_str()).collect();
@@ -474,10 +479,10 @@ fn granted(desk: &Desk, grant: &Grant) -> Option<String> {
         Access::Net(host) => Some(host.clone()),
         Access::Mcp { server, tool, .. } => Some(format!("{server} {tool}")),
         Access::Delegate { role, .. } => Some(role.clone()),
-        Access::Read(path) => Some(may(Word::MayRead, &desk.scope.shown(path))),
-        Access::Write(path) => Some(may(Word::MayEdit, &desk.scope.shown(path))),
+        Access::Read(path) => Some(may(Word::MayRead, &state.scope.shown(path))),
+        Access::Write(path) => Some(may(Word::MayEdit, &state.scope.shown(path))),
         Access::Job(id) => Some(id.clone()),
-        Access::History => Some(desk.manner.language.say(Word::AllHistory).into()),
+        Access::History => Some(state.settings.language.say(Word::AllHistory).into()),
         Access::Memory => None,
     };
     match grant {

@@ -30,7 +30,7 @@ pub fn resume(session: &mut Session, id: &str) -> View {
     if !id.is_empty() {
         return View::Do(Deed::Open(Open::Resume(id.to_owned())));
     }
-    let own = session.desk.account.session.clone();
+    let own = session.state.account.session.clone();
     let context = session.hub_context();
     let listed = match context.store.list_own() {
         Ok(listed) => listed,
@@ -67,9 +67,9 @@ pub fn look(session: &Session, line: &str) -> Option<Look> {
         return None;
     }
     Some(Look {
-        history: History::clone(&session.desk.shop.history),
+        history: History::clone(&session.state.services.history),
         context,
-        own: session.desk.account.session.clone(),
+        own: session.state.account.session.clone(),
         words: words.to_owned(),
     })
 }

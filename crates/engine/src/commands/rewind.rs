@@ -6,10 +6,10 @@ use super::{REWIND, Work};
 use crate::checkpoint::{
     Checkpoints, Error, Guard, Point as Moment, Report, Scope, Tally, Unseen, What,
 };
+use crate::checkpoints::{self, Place};
 use crate::children::shortened;
 use crate::confine::{Services, WatchedCall};
 use crate::points::{Point, Points};
-use crate::saves::{self, Place};
 use crate::session::Session;
 use ostler_wire::{Act, Action, Deed, Item, Language, List, Rewind, Rewound, Saved, View, Word};
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ async fn run(session: &mut Session, words: &str) -> View {
 
 async fn list(session: &mut Session, points: Points) -> View {
     let language = session.options.language;
-    let place = session.desk.shop.saves.place();
+    let place = session.state.services.checkpoints.place();
     let counted = tokio::task::spawn_blocking(move || {
         let tallies = place.map(|place| tallies(&place, &points));
         (points, tallies.unwrap_or_default())
@@ -170,9 +170,9 @@ fn tallies(place: &Place, points: &Points) -> Vec<(usize, Tally)> {
     let numbers = (1..=points.all.len()).rev().take(MAX_COUNTED);
     let tally = |number: usize| {
         let before = points.get(number)?.before.as_ref()?;
-        let before = saves::find(&store, before).ok()?;
+        let before = checkpoints::find(&store, before).ok()?;
         let to = match points.left_by(number) {
-            Some(after) => Moment::At(saves::find(&store, after).ok()?.id),
+            Some(after) => Moment::At(checkpoints::find(&store, after).ok()?.id),
             None => Moment::Now,
         };
         Some((number, store.tally(before.id, to).ok()?))
@@ -345,13 +345,13 @@ struct Restored {
 /// Puts files back. What stands in the way is a view: the files that changed unseen, with what to do about them.
 async fn put_back(session: &mut Session, files: Files, again: &str) -> Result<Restored, View> {
     let language = session.options.language;
-    let Some(place) = session.desk.shop.saves.place() else {
+    let Some(place) = session.state.services.checkpoints.place() else {
         return Err(View::Error(language.say(Word::RewindNoFiles).into()));
     };
-    let writing = session.desk.shop.writing.clone();
+    let writing = session.state.services.writing.clone();
     let _turn = writing.acquire_owned().await;
     // What still runs could change files at the same time, and has no part in what comes back.
-    let ended = session.desk.shop.commons.end_leftovers().await;
+    let ended = session.state.services.share.end_leftovers().await;
     // What commands left in a checkpoint is judged like what they leave in the project.
     let watched = WatchedCall::begin_restore(services(session)).await;
     let (opened, label) = (place.clone(), language.say(Word::CpProtected));
@@ -361,7 +361,7 @@ async fn put_back(session: &mut Session, files: Files, again: &str) -> Result<Re
         Some(watched) => watched.end_wholly().await,
         None => Vec::new(),
     };
-    let root = session.desk.scope.root.clone();
+    let root = session.state.scope.root.clone();
     let leave = |done: Restored| {
         let work = move || leave_out(done, &refused, (&place, &root), label);
         tokio::task::spawn_blocking(work)
@@ -375,7 +375,7 @@ async fn put_back(session: &mut Session, files: Files, again: &str) -> Result<Re
         Ok(Ok(done)) => Ok(Restored { ended, ..done }),
         Ok(Err(Error::Unseen { paths, .. })) => Err(unseen_list(&paths, again, language)),
         Ok(Err(error)) => {
-            let why = saves::reason(&error, language);
+            let why = checkpoints::reason(&error, language);
             Err(View::Error(language.fill(Word::RewindFailed, &[&why])))
         }
         Err(error) => Err(View::Error(error.to_string())),
@@ -384,14 +384,14 @@ async fn put_back(session: &mut Session, files: Files, again: &str) -> Result<Re
 
 /// What looking at the files afterwards takes from the session.
 fn services(session: &Session) -> Services {
-    let (shop, scope) = (&session.desk.shop, &session.desk.scope);
+    let (services, scope) = (&session.state.services, &session.state.scope);
     Services {
-        commons: shop.commons.clone(),
-        artifacts: Some(shop.artifacts.clone()),
+        share: services.share.clone(),
+        artifacts: Some(services.artifacts.clone()),
         call_id: "rewind".into(),
         root: Some(scope.root.clone()),
         user_home: scope.user_home.clone(),
-        ..Services::without_session(shop.host.clone(), shop.settings.sandbox.clone())
+        ..Services::without_session(services.host.clone(), services.settings.sandbox.clone())
     }
 }
 
@@ -412,27 +412,30 @@ fn leave_out(
         done.kept.push(name);
     }
     let record = place.open()?.take(label, &Scope::default())?;
-    done.after = saves::saved(&record);
+    done.after = checkpoints::saved(&record);
     Ok(done)
 }
 
 fn restore(place: &Arc<Place>, files: &Files) -> Result<Restored, Error> {
     let store = place.open()?;
-    let target = saves::find(&store, &files.tree)?;
-    let seen = files.seen.as_ref().map(|seen| saves::find(&store, seen));
+    let target = checkpoints::find(&store, &files.tree)?;
+    let seen = files
+        .seen
+        .as_ref()
+        .map(|seen| checkpoints::find(&store, seen));
     let guard = Guard {
         expected: seen.transpose().ok().flatten().map(|record| record.id),
         unseen: files.unseen,
     };
     let mut report = store.restore(target.id, &What::default(), &guard)?;
-    let before = saves::saved(&store.get(report.before)?);
+    let before = checkpoints::saved(&store.get(report.before)?);
     // Ignored files that went later; those that somebody has made anew stay.
     let unseen = match files.unseen {
         Unseen::Refuse | Unseen::Keep => Unseen::Keep,
         Unseen::Overwrite => Unseen::Overwrite,
     };
     for also in &files.also {
-        let Ok(record) = saves::find(&store, also) else {
+        let Ok(record) = checkpoints::find(&store, also) else {
             continue;
         };
         let guard = Guard {
@@ -454,7 +457,7 @@ fn restore(place: &Arc<Place>, files: &Files) -> Result<Restored, Error> {
 }
 
 fn seen_now(store: &Checkpoints, id: u64) -> Result<Saved, Error> {
-    Ok(saves::saved(&store.get(id)?))
+    Ok(checkpoints::saved(&store.get(id)?))
 }
 
 fn add(report: &mut Report, more: Report) {

@@ -1,11 +1,11 @@
 //! `!cmd` and `# note`: lines that are no slash commands, and that the model reads with its next request.
 
 use super::reply;
-use crate::desk::Desk;
 use crate::dispatch::own;
 use crate::inbox::{CommandLine, Inbox};
 use crate::instructions;
 use crate::log::LogError;
+use crate::state::SessionState;
 use ostler_host::{Border, Error};
 use ostler_wire::{Body, Message, Say, View, Word};
 use std::io::{self, Write as _};
@@ -23,36 +23,40 @@ pub fn is_said(line: &str) -> bool {
 }
 
 /// Runs those that came in during the turn.
-pub async fn heed(desk: &mut Desk, inbox: &mut Inbox) -> Result<(), LogError> {
+pub async fn heed(state: &mut SessionState, inbox: &mut Inbox) -> Result<(), LogError> {
     for command in inbox.commands(is_said) {
-        say(desk, inbox, &command).await?;
-        desk.feed.finish_op(&command.reply_to);
+        say(state, inbox, &command).await?;
+        state.feed.finish_op(&command.reply_to);
     }
     Ok(())
 }
 
-pub async fn say(desk: &mut Desk, inbox: &mut Inbox, said: &CommandLine) -> Result<(), LogError> {
+pub async fn say(
+    state: &mut SessionState,
+    inbox: &mut Inbox,
+    said: &CommandLine,
+) -> Result<(), LogError> {
     let line = said.line.as_str();
     if let Some(command) = line.strip_prefix('!') {
         let cancel = inbox.turn();
-        return own::own(desk, inbox, command.trim(), &cancel).await;
+        return own::own(state, inbox, command.trim(), &cancel).await;
     }
     let text = line.trim_start_matches('#').trim();
-    let view = note(desk, inbox, text).await?;
-    reply(desk, said, view);
+    let view = note(state, inbox, text).await?;
+    reply(state, said, view);
     Ok(())
 }
 
-async fn note(desk: &mut Desk, inbox: &mut Inbox, text: &str) -> Result<View, LogError> {
-    let language = desk.manner.language;
+async fn note(state: &mut SessionState, inbox: &mut Inbox, text: &str) -> Result<View, LogError> {
+    let language = state.settings.language;
     let text: String = text.chars().take(MAX_NOTE).collect();
-    let path = instructions::file_of(&desk.scope.root);
-    let file = desk.scope.shown(&path);
-    if text.is_empty() || !desk.manner.interactive {
+    let path = instructions::file_of(&state.scope.root);
+    let file = state.scope.shown(&path);
+    if text.is_empty() || !state.settings.interactive {
         return Ok(View::Error(language.say(Word::NoteNot).into()));
     }
     let real = ostler_host::real_path(&path);
-    if !real.starts_with(ostler_host::real_path(&desk.scope.root)) {
+    if !real.starts_with(ostler_host::real_path(&state.scope.root)) {
         let names = [file.as_str(), &real.display().to_string()];
         return Ok(View::Error(language.fill(Word::LeadsOut, &names)));
     }
@@ -67,7 +71,7 @@ async fn note(desk: &mut Desk, inbox: &mut Inbox, text: &str) -> Result<View, Lo
     }
     // The prompt of this session has the file as it was, and stays as it is.
     let note = format!("{NOTED}{file}: {text}]");
-    desk.commit(vec![Body::Message(Message::note(note))])?;
+    state.commit(vec![Body::Message(Message::note(note))])?;
     Ok(View::Text(language.fill(Word::NoteDone, &[&file])))
 }
 

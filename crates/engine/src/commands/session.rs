@@ -49,10 +49,10 @@ pub fn fork(session: &mut Session, number: &str) -> View {
     if let Some(refused) = refusal(&session.inbox, language) {
         return refused;
     }
-    if session.desk.log.is_empty() {
+    if session.state.log.is_empty() {
         return View::Error(language.say(Word::NothingSaid).into());
     }
-    let mut id = session.desk.account.session.clone();
+    let mut id = session.state.account.session.clone();
     if !number.is_empty() {
         let points = Points::of(&session.branch());
         let point = number.parse().ok().and_then(|n| points.get(n));
@@ -66,8 +66,8 @@ pub fn fork(session: &mut Session, number: &str) -> View {
 
 pub fn session(session: &mut Session, _: &str) -> View {
     let language = session.options.language;
-    let desk = &session.desk;
-    let id = &desk.account.session;
+    let state = &session.state;
+    let id = &state.account.session;
     let mut rows = vec![vec![language.say(Word::RowSession).into(), id.clone()]];
     if session.options.save {
         let path = session.store().path_of(id).display().to_string();
@@ -84,7 +84,7 @@ pub fn model(session: &mut Session, reference: &str) -> View {
         return session.switch_model(reference);
     }
     let language = session.options.language;
-    let origin = &session.desk.conversation.model.target().origin;
+    let origin = &session.state.conversation.model.target().origin;
     let now = format!("{}/{}", origin.provider, origin.model);
     let mut all = session.options.models.list();
     if all.iter().all(|(reference, _)| *reference != now) {
@@ -117,7 +117,11 @@ const EFFORTS: [(&str, Effort); 6] = [
 
 pub fn effort(session: &mut Session, name: &str) -> View {
     let language = session.options.language;
-    let now = session.desk.manner.effort.or(session.options.params.effort);
+    let now = session
+        .state
+        .settings
+        .effort
+        .or(session.options.params.effort);
     if name.is_empty() {
         let items = EFFORTS.iter().map(|(name, effort)| Item {
             label: (*name).into(),
@@ -144,15 +148,15 @@ pub fn effort(session: &mut Session, name: &str) -> View {
 /// Writes the transcript as a document beside the work, or where the person says.
 pub fn export(session: &mut Session, to: &str) -> View {
     let language = session.options.language;
-    let entries = session.desk.log.source().entries_after(None);
+    let entries = session.state.log.source().entries_after(None);
     let entries: Vec<_> = log::branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
     if !entries.iter().any(|e| matches!(e.body, Body::Message(_))) {
         return View::Error(language.say(Word::NothingSaid).into());
     }
-    let id = &session.desk.account.session;
+    let id = &session.state.account.session;
     let name = format!("ostler-{}.md", id.get(..8).unwrap_or(id));
     let path = session
-        .desk
+        .state
         .scope
         .path(if to.is_empty() { &name } else { to });
     let text = match path.extension().and_then(|e| e.to_str()) {

@@ -1,10 +1,10 @@
 //! `skills`: what the model can be told about certain work.
 
 use super::context::{column, report};
-use crate::desk::Desk;
 use crate::inbox::Inbox;
 use crate::skills::{RunAs, Skill, Skills};
 use crate::sources::about;
+use crate::state::SessionState;
 use ostler_wire::{Act, Action, Cell, Column, ColumnKind, Deed, Language, Row, Table, View, Word};
 
 /// The skills, with what was left out on the way to them.
@@ -71,8 +71,8 @@ pub fn skill(all: &Skills, name: &str, language: Language) -> View {
 }
 
 /// `/skills`.
-pub(super) fn slash(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
-    let (all, language) = (&desk.offers.offer.skills, desk.manner.language);
+pub(super) fn slash(state: &mut SessionState, _: &mut Inbox, name: &str) -> View {
+    let (all, language) = (&state.offers.offer.skills, state.settings.language);
     match name {
         "" => skills(all, Vec::new(), language),
         name => skill(all, name, language),

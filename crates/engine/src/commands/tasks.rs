@@ -1,10 +1,10 @@
 //! `/bg`, `/ps`, `/kill` and `/timeout`: prompts in the background, and the commands that run beside them.
 
-use crate::children::{Ended, Heir, How, shortened};
-use crate::desk::Desk;
+use crate::children::{ChildSettings, Ended, How, shortened};
 use crate::inbox::Inbox;
 use crate::jobs::JobState;
 use crate::log;
+use crate::state::SessionState;
 use ostler_guard::time_shown;
 use ostler_wire::parse_duration;
 use ostler_wire::{Body, Doing, Entry, Language, Notice, Role, Table, View, Word};
@@ -15,20 +15,20 @@ use std::time::Duration;
 const ANSWER_LINES: usize = 5;
 const ANSWER_CHARS: usize = 600;
 
-pub fn bg(desk: &mut Desk, inbox: &mut Inbox, prompt: &str) -> View {
-    let language = desk.manner.language;
+pub fn bg(state: &mut SessionState, inbox: &mut Inbox, prompt: &str) -> View {
+    let language = state.settings.language;
     let prompt = prompt.strip_suffix(" &").unwrap_or(prompt).trim();
     if prompt.is_empty() {
         return View::Error(language.say(Word::TaskUsage).into());
     }
-    let all = desk.log.source().entries_after(None);
+    let all = state.log.source().entries_after(None);
     let entries = log::branch(all.into_iter().map(Arc::unwrap_or_clone).collect());
-    let heir = Heir {
+    let child = ChildSettings {
         entries: settled(entries),
-        prefix: Some(desk.conversation.prefix.clone()),
-        ..desk.heir(shortened(prompt))
+        prefix: Some(state.conversation.prefix.clone()),
+        ..state.child(shortened(prompt))
     };
-    match inbox.children.start(heir, prompt) {
+    match inbox.children.start(child, prompt) {
         Ok(id) => {
             inbox.show_tasks();
             View::Text(language.fill(Word::TaskStarted, &[&id, &shortened(prompt)]))
@@ -151,9 +151,9 @@ pub fn refusal(inbox: &Inbox, language: Language) -> Option<View> {
 }
 
 /// Says that a task is through.
-pub fn tell(desk: &mut Desk, ended: &Ended) {
-    desk.show_budget();
-    let language = desk.manner.language;
+pub fn tell(state: &mut SessionState, ended: &Ended) {
+    state.show_budget();
+    let language = state.settings.language;
     let word = match ended.how {
         How::Done => Word::TaskDone,
         How::Failed => Word::TaskFailed,
@@ -161,7 +161,7 @@ pub fn tell(desk: &mut Desk, ended: &Ended) {
         How::OutOfTime => Word::TaskOutOfTime,
     };
     let mut text = language.fill(word, &[&ended.id, &time_shown(ended.took)]);
-    if desk.account.ledger.is_some() {
+    if state.account.ledger.is_some() {
         let short = ended.session.get(..8).unwrap_or(&ended.session);
         text.push_str(&format!(" · ostler resume {short}"));
     }
@@ -170,12 +170,13 @@ pub fn tell(desk: &mut Desk, ended: &Ended) {
         text.push_str(line);
     }
     // Before the first prompt there is no log to write to.
-    if desk.log.is_empty() {
-        return desk.feed.announce(View::Text(text));
+    if state.log.is_empty() {
+        return state.feed.announce(View::Text(text));
     }
-    if let Err(error) = desk.commit(vec![Body::Notice(Notice { text })]) {
-        desk.feed
-            .announce(View::Error(error.say(desk.manner.language)));
+    if let Err(error) = state.commit(vec![Body::Notice(Notice { text })]) {
+        state
+            .feed
+            .announce(View::Error(error.say(state.settings.language)));
     }
 }
 

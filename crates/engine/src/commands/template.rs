@@ -1,10 +1,10 @@
 //! Commands that people wrote, carried out: pieces run, leave given for a turn, one prompt sent.
 
-use crate::desk::Desk;
 use crate::dispatch::own;
 use crate::inbox::{Inbox, Prompt};
 use crate::log::LogError;
 use crate::skills::{RunAs, Skill, asked_for, beside};
+use crate::state::SessionState;
 use crate::templates::{Piece, Template};
 use crate::tool::Typed as _;
 use crate::tools::read_only_skill::ReadOnlySkill;
@@ -14,10 +14,10 @@ use ostler_wire::{Body, Notice, Say, Word};
 use std::sync::Arc;
 
 /// The template that a line calls, and its arguments.
-pub fn of(desk: &Desk, line: &str) -> Option<(Template, String)> {
+pub fn of(state: &SessionState, line: &str) -> Option<(Template, String)> {
     let line = line.trim();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let template = desk
+    let template = state
         .offers
         .offer
         .templates
@@ -27,31 +27,31 @@ pub fn of(desk: &Desk, line: &str) -> Option<(Template, String)> {
 }
 
 /// The skill that a line calls, and its arguments.
-pub fn skill(desk: &Desk, line: &str) -> Option<(Skill, String)> {
+pub fn skill(state: &SessionState, line: &str) -> Option<(Skill, String)> {
     let line = line.trim();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let skill = desk.offers.offer.skills.find(name)?;
+    let skill = state.offers.offer.skills.find(name)?;
     Some((skill.clone(), rest.trim().to_owned()))
 }
 
 /// The same in the session that was started for that skill: there it is followed, whatever else has its name.
-pub fn duty(desk: &Desk, line: &str) -> Option<(Skill, String)> {
-    let own = desk.offers.crew.skill.as_deref()?;
-    skill(desk, line).filter(|(skill, _)| skill.name() == own)
+pub fn assigned_role(state: &SessionState, line: &str) -> Option<(Skill, String)> {
+    let own = state.offers.agents.skill.as_deref()?;
+    skill(state, line).filter(|(skill, _)| skill.name() == own)
 }
 
 /// What the model is told when the person calls a skill that is for a session of its own.
-pub fn forward(desk: &Desk, skill: &Skill, words: &str) -> Option<Prompt> {
+pub fn forward(state: &SessionState, skill: &Skill, words: &str) -> Option<Prompt> {
     let role = skill.role.as_deref();
-    let role = role.and_then(|role| desk.offers.offer.roles.find(role));
-    let reads = desk.standing.mode == Mode::Plan
-        || desk.standing.read_only
+    let role = role.and_then(|role| state.offers.offer.roles.find(role));
+    let reads = state.permissions.mode == Mode::Plan
+        || state.permissions.read_only
         || role.is_some_and(|role| role.capabilities.read_only);
     let tool = match reads {
         true => ReadOnlySkill::NAME,
         false => SkillTool::NAME,
     };
-    if skill.run_as == RunAs::Inline || desk.tools.find(tool).is_none() {
+    if skill.run_as == RunAs::Inline || state.tools.find(tool).is_none() {
         return None;
     }
     Some(Prompt {
@@ -63,12 +63,12 @@ pub fn forward(desk: &Desk, skill: &Skill, words: &str) -> Option<Prompt> {
 }
 
 /// What its file allows, for as long as its turn lasts. Rules that cannot be read are told.
-pub fn allow(desk: &mut Desk, template: &Template) -> Result<(), LogError> {
-    let language = desk.manner.language;
+pub fn allow(state: &mut SessionState, template: &Template) -> Result<(), LogError> {
+    let language = state.settings.language;
     let wants = !template.allowed_tools.is_empty() || template.model.is_some();
     if wants && !template.trusted {
         let text = language.fill(Word::TemplateUntrusted, &[&template.name]);
-        return desk.commit(vec![Body::Notice(Notice { text })]);
+        return state.commit(vec![Body::Notice(Notice { text })]);
     }
     let mut notices = Vec::new();
     let mut rules = Vec::new();
@@ -80,18 +80,18 @@ pub fn allow(desk: &mut Desk, template: &Template) -> Result<(), LogError> {
             })),
         }
     }
-    desk.allow(rules);
+    state.allow(rules);
     match notices.is_empty() {
         true => Ok(()),
-        false => desk.commit(notices),
+        false => state.commit(notices),
     }
 }
 
 /// Takes back what `allow` gave.
-pub fn disallow(desk: &mut Desk, template: &Template) {
+pub fn disallow(state: &mut SessionState, template: &Template) {
     let from = &source(template);
-    if desk.policy.rules.allow.iter().any(|r| r.from == *from) {
-        let rules = &mut Arc::make_mut(&mut desk.policy).rules.allow;
+    if state.policy.rules.allow.iter().any(|r| r.from == *from) {
+        let rules = &mut Arc::make_mut(&mut state.policy).rules.allow;
         rules.retain(|rule| rule.from != *from);
     }
 }
@@ -105,32 +105,32 @@ fn source(template: &Template) -> String {
 }
 
 /// The same for a skill whose text a call of the model has brought in: until the turn ends, and the person reads which.
-pub fn lend(desk: &mut Desk, skill: &Skill) -> Result<(), LogError> {
+pub fn lend(state: &mut SessionState, skill: &Skill) -> Result<(), LogError> {
     let template = &skill.template;
-    let lent = &desk.standing.lent;
+    let lent = &state.permissions.lent;
     let has = lent.iter().any(|known| known.name == template.name);
     if template.allowed_tools.is_empty() || !template.trusted || has {
         return Ok(());
     }
-    let language = desk.manner.language;
+    let language = state.settings.language;
     let rules = template.allowed_tools.join(", ");
     let text = language.fill(Word::SkillLends, &[&template.name, &rules]);
-    desk.commit(vec![Body::Notice(Notice { text })])?;
-    allow(desk, template)?;
-    desk.standing.lent.push(template.clone());
+    state.commit(vec![Body::Notice(Notice { text })])?;
+    allow(state, template)?;
+    state.permissions.lent.push(template.clone());
     Ok(())
 }
 
 /// Takes back what calls of this turn have brought.
-pub fn take_back(desk: &mut Desk) {
-    for template in std::mem::take(&mut desk.standing.lent) {
-        disallow(desk, &template);
+pub fn take_back(state: &mut SessionState) {
+    for template in std::mem::take(&mut state.permissions.lent) {
+        disallow(state, &template);
     }
 }
 
 /// The prompt that it stands for. The inner error says why there is none.
 pub async fn expand(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     template: &Template,
     arguments: &str,
@@ -146,7 +146,7 @@ pub async fn expand(
                 words.push_str(&part);
             }
             Piece::Shell(command) => {
-                match own::piece(desk, inbox, &command, &cancel).await? {
+                match own::piece(state, inbox, &command, &cancel).await? {
                     Ok(output) => text.push_str(&output),
                     Err(why) => return Ok(Err(why)),
                 }

@@ -2,9 +2,9 @@
 
 use super::context::{HubContext, column};
 use crate::budget::State;
-use crate::desk::Desk;
 use crate::inbox::Inbox;
 use crate::ledger::{Ledger, Line, Tokens};
+use crate::state::SessionState;
 use crate::{compaction, handoff};
 use jiff::tz::TimeZone;
 use ostler_wire::{
@@ -210,11 +210,11 @@ fn bar(share: f64) -> String {
 }
 
 /// `/cost`: the same of this session, by model and purpose, and what its budgets say.
-pub(super) fn cost(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
-    let language = desk.manner.language;
+pub(super) fn cost(state: &mut SessionState, _: &mut Inbox, _: &str) -> View {
+    let language = state.settings.language;
     let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
     let mut total = Sum::default();
-    for entry in super::branch_entries(desk) {
+    for entry in super::branch_entries(state) {
         let Body::Usage(usage) = &entry.body else {
             continue;
         };
@@ -236,7 +236,7 @@ pub(super) fn cost(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
         empty: language.say(Word::NothingSpent).into(),
         ..table(language, UsageBy::Model, &sums, &total)
     };
-    for line in budgets(desk) {
+    for line in budgets(state) {
         table.summary.push_str(&line);
         table.summary.push('\n');
     }
@@ -244,9 +244,9 @@ pub(super) fn cost(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
 }
 
 /// How the limits stand.
-fn budgets(desk: &Desk) -> Vec<String> {
-    let language = desk.manner.language;
-    let account = &desk.account;
+fn budgets(state: &SessionState) -> Vec<String> {
+    let language = state.settings.language;
+    let account = &state.account;
     let line = |state: State| {
         let sums = [state.spent, state.limit, state.held, state.left];
         let [spent, limit, held, left] = &sums.map(|sum| sum.say(language));

@@ -1,8 +1,8 @@
 //! `/context`: what fills the window.
 
 use crate::compaction::{self, Plan};
-use crate::desk::Desk;
 use crate::inbox::Inbox;
+use crate::state::SessionState;
 use crate::transcript::BYTES_PER_TOKEN;
 use ostler_wire::{Body, Entry, Part, Role, Table, View, Word};
 
@@ -10,10 +10,10 @@ use ostler_wire::{Body, Entry, Part, Role, Table, View, Word};
 const BAR: u64 = 20;
 
 /// By part, measured in bytes and shown in tokens, corrected by what the model's last request counted.
-pub fn context(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
-    let language = desk.manner.language;
-    let entries = super::branch_entries(desk);
-    let prefix = &desk.conversation.prefix;
+pub fn context(state: &mut SessionState, _: &mut Inbox, _: &str) -> View {
+    let language = state.settings.language;
+    let entries = super::branch_entries(state);
+    let prefix = &state.conversation.prefix;
     let tools: usize = prefix
         .tools
         .iter()
@@ -25,9 +25,9 @@ pub fn context(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
     ];
     parts.extend(said(&entries));
     let bytes: u64 = parts.iter().map(|(_, b)| b).sum();
-    let used = compaction::tokens(desk).max(1);
+    let used = compaction::tokens(state).max(1);
     let scaled = |part: u64| part.saturating_mul(used) / bytes.max(1);
-    let window = desk.conversation.model.target().window;
+    let window = state.conversation.model.target().window;
     let mut rows = Vec::new();
     for (word, part) in parts.into_iter().filter(|(_, b)| *b > 0) {
         let tokens = scaled(part);
@@ -47,7 +47,7 @@ pub fn context(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
         total,
         String::new(),
     ]);
-    let outlook = compaction::outlook(desk, &entries);
+    let outlook = compaction::outlook(state, &entries);
     for (word, tokens) in [
         (Word::RowPinned, outlook.pinned),
         (Word::RowSaves, outlook.saves),

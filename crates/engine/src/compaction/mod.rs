@@ -20,10 +20,10 @@ pub use past::{Kept, MAX_PINNED, Parts, Plan, context_parts};
 pub(crate) use room::{Moment, Room, make_room, warning};
 pub use summary::ROLE;
 
-use crate::desk::Desk;
 use crate::hooks;
 use crate::inbox::Inbox;
 use crate::log::{LogError, branch};
+use crate::state::SessionState;
 use crate::transcript::BYTES_PER_TOKEN;
 use ostler_wire::{
     Body, Compaction, DigestBy, Entry, Notice, Role, Say, TodoItem, TodoState, View, Word,
@@ -191,20 +191,20 @@ enum Pointless {
 }
 
 async fn when_full(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
     occasion: Occasion,
 ) -> Result<(), LogError> {
-    let (window, bytes) = (window(desk), desk.conversation.bytes());
-    if desk.manner.folding.gauge.is_hopeless(window, bytes) {
+    let (window, bytes) = (window(state), state.conversation.bytes());
+    if state.settings.folding.gauge.is_hopeless(window, bytes) {
         return Ok(());
     }
-    if let Folded::Not(why) = fold(desk, inbox, cancel, occasion).await? {
-        let gauge = &mut desk.manner.folding.gauge;
+    if let Folded::Not(why) = fold(state, inbox, cancel, occasion).await? {
+        let gauge = &mut state.settings.folding.gauge;
         gauge.tried = Some((window, bytes));
         if gauge.tells(why) {
-            desk.commit(vec![notice(reason(desk, why))])?;
+            state.commit(vec![notice(reason(state, why))])?;
         }
     }
     Ok(())
@@ -212,42 +212,44 @@ async fn when_full(
 
 /// Folds because the provider refused a prompt for its length. True when there is a shorter one to send.
 pub(crate) async fn on_overflow(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
 ) -> Result<bool, LogError> {
-    if desk.manner.folding.settings.strategy != Strategy::Compact {
-        let text = desk
-            .manner
+    if state.settings.folding.settings.strategy != Strategy::Compact {
+        let text = state
+            .settings
             .language
-            .fill(Word::PromptTooLong, &[&handoff_command(desk)]);
-        desk.commit(vec![notice(text)])?;
+            .fill(Word::PromptTooLong, &[&handoff_command(state)]);
+        state.commit(vec![notice(text)])?;
         return Ok(false);
     }
-    Ok(match fold(desk, inbox, cancel, Occasion::Overflow).await? {
-        Folded::Done(_) => true,
-        Folded::Not(why) => {
-            desk.commit(vec![notice(reason(desk, why))])?;
-            false
-        }
-        // The turn sees for itself that it was stopped.
-        Folded::Interrupted => true,
-    })
+    Ok(
+        match fold(state, inbox, cancel, Occasion::Overflow).await? {
+            Folded::Done(_) => true,
+            Folded::Not(why) => {
+                state.commit(vec![notice(reason(state, why))])?;
+                false
+            }
+            // The turn sees for itself that it was stopped.
+            Folded::Interrupted => true,
+        },
+    )
 }
 
 /// `/compact [focus]`.
-pub(crate) async fn on_wish(desk: &mut Desk, inbox: &mut Inbox, focus: &str) -> View {
+pub(crate) async fn on_wish(state: &mut SessionState, inbox: &mut Inbox, focus: &str) -> View {
     let focus: String = focus.trim().chars().take(MAX_FOCUS).collect();
     let focus = Some(focus).filter(|focus| !focus.is_empty());
-    let language = desk.manner.language;
+    let language = state.settings.language;
     let cancel = inbox.turn();
-    match fold(desk, inbox, &cancel, Occasion::Wish { focus }).await {
+    match fold(state, inbox, &cancel, Occasion::Wish { focus }).await {
         Ok(Folded::Done(done)) => View::Text(match done.archive {
             Some(path) => language.fill(Word::FoldDone, &[&path]),
             None => language.say(Word::FoldDoneOnly).into(),
         }),
         Ok(Folded::Not(Pointless::Little)) => View::Text(language.say(Word::FoldNothing).into()),
-        Ok(Folded::Not(why)) => View::Text(reason(desk, why)),
+        Ok(Folded::Not(why)) => View::Text(reason(state, why)),
         Ok(Folded::Interrupted) => View::Text(language.say(Word::FoldStopped).into()),
         Err(error) => View::Error(error.say(language)),
     }
@@ -281,40 +283,40 @@ struct Work {
 }
 
 async fn fold(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
     occasion: Occasion,
 ) -> Result<Folded, LogError> {
-    let work = match work(desk, &occasion) {
+    let work = match work(state, &occasion) {
         Ok(work) => work,
         Err(why) => return Ok(Folded::Not(why)),
     };
     hooks::before_fold(
-        desk,
+        state,
         inbox,
         occasion.focus().as_deref(),
         (occasion.trigger(), cancel),
     )
     .await?;
-    desk.progress(ROLE, desk.manner.language.say(Word::Folding));
-    let folded = carry_out(desk, inbox, cancel, occasion, work).await;
-    desk.progress(ROLE, "");
+    state.progress(ROLE, state.settings.language.say(Word::Folding));
+    let folded = carry_out(state, inbox, cancel, occasion, work).await;
+    state.progress(ROLE, "");
     folded
 }
 
-fn work(desk: &Desk, occasion: &Occasion) -> Result<Work, Pointless> {
-    let entries = desk.log.source().entries_after(None);
+fn work(state: &SessionState, occasion: &Occasion) -> Result<Work, Pointless> {
+    let entries = state.log.source().entries_after(None);
     let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
     let upto = match occasion {
         Occasion::Due => last_prompt(&entries),
         Occasion::Midway | Occasion::Overflow | Occasion::Wish { .. } => entries.len(),
     };
-    let mut place = past::boundary(&entries, upto, tail(desk));
+    let mut place = past::boundary(&entries, upto, tail(state));
     if *occasion == Occasion::Midway {
         place = place.min(last_step(&entries)).max(Plan::of(&entries).end);
     }
-    if let Some(why) = pointless(desk, context_parts(&entries, place), occasion) {
+    if let Some(why) = pointless(state, context_parts(&entries, place), occasion) {
         return Err(why);
     }
     let last = place.checked_sub(1).and_then(|i| entries.get(i));
@@ -328,7 +330,7 @@ fn work(desk: &Desk, occasion: &Occasion) -> Result<Work, Pointless> {
 }
 
 async fn carry_out(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
     occasion: Occasion,
@@ -340,21 +342,21 @@ async fn carry_out(
         place,
         through,
     } = work;
-    let language = desk.manner.language;
+    let language = state.settings.language;
     let focus = occasion.focus();
     let material = Material {
         entries: entries.get(..upto).unwrap_or_default(),
         too_long: occasion == Occasion::Overflow,
         focus: focus.as_deref(),
     };
-    let Summary { held, prose, usage } = match summary::ask(desk, inbox, cancel, material).await {
+    let Summary { held, prose, usage } = match summary::ask(state, inbox, cancel, material).await {
         Asked::Interrupted => return Ok(Folded::Interrupted),
         Asked::Answered(summary) => *summary,
     };
     let start = Plan::of(&entries).end;
     let folded = entries.get(start..place).unwrap_or_default();
     let mut bodies: Vec<Body> = usage.iter().cloned().map(Body::Usage).collect();
-    let archive = match archived(desk, folded) {
+    let archive = match archived(state, folded) {
         Ok(archive) => archive,
         Err(fault) => {
             bodies.push(notice(fault));
@@ -374,12 +376,15 @@ async fn carry_out(
         focus: focus.clone(),
         archive: archive.clone(),
         // In the middle of a turn no message of the person brings it.
-        mode: desk.briefing().filter(|_| occasion.is_within_turn()),
-        ..Digest::new(prose.ok(), facts_for(desk, folded))
+        mode: state.briefing().filter(|_| occasion.is_within_turn()),
+        ..Digest::new(prose.ok(), facts_for(state, folded))
     };
     let compaction = Compaction {
         through,
-        digest: desk.feed.redactor().text(digest.render(digest_room(desk))),
+        digest: state
+            .feed
+            .redactor()
+            .text(digest.render(digest_room(state))),
         by,
         focus,
         archive,
@@ -388,16 +393,16 @@ async fn carry_out(
             |body| matches!(body, Body::Message(m) if m.role == Role::Assistant),
         ),
         calls: count(folded, |body| matches!(body, Body::ToolUse(_))),
-        tokens_before: tokens(desk),
+        tokens_before: tokens(state),
         tokens_after: 0,
         shared_bytes: 0,
     };
-    let number = desk.log.next() + bodies.len() as u64;
-    let (compaction, conversation) = rebuilt(desk, &mut entries, compaction, number);
+    let number = state.log.next() + bodies.len() as u64;
+    let (compaction, conversation) = rebuilt(state, &mut entries, compaction, number);
     bodies.push(Body::Compaction(compaction.clone()));
-    let committed = desk.commit_folded(bodies, conversation);
+    let committed = state.commit_folded(bodies, conversation);
     // It is paid for all the same.
-    usage.iter().for_each(|usage| desk.book(usage));
+    usage.iter().for_each(|usage| state.book(usage));
     drop(held);
     committed?;
     Ok(Folded::Done(Box::new(compaction)))
@@ -408,13 +413,13 @@ fn count(entries: &[Entry], wanted: impl Fn(&Body) -> bool) -> u64 {
 }
 
 /// What is pinned of this branch, and what `/compact` would take out of the prompt.
-pub(crate) fn outlook(desk: &Desk, entries: &[Entry]) -> Parts {
-    context_parts(entries, past::boundary(entries, entries.len(), tail(desk)))
+pub(crate) fn outlook(state: &SessionState, entries: &[Entry]) -> Parts {
+    context_parts(entries, past::boundary(entries, entries.len(), tail(state)))
 }
 
 /// Why a fold would not be worth it.
-fn pointless(desk: &Desk, parts: Parts, occasion: &Occasion) -> Option<Pointless> {
-    let window = window(desk);
+fn pointless(state: &SessionState, parts: Parts, occasion: &Occasion) -> Option<Pointless> {
+    let window = window(state);
     if window > 0 && parts.pinned > window / 2 {
         return Some(Pointless::Pinned {
             tokens: parts.pinned,
@@ -423,7 +428,7 @@ fn pointless(desk: &Desk, parts: Parts, occasion: &Occasion) -> Option<Pointless
     let least = match occasion {
         Occasion::Wish { .. } => MIN_SAVED,
         Occasion::Due | Occasion::Overflow => {
-            let prompt = desk.conversation.bytes() / BYTES_PER_TOKEN;
+            let prompt = state.conversation.bytes() / BYTES_PER_TOKEN;
             (prompt / MIN_SHARE_SAVED).max(MIN_SAVED)
         }
         Occasion::Midway => (window / MIN_WINDOW_SAVED).max(MIN_SAVED),
@@ -431,12 +436,12 @@ fn pointless(desk: &Desk, parts: Parts, occasion: &Occasion) -> Option<Pointless
     (parts.saves < least).then_some(Pointless::Little)
 }
 
-fn reason(desk: &Desk, why: Pointless) -> String {
-    let (language, anew) = (desk.manner.language, handoff_command(desk));
+fn reason(state: &SessionState, why: Pointless) -> String {
+    let (language, anew) = (state.settings.language, handoff_command(state));
     match why {
         Pointless::Little => language.fill(Word::FoldLittle, &[&anew]),
         Pointless::Pinned { tokens } => {
-            let numbers = [tokens, window(desk)].map(|n| n.to_string());
+            let numbers = [tokens, window(state)].map(|n| n.to_string());
             let [tokens, window] = numbers.each_ref().map(String::as_str);
             language.fill(Word::FoldPinned, &[tokens, window, &anew])
         }
@@ -445,12 +450,12 @@ fn reason(desk: &Desk, why: Pointless) -> String {
 
 /// The conversation as it is after this compaction, which then knows what it changed.
 fn rebuilt(
-    desk: &Desk,
+    state: &SessionState,
     entries: &mut Vec<Entry>,
     compaction: Compaction,
     number: u64,
 ) -> (Compaction, crate::conversation::Conversation) {
-    let old = &desk.conversation;
+    let old = &state.conversation;
     let after = |entries: &[Entry]| {
         let mut new = old.anew();
         new.read(entries);
@@ -475,28 +480,28 @@ fn rebuilt(
 }
 
 /// What the log knows of these entries, and the tasks as they stand now.
-fn facts_for(desk: &Desk, folded: &[Entry]) -> Facts {
+fn facts_for(state: &SessionState, folded: &[Entry]) -> Facts {
     let open = |item: &&TodoItem| item.state != TodoState::Done;
     Facts {
-        todos: desk.shop.todo.iter().filter(open).cloned().collect(),
-        ..Facts::of(folded, &desk.scope.root.display().to_string())
+        todos: state.services.todo.iter().filter(open).cloned().collect(),
+        ..Facts::of(folded, &state.scope.root.display().to_string())
     }
 }
 
 /// Keeps the originals. A disk that cannot take them costs the archive alone: the log has everything.
-fn archived(desk: &Desk, folded: &[Entry]) -> Result<Option<String>, String> {
-    let Some(home) = &desk.manner.folding.archive else {
+fn archived(state: &SessionState, folded: &[Entry]) -> Result<Option<String>, String> {
+    let Some(home) = &state.settings.folding.archive else {
         return Ok(None);
     };
-    let path = archive::path(home, &desk.account.session);
+    let path = archive::path(home, &state.account.session);
     match archive::write(&path, folded) {
         Ok(()) => {
-            let quota = desk.manner.folding.settings.archive_quota;
-            archive::trim(home, &desk.account.session, quota);
+            let quota = state.settings.folding.settings.archive_quota;
+            archive::trim(home, &state.account.session, quota);
             Ok(Some(path.display().to_string()))
         }
         Err(error) => {
-            let language = desk.manner.language;
+            let language = state.settings.language;
             let (path, why) = (path.display().to_string(), error.say(language));
             Err(language.fill(Word::FoldNoArchive, &[&path, &why]))
         }
@@ -516,26 +521,26 @@ fn last_step(entries: &[Entry]) -> usize {
 }
 
 /// Tokens of the last request and its answer, as reported; by bytes when nobody has counted.
-pub(crate) fn tokens(desk: &Desk) -> u64 {
-    let counted = desk.manner.folding.gauge.tokens;
-    counted.unwrap_or_else(|| desk.conversation.bytes() / BYTES_PER_TOKEN)
+pub(crate) fn tokens(state: &SessionState) -> u64 {
+    let counted = state.settings.folding.gauge.tokens;
+    counted.unwrap_or_else(|| state.conversation.bytes() / BYTES_PER_TOKEN)
 }
 
-fn window(desk: &Desk) -> u64 {
-    desk.conversation.model.target().window
+fn window(state: &SessionState) -> u64 {
+    state.conversation.model.target().window
 }
 
-fn tail(desk: &Desk) -> usize {
-    let mut bytes = MAX_TAIL.min(desk.conversation.bytes() / TAIL_OF_PROMPT);
-    let window = window(desk);
+fn tail(state: &SessionState) -> usize {
+    let mut bytes = MAX_TAIL.min(state.conversation.bytes() / TAIL_OF_PROMPT);
+    let window = window(state);
     if window > 0 {
         bytes = bytes.min(window * BYTES_PER_TOKEN / TAIL_OF_WINDOW);
     }
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
-fn digest_room(desk: &Desk) -> usize {
-    match window(desk) {
+fn digest_room(state: &SessionState) -> usize {
+    match window(state) {
         0 => MAX_DIGEST,
         window => usize::try_from(window * BYTES_PER_TOKEN / DIGEST_OF_WINDOW)
             .unwrap_or(MAX_DIGEST)
@@ -544,14 +549,14 @@ fn digest_room(desk: &Desk) -> usize {
 }
 
 /// How the person gets a handoff of this session.
-fn handoff_command(desk: &Desk) -> String {
-    let command = if desk.manner.interactive {
+fn handoff_command(state: &SessionState) -> String {
+    let command = if state.settings.interactive {
         "`/handoff …`".to_owned()
     } else {
-        let id: String = desk.account.session.chars().take(8).collect();
+        let id: String = state.account.session.chars().take(8).collect();
         format!("`ostler handoff --goal \"…\" --from-session {id}`")
     };
-    desk.manner.language.fill(Word::FullStop, &[&command])
+    state.settings.language.fill(Word::FullStop, &[&command])
 }
 
 fn notice(text: String) -> Body {

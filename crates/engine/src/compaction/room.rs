@@ -4,11 +4,11 @@
 use super::{
     ContextSettings, Occasion, Strategy, handoff_command, notice, tokens, when_full, window,
 };
-use crate::desk::Desk;
 use crate::dispatch::{Offered, offer};
 use crate::handoff;
 use crate::inbox::Inbox;
 use crate::log::LogError;
+use crate::state::SessionState;
 use ostler_wire::{Body, Outcome, Word};
 use tokio_util::sync::CancellationToken;
 
@@ -39,7 +39,7 @@ pub(crate) enum Room {
 
 /// Looks whether the window is nearly full before a request is sent. Then it folds, or asks what to do.
 pub(crate) async fn make_room(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
     moment: Moment,
@@ -48,20 +48,20 @@ pub(crate) async fn make_room(
         Moment::Turn => Occasion::Due,
         Moment::Step => Occasion::Midway,
     };
-    if !is_full(desk) {
+    if !is_full(state) {
         return Ok(Room::Made);
     }
-    match desk.manner.folding.settings.strategy {
-        Strategy::Compact => when_full(desk, inbox, cancel, occasion).await?,
-        Strategy::Handoff if desk.manner.interactive && !desk.manner.folding.gauge.asked => {
-            let how = how_full(desk, desk.manner.language.say(Word::OfferHow));
-            let offered = offer(desk, inbox, how).await;
+    match state.settings.folding.settings.strategy {
+        Strategy::Compact => when_full(state, inbox, cancel, occasion).await?,
+        Strategy::Handoff if state.settings.interactive && !state.settings.folding.gauge.asked => {
+            let how = how_full(state, state.settings.language.say(Word::OfferHow));
+            let offered = offer(state, inbox, how).await;
             // Whoever stops it instead is asked again.
-            desk.manner.folding.gauge.asked = !matches!(offered, Offered::Stopped);
+            state.settings.folding.gauge.asked = !matches!(offered, Offered::Stopped);
             match offered {
                 Offered::Handoff => return Ok(Room::Handoff),
                 Offered::Stopped => return Ok(Room::Stopped),
-                Offered::Fold => when_full(desk, inbox, cancel, occasion).await?,
+                Offered::Fold => when_full(state, inbox, cancel, occasion).await?,
                 Offered::GoOn => {}
             }
         }
@@ -70,28 +70,28 @@ pub(crate) async fn make_room(
     Ok(Room::Made)
 }
 
-fn is_full(desk: &Desk) -> bool {
-    let window = window(desk);
-    let ratio = desk.manner.folding.settings.ratio;
-    window > 0 && tokens(desk) as f64 >= ratio * window as f64
+fn is_full(state: &SessionState) -> bool {
+    let window = window(state);
+    let ratio = state.settings.folding.settings.ratio;
+    window > 0 && tokens(state) as f64 >= ratio * window as f64
 }
 
 /// How full the window is, and what follows from it.
-fn how_full(desk: &Desk, then: &str) -> String {
-    let (tokens, window) = (tokens(desk), window(desk).max(1));
+fn how_full(state: &SessionState, then: &str) -> String {
+    let (tokens, window) = (tokens(state), window(state).max(1));
     // As the status line counts it.
     let full = tokens * 100 / window;
     let [full, tokens, window] = [full, tokens, window].map(|n| n.to_string());
     let words = [full.as_str(), &tokens, &window, then];
-    desk.manner.language.fill(Word::WindowFull, &words)
+    state.settings.language.fill(Word::WindowFull, &words)
 }
 
 /// What the person should know about the window at the end of a turn, once.
-pub(crate) fn warning(desk: &mut Desk, outcome: Outcome) -> Option<Body> {
+pub(crate) fn warning(state: &mut SessionState, outcome: Outcome) -> Option<Body> {
     let ContextSettings {
         strategy, ratio, ..
-    } = desk.manner.folding.settings;
-    let (tokens, known) = (tokens(desk), window(desk));
+    } = state.settings.folding.settings;
+    let (tokens, known) = (tokens(state), window(state));
     let folds = strategy == Strategy::Compact && known > 0;
     let window = if known > 0 { known } else { ASSUMED_WINDOW };
     let limit = match (folds, strategy) {
@@ -100,13 +100,13 @@ pub(crate) fn warning(desk: &mut Desk, outcome: Outcome) -> Option<Body> {
         (false, Strategy::Handoff | Strategy::Compact | Strategy::Warn) => WARN_LATE,
     };
     let share = tokens as f64 / window as f64;
-    let gauge = desk.manner.folding.gauge;
+    let gauge = state.settings.folding.gauge;
     if share < limit || gauge.warned || gauge.asked {
         return None;
     }
-    desk.manner.folding.gauge.warned = true;
-    let language = desk.manner.language;
-    let anew = handoff_command(desk);
+    state.settings.folding.gauge.warned = true;
+    let language = state.settings.language;
+    let anew = handoff_command(state);
     let tokens = tokens.to_string();
     if known == 0 {
         return Some(notice(
@@ -119,13 +119,13 @@ pub(crate) fn warning(desk: &mut Desk, outcome: Outcome) -> Option<Body> {
             let ratio = format!("{:.0}", ratio * 100.0);
             language.fill(Word::WindowFoldsAt, &[&ratio])
         }
-        Strategy::Handoff if desk.manner.interactive => language.say(Word::WindowAsks).into(),
+        Strategy::Handoff if state.settings.interactive => language.say(Word::WindowAsks).into(),
         // Nobody is there to be asked, and the log tells what a fresh session needs.
-        Strategy::Handoff => match handoff::leave(desk, outcome) {
+        Strategy::Handoff => match handoff::leave(state, outcome) {
             Ok(path) => language.fill(Word::WindowHandedOff, &[&path, &anew]),
             Err(why) => language.fill(Word::WindowHandoff, &[&why, &anew]),
         },
         Strategy::Warn => language.fill(Word::WindowOnlyWarns, &[&anew]),
     };
-    Some(notice(how_full(desk, &then)))
+    Some(notice(how_full(state, &then)))
 }

@@ -6,9 +6,9 @@ use super::digest::Prose;
 use super::past;
 use crate::budget::Hold;
 use crate::conversation::{Conversation, Sent};
-use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
 use crate::sample::{Sampled, sample};
+use crate::state::SessionState;
 use ostler_llm::{Answer, AnswerPart, Calls, Error, Forbidding, TokenUsage};
 use ostler_wire::{Body, Compaction, Entry, Message, Stop, Usage, Why, Word};
 use tokio_util::sync::CancellationToken;
@@ -59,12 +59,12 @@ struct Try {
 }
 
 pub async fn ask(
-    desk: &Desk,
+    state: &SessionState,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
     material: Material<'_>,
 ) -> Asked {
-    let forbidding = desk.conversation.model.forbidding();
+    let forbidding = state.conversation.model.forbidding();
     let mut next = Try {
         share: match material.too_long {
             true => Share::Half,
@@ -82,7 +82,7 @@ pub async fn ask(
     };
     let mut called = false;
     for _ in 0..MAX_REQUESTS {
-        match request(desk, inbox, cancel, material, &mut next).await {
+        match request(state, inbox, cancel, material, &mut next).await {
             Reply::Interrupted => return Asked::Interrupted,
             Reply::Overflow if next.share == Share::All => next.share = Share::Half,
             // The endpoint knows no such field, perhaps. What else it may refuse it refuses again.
@@ -110,13 +110,13 @@ enum Reply {
 
 /// Sends one, and notes what comes of it in the summary.
 async fn request(
-    desk: &Desk,
+    state: &SessionState,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
     material: Material<'_>,
     next: &mut Try,
 ) -> Reply {
-    let (mut conversation, at) = shown(desk, material, next.share);
+    let (mut conversation, at) = shown(state, material, next.share);
     if next.calls == Calls::Forbidden {
         conversation.forbid_calls();
     }
@@ -129,12 +129,12 @@ async fn request(
         ts: String::new(),
         body: Body::Message(Message::note(format!("{}{focus}", INSTRUCTION.trim_end()))),
     });
-    let language = desk.manner.language;
-    let payer = desk.account.payer_in(Some(ROLE));
-    let worst = desk.worst_of(&conversation);
+    let language = state.settings.language;
+    let payer = state.account.payer_in(Some(ROLE));
+    let worst = state.worst_of(&conversation);
     let summary = &mut next.summary;
     // Nobody is asked about it: without a model's words there is still a digest.
-    match desk.account.budget.hold(payer, worst) {
+    match state.account.budget.hold(payer, worst) {
         Ok(held) => summary.held.push(held),
         Err(breach) => {
             summary.prose = Err(breach.message(language).into());
@@ -142,7 +142,7 @@ async fn request(
         }
     }
     let (body, sent) = conversation.request();
-    let feed = desk.feed.hushed();
+    let feed = state.feed.hushed();
     let sampling = sample(&conversation.model, body, &feed, language, cancel);
     let (answer, error) = match inbox.attend(sampling).await {
         Err(Stopped) => (Answer::default(), None),
@@ -151,7 +151,7 @@ async fn request(
             (partial, Some(error))
         }
         Ok(Sampled::Whole(answer)) => {
-            summary.usage.extend(usage(desk, &answer, &sent));
+            summary.usage.extend(usage(state, &answer, &sent));
             summary.prose = prose(&answer);
             return match summary.prose {
                 Err(_) if calls(&answer) => Reply::Called,
@@ -159,10 +159,10 @@ async fn request(
             };
         }
     };
-    summary.usage.extend(usage(desk, &answer, &sent));
+    summary.usage.extend(usage(state, &answer, &sent));
     let Some(error) = error else {
         // It is paid for all the same.
-        summary.usage.iter().for_each(|usage| desk.book(usage));
+        summary.usage.iter().for_each(|usage| state.book(usage));
         return Reply::Interrupted;
     };
     match error {
@@ -189,8 +189,8 @@ fn calls(answer: &Answer) -> bool {
 }
 
 /// A conversation of the same past. Half of it has the person's words and the latest work.
-fn shown(desk: &Desk, material: Material<'_>, share: Share) -> (Conversation, u64) {
-    let mut conversation = desk.conversation.anew();
+fn shown(state: &SessionState, material: Material<'_>, share: Share) -> (Conversation, u64) {
+    let mut conversation = state.conversation.anew();
     let entries = material.entries;
     let at = entries.last().map_or(0, |e| e.entry) + 1;
     if share == Share::All {
@@ -240,11 +240,11 @@ fn prose(answer: &Answer) -> Result<Prose, Why> {
     Prose::parse(&text).ok_or_else(|| Word::HandoffOffTopic.into())
 }
 
-fn usage(desk: &Desk, answer: &Answer, sent: &Sent) -> Option<Usage> {
+fn usage(state: &SessionState, answer: &Answer, sent: &Sent) -> Option<Usage> {
     let tokens = answer.usage.plus(answer.wasted);
     (tokens != TokenUsage::default()).then(|| Usage {
         role: Some(ROLE.into()),
         broke: None,
-        ..desk.usage(&tokens, sent)
+        ..state.usage(&tokens, sent)
     })
 }

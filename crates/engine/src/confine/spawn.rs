@@ -2,7 +2,7 @@
 //! all is decided elsewhere; `cargo xtask tidy` finds every other place that spawns.
 
 use super::{
-    Commons, Confined, Outcome, SandboxMode, SandboxSettings, Terms, environment, prepare,
+    Confined, Outcome, SandboxMode, SandboxSettings, SandboxShare, Terms, environment, prepare,
 };
 use crate::artifacts::Artifacts;
 use crate::tool::{Context, ToolError};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct Services {
     pub host: Arc<dyn Host>,
     pub sandbox: SandboxSettings,
-    pub commons: Arc<Commons>,
+    pub share: Arc<SandboxShare>,
     /// Its rules about hosts bind the proxy.
     pub policy: Arc<Policy>,
     /// Hosts that may be reached although their address is private.
@@ -36,7 +36,7 @@ impl Services {
         Self {
             host,
             sandbox,
-            commons: Arc::default(),
+            share: Arc::default(),
             policy: Arc::default(),
             allow_private: Vec::new(),
             artifacts: None,
@@ -52,7 +52,7 @@ impl From<&Context> for Services {
         Self {
             host: cx.host.clone(),
             sandbox: cx.settings.sandbox.clone(),
-            commons: cx.commons.clone(),
+            share: cx.share.clone(),
             policy: cx.guard.policy.clone(),
             allow_private: cx.settings.allow_private.clone(),
             artifacts: Some(cx.artifacts.clone()),

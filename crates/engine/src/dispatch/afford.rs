@@ -2,9 +2,9 @@
 
 use crate::budget::{Breach, Hold, RAISE};
 use crate::commands;
-use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
+use crate::state::SessionState;
 use ostler_wire::{Body, Notice};
 
 pub enum Afforded {
@@ -14,24 +14,24 @@ pub enum Afforded {
     Stopped,
 }
 
-pub async fn afford(desk: &mut Desk, inbox: &mut Inbox) -> Result<Afforded, LogError> {
+pub async fn afford(state: &mut SessionState, inbox: &mut Inbox) -> Result<Afforded, LogError> {
     loop {
-        let account = &desk.account;
-        let breach = match account.budget.hold(account.payer(), desk.worst()) {
+        let account = &state.account;
+        let breach = match account.budget.hold(account.payer(), state.worst()) {
             Ok(hold) => return Ok(Afforded::Yes(Box::new(hold))),
             Err(breach) => breach,
         };
-        if !desk.manner.interactive {
+        if !state.settings.interactive {
             return Ok(Afforded::No(breach));
         }
-        let ask = breach.ask(desk.manner.language);
-        match commands::ask(desk, inbox, ask).await {
-            Ok(answer) if answer.choice == RAISE.id() => desk.account.budget.raise(&breach),
+        let ask = breach.ask(state.settings.language);
+        match commands::ask(state, inbox, ask).await {
+            Ok(answer) if answer.choice == RAISE.id() => state.account.budget.raise(&breach),
             Ok(_) => return Ok(Afforded::No(breach)),
             Err(Stopped) => return Ok(Afforded::Stopped),
         }
-        desk.commit(vec![Body::Notice(Notice {
-            text: breach.raised(desk.manner.language),
+        state.commit(vec![Body::Notice(Notice {
+            text: breach.raised(state.settings.language),
         })])?;
     }
 }

@@ -3,10 +3,10 @@
 
 use super::{Prepared, prepare, read_call};
 use crate::cut::clip;
-use crate::desk::Desk;
 use crate::hooks::{self, Said};
 use crate::inbox::Inbox;
 use crate::log::LogError;
+use crate::state::SessionState;
 use crate::tool::ToolError;
 use ostler_wire::{Body, Json, Notice, ToolUse, Word};
 use tokio_util::sync::CancellationToken;
@@ -24,7 +24,7 @@ pub struct Heard {
 
 /// The inner error is a call that became one that cannot be made.
 pub async fn hear(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     mut prepared: Prepared,
     cancel: &CancellationToken,
@@ -34,7 +34,7 @@ pub async fn hear(
     let mut carried = Said::default();
     loop {
         let about = (&prepared, had.as_slice());
-        let (mut said, change) = hooks::before_call(desk, inbox, about, cancel).await?;
+        let (mut said, change) = hooks::before_call(state, inbox, about, cancel).await?;
         let Some((hook, args)) = change else {
             said.add(carried);
             said.context.dedup();
@@ -51,7 +51,7 @@ pub async fn hear(
             ..prepared.call.clone()
         };
         let name = prepared.tool.name().to_owned();
-        prepared = match prepare(desk, read_call(desk, call)) {
+        prepared = match prepare(state, read_call(state, call)) {
             Ok(again) => again,
             Err(refused) => {
                 let (call, error) = *refused;
@@ -61,11 +61,11 @@ pub async fn hear(
             }
         };
         let args = args.to_string();
-        let text = desk
-            .manner
+        let text = state
+            .settings
             .language
             .fill(Word::HookChanged, &[&name, &clip(&args, MAX_SHOWN)]);
-        desk.commit(vec![Body::Notice(Notice { text })])?;
+        state.commit(vec![Body::Notice(Notice { text })])?;
         // Only the word of the last to change it is about this call.
         carried = Said {
             permission: said.permission,

@@ -1,7 +1,7 @@
 //! The window is nearly full, and the person wants to be asked what to do about it.
 
-use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
+use crate::state::SessionState;
 use ostler_wire::{Ask, AskKind, Choice, Word};
 
 /// Answers of the person.
@@ -19,8 +19,8 @@ pub enum Offered {
 }
 
 /// A handoff, a fold or neither? `how` says how full it is.
-pub async fn offer(desk: &Desk, inbox: &mut Inbox, how: String) -> Offered {
-    let language = desk.manner.language;
+pub async fn offer(state: &SessionState, inbox: &mut Inbox, how: String) -> Offered {
+    let language = state.settings.language;
     let choice = |id: &str, label: Word, detail: Word| {
         Choice::new(id, language.say(label)).with_detail(language.say(detail))
     };

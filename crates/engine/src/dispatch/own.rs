@@ -5,11 +5,11 @@ use super::{
     Dispatched, Leave, Prepared, ReadCall, commit, dispatch, never_ran, read_call, refuse,
     run_in_turn,
 };
-use crate::desk::Desk;
+use crate::checkpoints;
 use crate::hooks::Permission;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::saves;
+use crate::state::SessionState;
 use crate::tool::{Tool, Typed as _};
 use crate::tools::{self, Held, bash::Bash};
 use ostler_guard::{Gate, Verdict};
@@ -21,29 +21,29 @@ use tokio_util::sync::CancellationToken;
 
 /// The person's own command. Nobody is asked about it, but what a rule denies is denied, and the sandbox is around it.
 pub async fn own(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     command: &str,
     cancel: &CancellationToken,
 ) -> Result<(), LogError> {
     // What was changed before it is not its doing.
-    let settled = saves::after(desk, inbox).await;
+    let settled = checkpoints::after(state, inbox).await;
     if !settled.is_empty() {
-        desk.commit(settled)?;
+        state.commit(settled)?;
     }
-    let call = call(desk, command, Caller::Person)?;
-    saves::begin(desk, &format!("!{command}"));
+    let call = call(state, command, Caller::Person)?;
+    checkpoints::begin(state, &format!("!{command}"));
     let mut done = Dispatched::default();
     let ReadCall { call, .. } = call;
     let args = call.input.to_value();
     // The person may run commands where the model may not.
     let read = Bash.read(&args).and_then(|typed| {
-        let accesses = typed.access(&desk.scope)?;
+        let accesses = typed.access(&state.scope)?;
         Ok((typed, accesses))
     });
     let (typed, accesses) = match read {
         Ok(read) => read,
-        Err(error) => return refuse(desk, &call, error, &mut done),
+        Err(error) => return refuse(state, &call, error, &mut done),
     };
     let prepared = Prepared {
         call,
@@ -55,41 +55,41 @@ pub async fn own(
         leave: Leave::default(),
         remark: None,
     };
-    let deciding = desk.decide(prepared.tool.about(), &prepared.accesses, Gate::Open);
+    let deciding = state.decide(prepared.tool.about(), &prepared.accesses, Gate::Open);
     let decision = match inbox.attend(deciding).await {
         Ok(decision) => decision,
-        Err(Stopped) => return refuse(desk, &prepared.call, never_ran(), &mut done),
+        Err(Stopped) => return refuse(state, &prepared.call, never_ran(), &mut done),
     };
     if decision.verdict == Verdict::Deny && decision.rule.is_some() {
-        let error = blocked(desk, &prepared, &decision);
-        return refuse(desk, &prepared.call, error, &mut done);
+        let error = blocked(state, &prepared, &decision);
+        return refuse(state, &prepared.call, error, &mut done);
     }
     let leave = leave(&prepared);
-    let cx = desk.context(&prepared.call.id, &Bash::ABOUT, &leave, cancel.clone());
+    let cx = state.context(&prepared.call.id, &Bash::ABOUT, &leave, cancel.clone());
     let own = (prepared.call.id.as_str(), Bash::NAME);
-    if let Err(Stopped) = saves::before(desk, inbox, own, &prepared.accesses).await? {
-        return refuse(desk, &prepared.call, never_ran(), &mut done);
+    if let Err(Stopped) = checkpoints::before(state, inbox, own, &prepared.accesses).await? {
+        return refuse(state, &prepared.call, never_ran(), &mut done);
     }
     // It is the person's tree: they wait for nobody.
-    let (result, took) = run_in_turn(desk, inbox, &prepared, cx, None).await;
-    commit(desk, &prepared.call, result, took, &mut done)?;
-    let settled = saves::after(desk, inbox).await;
+    let (result, took) = run_in_turn(state, inbox, &prepared, cx, None).await;
+    commit(state, &prepared.call, result, took, &mut done)?;
+    let settled = checkpoints::after(state, inbox).await;
     match settled.is_empty() {
         true => Ok(()),
-        false => desk.commit(settled),
+        false => state.commit(settled),
     }
 }
 
 /// The output of a piece of a Markdown command, which needs the same leave as a call of the model. The inner error says
 /// why there is none.
 pub async fn piece(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     command: &str,
     cancel: &CancellationToken,
 ) -> Result<Result<String, String>, LogError> {
-    let call = call(desk, command, Caller::Template)?;
-    let done = Box::pin(dispatch(desk, inbox, vec![call], cancel)).await?;
+    let call = call(state, command, Caller::Template)?;
+    let done = Box::pin(dispatch(state, inbox, vec![call], cancel)).await?;
     let output = done.calls.last().map_or("{}", |ran| ran.output.as_str());
     let output: Json = serde_json::from_str(output).unwrap_or_else(|_| Json::of(&json!({})));
     let value = output.to_value();
@@ -117,9 +117,9 @@ pub async fn confirmed(inbox: &mut Inbox, subject: String, yes: &str, no: &str) 
 }
 
 /// Writes the call down.
-fn call(desk: &mut Desk, command: &str, by: Caller) -> Result<ReadCall, LogError> {
-    let free = (desk.used_ids.len()..).map(|n| format!("own_{n}"));
-    let mut free = free.filter(|id| !desk.used_ids.contains(id));
+fn call(state: &mut SessionState, command: &str, by: Caller) -> Result<ReadCall, LogError> {
+    let free = (state.used_ids.len()..).map(|n| format!("own_{n}"));
+    let mut free = free.filter(|id| !state.used_ids.contains(id));
     let call = ToolUse {
         id: free.next().unwrap_or_default(),
         name: Bash::NAME.into(),
@@ -129,7 +129,7 @@ fn call(desk: &mut Desk, command: &str, by: Caller) -> Result<ReadCall, LogError
         via: None,
         title: None,
     };
-    let read = read_call(desk, call);
-    desk.commit(vec![Body::ToolUse(read.call.clone())])?;
+    let read = read_call(state, call);
+    state.commit(vec![Body::ToolUse(read.call.clone())])?;
     Ok(read)
 }

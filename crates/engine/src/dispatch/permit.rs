@@ -1,15 +1,15 @@
-//! The one gate: the mode, then the rules, then the person. What they allow for longer is kept at the desk.
+//! The one gate: the mode, then the rules, then the person. What they allow for longer is kept at the state.
 
 use super::subject::subject;
 use super::trust;
 use super::{Prepared, never_ran};
 use crate::commands::{self, SESSION};
 use crate::cut::clip;
-use crate::desk::Desk;
 use crate::hooks::Permission;
 use crate::inbox::{Inbox, Stopped};
 use crate::interfaces::{Keep, RuleStore};
 use crate::log::LogError;
+use crate::state::SessionState;
 use crate::tool::ToolError;
 use ostler_guard::{
     BUILT_IN, Call, Decision, Gate, Mode, Policy, Posture, Refusal, Remedy, Rule, Verdict,
@@ -60,19 +60,19 @@ struct Scopes {
 
 /// Asks where mode or rules say so. The inner error is for the model.
 pub async fn permit(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     prepared: &Prepared,
 ) -> Result<Result<Leave, ToolError>, LogError> {
-    commands::heed(desk, inbox);
-    let gate = desk.gate(&*prepared.tool, &prepared.accesses);
+    commands::heed(state, inbox);
+    let gate = state.gate(&*prepared.tool, &prepared.accesses);
     if let Gate::Shut(why) = gate {
-        return Ok(Err(match desk.standing.mode {
+        return Ok(Err(match state.permissions.mode {
             Mode::Plan => planning(prepared, why),
             Mode::Normal | Mode::Goal => reading(prepared, why),
         }));
     }
-    let deciding = desk.decide(prepared.tool.about(), &prepared.accesses, gate);
+    let deciding = state.decide(prepared.tool.about(), &prepared.accesses, gate);
     let Ok(mut decision) = inbox.attend(deciding).await else {
         return Ok(Err(never_ran()));
     };
@@ -81,54 +81,58 @@ pub async fn permit(
     }
     if gate == Gate::Trust
         && decision.verdict != Verdict::Deny
-        && let Err(error) = trust::ask_trust(desk, inbox, prepared).await?
+        && let Err(error) = trust::ask_trust(state, inbox, prepared).await?
     {
         return Ok(Err(error));
     }
     let fresh = needs_a_fresh_yes(&prepared.accesses);
-    let refuses = desk.standing.stance.refuses_prompts();
+    let refuses = state.permissions.stance.refuses_prompts();
     let paths = decision.touched.clone();
-    let leave = match (decision.verdict, desk.manner.interactive) {
+    let leave = match (decision.verdict, state.settings.interactive) {
         (Verdict::Allow, _) => Ok(Ok(Leave::unasked(prepared, &decision))),
         // Whoever trusts the tool for planning was asked about this very call.
         (Verdict::Ask, _) if gate == Gate::Trust => Ok(Ok(Leave::default())),
-        (Verdict::Ask, true) if !refuses => ask(desk, inbox, prepared, decision).await,
+        (Verdict::Ask, true) if !refuses => ask(state, inbox, prepared, decision).await,
         (Verdict::Ask, false) if !fresh && !refuses => {
-            match unattended(desk, prepared, &decision) {
+            match unattended(state, prepared, &decision) {
                 Ok(()) => Ok(Ok(Leave::default())),
                 Err(refusal) => {
-                    record(desk, prepared, &decision, Decided::no(), None)?;
-                    refuse_unattended(desk, prepared, &refusal).map(Err)
+                    record(state, prepared, &decision, Decided::no(), None)?;
+                    refuse_unattended(state, prepared, &refusal).map(Err)
                 }
             }
         }
         (Verdict::Deny | Verdict::Ask, _) => {
-            record(desk, prepared, &decision, Decided::no(), None)?;
-            Ok(Err(blocked(desk, prepared, &decision)))
+            record(state, prepared, &decision, Decided::no(), None)?;
+            Ok(Err(blocked(state, prepared, &decision)))
         }
     }?;
     Ok(leave.map(|leave| Leave { paths, ..leave }))
 }
 
 /// What the setting for runs without a person says to a call that would be asked.
-fn unattended(desk: &Desk, prepared: &Prepared, decision: &Decision) -> Result<(), Refusal> {
+fn unattended(
+    state: &SessionState,
+    prepared: &Prepared,
+    decision: &Decision,
+) -> Result<(), Refusal> {
     let call = Call {
         tool: prepared.tool.about(),
         accesses: &prepared.accesses,
-        scope: &desk.scope,
+        scope: &state.scope,
         resolved: &decision.resolved,
     };
-    remedy::answer(&desk.policy, call, decision)
+    remedy::answer(&state.policy, call, decision)
 }
 
 /// The person reads what would allow it, and so does the model.
 fn refuse_unattended(
-    desk: &mut Desk,
+    state: &mut SessionState,
     prepared: &Prepared,
     refusal: &Refusal,
 ) -> Result<ToolError, LogError> {
-    let language = desk.manner.language;
-    let subject = subject(desk, prepared);
+    let language = state.settings.language;
+    let subject = subject(state, prepared);
     let (word, way, told) = match &refusal.remedy {
         Remedy::Flags(flags) => {
             let flags = flags.join(" ");
@@ -145,7 +149,7 @@ fn refuse_unattended(
     };
     let shown = clip(&subject, MAX_SUBJECT);
     let text = language.fill(word, &[&shown, language.say(refusal.reason), &way]);
-    desk.commit(vec![Body::Notice(Notice { text })])?;
+    state.commit(vec![Body::Notice(Notice { text })])?;
     let reason = Language::English.say(refusal.reason);
     Ok(ToolError::new(
         "blocked",
@@ -191,7 +195,7 @@ fn reading(prepared: &Prepared, why: &str) -> ToolError {
     )
 }
 
-pub fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolError {
+pub fn blocked(state: &SessionState, prepared: &Prepared, decision: &Decision) -> ToolError {
     if needs_a_fresh_yes(&prepared.accesses) && decision.verdict == Verdict::Ask {
         let name = prepared.tool.name();
         let message = format!(
@@ -199,7 +203,7 @@ pub fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolErr
         );
         return ToolError::new("blocked", message);
     }
-    let subject = subject(desk, prepared);
+    let subject = subject(state, prepared);
     let by = match (&decision.rule, decision.verdict) {
         (Some(rule), _) if decision.from.as_deref() == Some(BUILT_IN) => {
             format!(
@@ -222,58 +226,58 @@ pub fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolErr
 }
 
 async fn ask(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     prepared: &Prepared,
     decision: Decision,
 ) -> Result<Result<Leave, ToolError>, LogError> {
-    if let Some(error) = objection(desk, inbox, prepared).await {
+    if let Some(error) = objection(state, inbox, prepared).await {
         return Ok(Err(error));
     }
-    let mut scopes = (!needs_a_fresh_yes(&prepared.accesses)).then(|| scopes(desk, prepared));
-    let preview = preview(desk, inbox, prepared).await;
+    let mut scopes = (!needs_a_fresh_yes(&prepared.accesses)).then(|| scopes(state, prepared));
+    let preview = preview(state, inbox, prepared).await;
     let is_server = |access: &Access| matches!(access, Access::Mcp { .. });
     let is_remote = prepared.accesses.iter().any(is_server);
     let ask = Ask {
-        subject: with_real_paths(desk, prepared, &decision),
-        options: options(desk, scopes.as_ref()),
+        subject: with_real_paths(state, prepared, &decision),
+        options: options(state, scopes.as_ref()),
         preview: prepared.remark.clone().or(preview),
         preview_format: match is_remote {
             true => PreviewFormat::Text,
             false => PreviewFormat::Diff,
         },
-        ..permission_ask(desk, prepared)
+        ..permission_ask(state, prepared)
     };
-    let answer = match commands::ask(desk, inbox, ask).await {
+    let answer = match commands::ask(state, inbox, ask).await {
         Ok(answer) => answer,
         Err(Stopped) => return Ok(Err(never_ran())),
     };
     let chosen = PermissionChoice::from_id(&answer.choice);
     let saved = match (&mut scopes, Keep::of(chosen)) {
-        (Some(scopes), Some(keep)) => save(desk, inbox, &mut scopes.rules, keep).await?,
+        (Some(scopes), Some(keep)) => save(state, inbox, &mut scopes.rules, keep).await?,
         (Some(_) | None, _) => None,
     };
     let decided = Decided {
         choice: kept(chosen, saved.as_ref()),
         reason: answer.reason.clone(),
     };
-    record(desk, prepared, &decision, decided, saved)?;
+    record(state, prepared, &decision, decided, saved)?;
     Ok(match (chosen, scopes) {
         (PermissionChoice::Once, _) => Ok(leave(prepared)),
         (PermissionChoice::Session, Some(scopes)) if scopes.by_rules => {
-            desk.allow(scopes.rules);
+            state.allow(scopes.rules);
             Ok(leave(prepared))
         }
         (PermissionChoice::Session, Some(_)) => {
-            desk.standing.grant(&prepared.accesses);
+            state.permissions.grant(&prepared.accesses);
             if !prepared.accesses.iter().any(Access::needs_permission) {
-                desk.standing.reads.extend(decision.touched);
+                state.permissions.reads.extend(decision.touched);
             }
             Ok(leave(prepared))
         }
         // Also where saving failed: it holds for the session, and no wider than was read.
         (PermissionChoice::Always | PermissionChoice::AlwaysProject, Some(scopes)) => {
-            desk.allow(scopes.rules);
+            state.allow(scopes.rules);
             Ok(leave(prepared))
         }
         (PermissionChoice::Deny, _)
@@ -285,8 +289,8 @@ async fn ask(
 }
 
 /// A question about a call, with all that is the same in each of them.
-pub fn permission_ask(desk: &Desk, prepared: &Prepared) -> Ask {
-    let language = desk.manner.language;
+pub fn permission_ask(state: &SessionState, prepared: &Prepared) -> Ask {
+    let language = state.settings.language;
     let about = prepared.tool.about();
     Ask {
         kind: AskKind::Permission,
@@ -316,10 +320,10 @@ pub fn kept(choice: PermissionChoice, saved: Option<&String>) -> PermissionChoic
 }
 
 /// The subject, and what a path in it really is where that lies outside.
-fn with_real_paths(desk: &Desk, prepared: &Prepared, decision: &Decision) -> String {
-    let mut subject = subject(desk, prepared);
+fn with_real_paths(state: &SessionState, prepared: &Prepared, decision: &Decision) -> String {
+    let mut subject = subject(state, prepared);
     for path in &decision.outside {
-        let path = desk.scope.shown(path);
+        let path = state.scope.shown(path);
         if !subject.contains(&path) {
             subject.push_str(&format!(" -> {path}"));
         }
@@ -360,18 +364,18 @@ pub fn leave(prepared: &Prepared) -> Leave {
     }
 }
 
-fn scopes(desk: &Desk, prepared: &Prepared) -> Scopes {
-    let proposed = propose(prepared.tool.about(), &prepared.accesses, &desk.scope);
+fn scopes(state: &SessionState, prepared: &Prepared) -> Scopes {
+    let proposed = propose(prepared.tool.about(), &prepared.accesses, &state.scope);
     let rules: Result<Vec<Rule>, _> = proposed.iter().map(|r| Rule::parse(r, SESSION)).collect();
     let rules = rules.unwrap_or_default();
-    let rules = match would_allow(desk, prepared, &rules) {
+    let rules = match would_allow(state, prepared, &rules) {
         true => rules,
         false => Vec::new(),
     };
     let has = |wanted: fn(&Access) -> bool| prepared.accesses.iter().any(wanted);
     let runs = has(|a| matches!(a, Access::Run(_)));
     let by_rules = runs && !rules.is_empty();
-    let language = desk.manner.language;
+    let language = state.settings.language;
     let session = if by_rules {
         texts(&rules)
     } else if runs {
@@ -391,35 +395,35 @@ fn scopes(desk: &Desk, prepared: &Prepared) -> Scopes {
 }
 
 /// Whether these rules really allow the same call; a rule that the person saves must not be idle.
-fn would_allow(desk: &Desk, prepared: &Prepared, rules: &[Rule]) -> bool {
-    let mut trial = Policy::clone(&desk.policy);
+fn would_allow(state: &SessionState, prepared: &Prepared, rules: &[Rule]) -> bool {
+    let mut trial = Policy::clone(&state.policy);
     trial.rules.allow.extend(rules.iter().cloned());
     let call = Call {
         tool: prepared.tool.about(),
         accesses: &prepared.accesses,
-        scope: &desk.scope,
+        scope: &state.scope,
         resolved: &[],
     };
     !rules.is_empty() && trial.decide_in(Posture::Ask, call).verdict == Verdict::Allow
 }
 
-fn options(desk: &Desk, scopes: Option<&Scopes>) -> Vec<Choice> {
-    let language = desk.manner.language;
+fn options(state: &SessionState, scopes: Option<&Scopes>) -> Vec<Choice> {
+    let language = state.settings.language;
     let choice = |id: PermissionChoice, label: Word| Choice::permission(id, language.say(label));
     let mut options = vec![choice(PermissionChoice::Once, Word::AllowOnce)];
     if let Some(scopes) = scopes {
         let session = choice(PermissionChoice::Session, Word::AllowSession);
         options.push(session.with_detail(&scopes.session));
-        options.extend(lasting(desk, &scopes.rules));
+        options.extend(lasting(state, &scopes.rules));
     }
     options.push(deny(language));
     options
 }
 
 /// The choices that outlive the session: one per file that a rule can be written to.
-pub fn lasting(desk: &Desk, rules: &[Rule]) -> Vec<Choice> {
-    let language = desk.manner.language;
-    let (Some(store), false) = (&desk.shop.rules, rules.is_empty()) else {
+pub fn lasting(state: &SessionState, rules: &[Rule]) -> Vec<Choice> {
+    let language = state.settings.language;
+    let (Some(store), false) = (&state.services.rules, rules.is_empty()) else {
         return Vec::new();
     };
     let mut what = texts(rules);
@@ -442,9 +446,13 @@ pub fn texts(rules: &[Rule]) -> String {
     texts.join(", ")
 }
 
-async fn objection(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<ToolError> {
+async fn objection(
+    state: &SessionState,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+) -> Option<ToolError> {
     let cancel = inbox.turn();
-    let cx = desk.context(
+    let cx = state.context(
         &prepared.call.id,
         prepared.tool.about(),
         &Leave::default(),
@@ -454,9 +462,9 @@ async fn objection(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Optio
     inbox.attend(checking).await.ok()?
 }
 
-async fn preview(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<String> {
+async fn preview(state: &SessionState, inbox: &mut Inbox, prepared: &Prepared) -> Option<String> {
     let cancel = inbox.turn();
-    let cx = desk.context(
+    let cx = state.context(
         &prepared.call.id,
         prepared.tool.about(),
         &Leave::default(),
@@ -465,7 +473,7 @@ async fn preview(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<
     let looking = prepared.typed.preview(cx);
     let diff = inbox.attend(looking).await.ok()??;
     Some(match diff.is_empty() {
-        true => desk.manner.language.say(Word::NoChange).into(),
+        true => state.settings.language.say(Word::NoChange).into(),
         false => diff,
     })
 }
@@ -473,15 +481,15 @@ async fn preview(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<
 /// Writes the rules to where they hold for ever, and names them with the place. What fails is told, and holds for the
 /// session.
 pub async fn save(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     rules: &mut [Rule],
     keep: Keep,
 ) -> Result<Option<String>, LogError> {
-    let Some(store) = desk.shop.rules.clone() else {
+    let Some(store) = state.services.rules.clone() else {
         return Ok(None);
     };
-    let language = desk.manner.language;
+    let language = state.settings.language;
     let lines: Vec<String> = rules.iter().map(Rule::canonical).collect();
     let saving = tokio::task::spawn_blocking(move || save_all(&store, &lines, keep));
     let saved = match inbox.attend(saving).await {
@@ -495,7 +503,7 @@ pub async fn save(
             Ok(Some(format!("{} in {place}", texts(rules))))
         }
         Err(why) => {
-            desk.commit(vec![Body::Notice(Notice {
+            state.commit(vec![Body::Notice(Notice {
                 text: language.fill(Word::NotSaved, &[&why]),
             })])?;
             Ok(None)
@@ -512,13 +520,13 @@ fn save_all(store: &Arc<dyn RuleStore>, rules: &[String], keep: Keep) -> Result<
 }
 
 fn record(
-    desk: &mut Desk,
+    state: &mut SessionState,
     prepared: &Prepared,
     decision: &Decision,
     decided: Decided,
     saved: Option<String>,
 ) -> Result<(), LogError> {
-    commit_approval(desk, prepared, decided, (decision.rule.clone(), saved))
+    commit_approval(state, prepared, decided, (decision.rule.clone(), saved))
 }
 
 /// What was decided about a call, for the log.
@@ -537,12 +545,12 @@ impl Decided {
 }
 
 pub fn commit_approval(
-    desk: &mut Desk,
+    state: &mut SessionState,
     prepared: &Prepared,
     decided: Decided,
     (rule, saved): (Option<String>, Option<String>),
 ) -> Result<(), LogError> {
-    desk.commit(vec![Body::Approval(Approval {
+    state.commit(vec![Body::Approval(Approval {
         tool_use_id: prepared.call.id.clone(),
         decision: decided.choice.into(),
         rule,

@@ -2,8 +2,8 @@
 
 use super::never_ran;
 use crate::commands;
-use crate::desk::Desk;
 use crate::inbox::Inbox;
+use crate::state::SessionState;
 use crate::tool::Typed as _;
 use crate::tool::{Done, Question, ToolError};
 use crate::tools::exit_plan_mode::ExitPlanMode;
@@ -15,7 +15,7 @@ use std::time::Instant;
 
 /// The person's answer; `None` when there is nobody to give one, or no words in it.
 pub async fn put(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     tool: &str,
     question: Question,
@@ -36,8 +36,8 @@ pub async fn put(
             free_text: true,
             ..Ask::default()
         },
-        Question::Plan(plan) => match desk.standing.mode {
-            Mode::Plan => plan_ask(plan, desk.manner.language),
+        Question::Plan(plan) => match state.permissions.mode {
+            Mode::Plan => plan_ask(plan, state.settings.language),
             Mode::Normal | Mode::Goal => {
                 return Err(ToolError::new(
                     "not_planning",
@@ -46,7 +46,7 @@ pub async fn put(
             }
         },
     };
-    if !desk.manner.interactive {
+    if !state.settings.interactive {
         return Ok(None);
     }
     let words = ask.kind == AskKind::Question;
@@ -54,7 +54,7 @@ pub async fn put(
         tool: Some(tool.to_owned()),
         ..ask
     };
-    let Ok(answer) = commands::ask(desk, inbox, ask).await else {
+    let Ok(answer) = commands::ask(state, inbox, ask).await else {
         return Err(never_ran());
     };
     Ok(match words {
@@ -100,12 +100,12 @@ fn plan_ask(plan: String, language: Language) -> Ask {
 }
 
 /// An approved plan ends plan mode, and until the end of the turn its calls are judged as in posture `auto`.
-pub fn settle(desk: &mut Desk, tool: &str, answer: Option<&AskAnswer>, done: &mut Done) {
+pub fn settle(state: &mut SessionState, tool: &str, answer: Option<&AskAnswer>, done: &mut Done) {
     let approved =
         answer.is_some_and(|answer| PlanChoice::from_id(&answer.choice) != PlanChoice::Keep);
     if tool == ExitPlanMode::NAME && approved {
-        desk.standing.enter(Mode::Normal);
-        desk.standing.window = true;
-        done.also.push(desk.standing.entry(Instant::now()));
+        state.permissions.enter(Mode::Normal);
+        state.permissions.window = true;
+        done.also.push(state.permissions.entry(Instant::now()));
     }
 }

@@ -1,12 +1,12 @@
 //! What was refused to sub-agents because nobody can be asked, told in the log of the session that the person looks at.
 
-use crate::desk::Desk;
 use crate::inbox::Inbox;
 use crate::log::LogError;
+use crate::state::SessionState;
 use ostler_wire::{Body, Notice};
 
 /// Commits a notice for each refusal that children have reported.
-pub fn tell(desk: &mut Desk, inbox: &mut Inbox) -> Result<(), LogError> {
+pub fn tell(state: &mut SessionState, inbox: &mut Inbox) -> Result<(), LogError> {
     let refused = inbox.children.take_refused();
     let notices: Vec<Body> = refused
         .into_iter()
@@ -14,6 +14,6 @@ pub fn tell(desk: &mut Desk, inbox: &mut Inbox) -> Result<(), LogError> {
         .collect();
     match notices.is_empty() {
         true => Ok(()),
-        false => desk.commit(notices),
+        false => state.commit(notices),
     }
 }

@@ -5,11 +5,11 @@ use super::{Finished, Prepared, run_in_turn, turn_to_write};
 use crate::commands;
 use crate::commands::SESSION;
 use crate::confine::Terms;
-use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
 use crate::interfaces::Keep;
 use crate::log::LogError;
-use crate::standing::merge;
+use crate::permission_state::merge;
+use crate::state::SessionState;
 use crate::tool::Typed as _;
 use crate::tools::bash::Bash;
 use ostler_guard::{Call, Mode, Rule, Verdict};
@@ -21,19 +21,19 @@ use tokio_util::sync::CancellationToken;
 
 /// What became of the call in the end.
 pub async fn offer(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     prepared: &Prepared,
     leave: &Leave,
     first: Finished,
     cancel: &CancellationToken,
 ) -> Result<Finished, LogError> {
-    let Some(wanted) = wanted(desk, prepared, &first).filter(|_| !cancel.is_cancelled()) else {
+    let Some(wanted) = wanted(state, prepared, &first).filter(|_| !cancel.is_cancelled()) else {
         return Ok(first);
     };
     let mut rules = rules(&wanted);
-    let ask = question(desk, prepared, &wanted, &rules);
-    let answer = match commands::ask(desk, inbox, ask).await {
+    let ask = question(state, prepared, &wanted, &rules);
+    let answer = match commands::ask(state, inbox, ask).await {
         Ok(answer) => answer,
         Err(Stopped) => return Ok(first),
     };
@@ -43,11 +43,11 @@ pub async fn offer(
             choice: chosen,
             reason: answer.reason.clone(),
         };
-        commit_approval(desk, prepared, no, (None, None))?;
+        commit_approval(state, prepared, no, (None, None))?;
         return Ok(told_no(first, answer.reason.as_deref()));
     }
     let saved = match Keep::of(chosen) {
-        Some(keep) => save(desk, inbox, &mut rules, keep).await?,
+        Some(keep) => save(state, inbox, &mut rules, keep).await?,
         None => None,
     };
     let lasting = chosen != PermissionChoice::Once;
@@ -55,16 +55,16 @@ pub async fn offer(
         choice: kept(chosen, saved.as_ref()),
         reason: Some(format!(
             "sandbox: {}",
-            describe(desk, &wanted, Language::English)
+            describe(state, &wanted, Language::English)
         )),
     };
-    commit_approval(desk, prepared, yes, (None, saved.clone()))?;
+    commit_approval(state, prepared, yes, (None, saved.clone()))?;
     if saved.is_some() {
-        desk.allow(rules);
+        state.allow(rules);
     } else if lasting {
-        merge(&mut desk.standing.terms, &wanted);
+        merge(&mut state.permissions.terms, &wanted);
     }
-    let mut cx = desk.context(
+    let mut cx = state.context(
         &prepared.call.id,
         prepared.tool.about(),
         leave,
@@ -73,24 +73,24 @@ pub async fn offer(
     let mut terms = Terms::clone(&cx.terms);
     merge(&mut terms, &wanted);
     cx.terms = Arc::new(terms);
-    let turn = match turn_to_write(desk, inbox, prepared, cancel).await {
+    let turn = match turn_to_write(state, inbox, prepared, cancel).await {
         Ok(turn) => turn,
         Err(Stopped) => return Ok(first),
     };
-    let (mut result, took) = run_in_turn(desk, inbox, prepared, cx, turn).await;
+    let (mut result, took) = run_in_turn(state, inbox, prepared, cx, turn).await;
     if let Ok(done) = &mut result
         && let Some(data) = done.data.as_object_mut()
     {
         data.insert(
             "granted".into(),
-            json!(describe(desk, &wanted, Language::English)),
+            json!(describe(state, &wanted, Language::English)),
         );
     }
     Ok((result, first.1 + took))
 }
 
 /// What the command lacked, if that can be granted: somebody is there, no plan is being made, and no rule forbids it.
-fn wanted(desk: &Desk, prepared: &Prepared, (result, _): &Finished) -> Option<Terms> {
+fn wanted(state: &SessionState, prepared: &Prepared, (result, _): &Finished) -> Option<Terms> {
     // Only a command meets the sandbox; whoever else speaks of it wants something.
     let runs = |access: &Access| matches!(access, Access::Run(_));
     prepared.accesses.iter().any(runs).then_some(())?;
@@ -98,16 +98,18 @@ fn wanted(desk: &Desk, prepared: &Prepared, (result, _): &Finished) -> Option<Te
     let wanted = Terms::deserialize(grant).ok()?;
     // Hosts were named by what ran, and a pattern is no host.
     wanted.hosts.iter().all(|h| is_host(h)).then_some(())?;
-    let can_ask = desk.manner.interactive && !desk.standing.stance.refuses_prompts();
-    let plan = match desk.standing.mode {
+    let can_ask = state.settings.interactive && !state.permissions.stance.refuses_prompts();
+    let plan = match state.permissions.mode {
         Mode::Plan => true,
         Mode::Normal | Mode::Goal => false,
     };
-    let mut more = desk.standing.terms(&desk.policy.rules, &Leave::default());
+    let mut more = state
+        .permissions
+        .terms(&state.policy.rules, &Leave::default());
     let had = more.clone();
     merge(&mut more, &wanted);
     // What it has already cannot be what it lacked.
-    (can_ask && !plan && more != had && !is_denied(desk, &wanted)).then_some(Terms {
+    (can_ask && !plan && more != had && !is_denied(state, &wanted)).then_some(Terms {
         read_only: false,
         ..wanted
     })
@@ -118,15 +120,15 @@ fn is_host(text: &str) -> bool {
     !text.is_empty() && text.chars().all(plain)
 }
 
-fn is_denied(desk: &Desk, wanted: &Terms) -> bool {
+fn is_denied(state: &SessionState, wanted: &Terms) -> bool {
     let hosts = wanted.hosts.iter().cloned().map(Access::Net);
     let writable = wanted.writable.iter().cloned().map(Access::Write);
     let readable = wanted.readable.iter().cloned().map(Access::Read);
     let accesses: Vec<Access> = hosts.chain(writable).chain(readable).collect();
-    let decision = desk.policy.decide(Call {
+    let decision = state.policy.decide(Call {
         tool: &Bash::ABOUT,
         accesses: &accesses,
-        scope: &desk.scope,
+        scope: &state.scope,
         resolved: &[],
     });
     decision.verdict == Verdict::Deny && decision.rule.is_some()
@@ -148,32 +150,32 @@ fn rules(wanted: &Terms) -> Vec<Rule> {
     }
 }
 
-fn question(desk: &Desk, prepared: &Prepared, wanted: &Terms, rules: &[Rule]) -> Ask {
-    let language = desk.manner.language;
-    let what = describe(desk, wanted, language);
+fn question(state: &SessionState, prepared: &Prepared, wanted: &Terms, rules: &[Rule]) -> Ask {
+    let language = state.settings.language;
+    let what = describe(state, wanted, language);
     let choice = |id: PermissionChoice, label: Word| Choice::permission(id, language.say(label));
     let mut options = vec![
         choice(PermissionChoice::Once, Word::OnceAgain),
         choice(PermissionChoice::Session, Word::AllowSession)
             .with_detail(language.fill(Word::CommandsMay, &[&what])),
     ];
-    options.extend(super::permit::lasting(desk, rules));
+    options.extend(super::permit::lasting(state, rules));
     options.push(deny(language));
-    let call = super::subject::subject(desk, prepared);
+    let call = super::subject::subject(state, prepared);
     Ask {
         subject: language.fill(Word::SandboxStopped, &[&what, &call]),
         options,
-        ..permission_ask(desk, prepared)
+        ..permission_ask(state, prepared)
     }
 }
 
 /// What would be granted. The log and the model have it in English.
-fn describe(desk: &Desk, wanted: &Terms, language: Language) -> String {
+fn describe(state: &SessionState, wanted: &Terms, language: Language) -> String {
     let all = |word: Word, what: Vec<String>| {
         (!what.is_empty()).then(|| language.fill(word, &[&what.join(", ")]))
     };
     let paths = |paths: &[std::path::PathBuf]| -> Vec<String> {
-        paths.iter().map(|p| desk.scope.shown(p)).collect()
+        paths.iter().map(|p| state.scope.shown(p)).collect()
     };
     let agent = wanted.ssh_agent.then(|| language.say(Word::MayUseAgent));
     let parts: Vec<String> = [

@@ -4,10 +4,10 @@
 
 use super::permit::{self, Leave};
 use super::{Finished, Prepared, regrant, run_in_turn, turn_to_write};
-use crate::desk::Desk;
+use crate::checkpoints;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::saves;
+use crate::state::SessionState;
 use crate::tool::{Done, ToolError};
 use crate::tools::bash::JUDGED_AGAIN;
 use ostler_guard::Mode;
@@ -27,22 +27,25 @@ pub struct Ended {
 
 /// What became of the call in the end, also where it lacks something that can be granted.
 pub async fn judge_again(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     prepared: &Prepared,
     first: Finished,
     cancel: &CancellationToken,
 ) -> Result<Ended, LogError> {
-    let refused = refused(desk, prepared, &first).filter(|_| !cancel.is_cancelled());
+    let refused = refused(state, prepared, &first).filter(|_| !cancel.is_cancelled());
     let Some(refused) = refused else {
         let leave = &prepared.leave;
-        let finished = regrant::offer(desk, inbox, prepared, leave, first, cancel).await?;
+        let finished = regrant::offer(state, inbox, prepared, leave, first, cancel).await?;
         return Ok(Ended {
             finished,
             wrote: false,
         });
     };
-    let remark = desk.manner.language.fill(Word::TriedToWrite, &[&refused]);
+    let remark = state
+        .settings
+        .language
+        .fill(Word::TriedToWrite, &[&refused]);
     let again = Prepared {
         call: prepared.call.clone(),
         tool: prepared.tool.clone(),
@@ -57,21 +60,21 @@ pub async fn judge_again(
         finished: stand(first, why),
         wrote: false,
     };
-    let leave = match permit::permit(desk, inbox, &again).await? {
+    let leave = match permit::permit(state, inbox, &again).await? {
         Ok(leave) => leave,
         Err(error) => return Ok(stays(first, &error.message)),
     };
-    let turn = match turn_to_write(desk, inbox, &again, cancel).await {
+    let turn = match turn_to_write(state, inbox, &again, cancel).await {
         Ok(turn) => turn,
         Err(Stopped) => return Ok(stays(first, "the person stopped the work")),
     };
     let call = (again.call.id.as_str(), again.tool.name());
-    if let Err(Stopped) = saves::before(desk, inbox, call, &again.accesses).await? {
+    if let Err(Stopped) = checkpoints::before(state, inbox, call, &again.accesses).await? {
         return Ok(stays(first, "the person stopped the work"));
     }
-    let cx = desk.context(call.0, again.tool.about(), &leave, cancel.clone());
-    let second = run_in_turn(desk, inbox, &again, cx, turn).await;
-    let (mut result, took) = regrant::offer(desk, inbox, &again, &leave, second, cancel).await?;
+    let cx = state.context(call.0, again.tool.about(), &leave, cancel.clone());
+    let second = run_in_turn(state, inbox, &again, cx, turn).await;
+    let (mut result, took) = regrant::offer(state, inbox, &again, &leave, second, cancel).await?;
     mark(&mut result, json!("writer"));
     Ok(Ended {
         wrote: result.is_ok(),
@@ -80,10 +83,10 @@ pub async fn judge_again(
 }
 
 /// What the reader's sandbox refused; none where the call cannot be judged again.
-fn refused(desk: &Desk, prepared: &Prepared, (result, _): &Finished) -> Option<String> {
-    let plans = match desk.standing.mode {
+fn refused(state: &SessionState, prepared: &Prepared, (result, _): &Finished) -> Option<String> {
+    let plans = match state.permissions.mode {
         Mode::Plan => true,
-        Mode::Normal | Mode::Goal => desk.standing.read_only,
+        Mode::Normal | Mode::Goal => state.permissions.read_only,
     };
     if plans || !prepared.leave.read_only {
         return None;

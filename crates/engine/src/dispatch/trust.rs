@@ -5,9 +5,9 @@ use super::permit::{Decided, commit_approval, deny, kept, permission_ask, planni
 use super::subject::subject;
 use super::{Prepared, never_ran};
 use crate::commands;
-use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
+use crate::state::SessionState;
 use crate::tool::ToolError;
 use ostler_mcp::{ServerHandle, Servers, Trust};
 use ostler_wire::{Ask, AskKind, Body, Choice, Notice, PermissionChoice, Word};
@@ -15,32 +15,32 @@ use std::sync::Arc;
 
 /// Only the person can say that somebody else's tool reads only.
 pub async fn ask_trust(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     prepared: &Prepared,
 ) -> Result<Result<(), ToolError>, LogError> {
     let name = prepared.tool.name();
-    if !desk.manner.interactive {
+    if !state.settings.interactive {
         let why = "it only says itself that it reads, and nobody can be asked";
         return Ok(Err(planning(prepared, why)));
     }
-    let keeping = keeping(desk, name);
+    let keeping = keeping(state, name);
     let ask = Ask {
         kind: AskKind::Trust,
-        subject: desk
-            .manner
+        subject: state
+            .settings
             .language
-            .fill(Word::TrustAsk, &[&subject(desk, prepared)]),
-        options: trust_options(desk, name, keeping.as_ref()),
-        ..permission_ask(desk, prepared)
+            .fill(Word::TrustAsk, &[&subject(state, prepared)]),
+        options: trust_options(state, name, keeping.as_ref()),
+        ..permission_ask(state, prepared)
     };
-    let Ok(answer) = commands::ask(desk, inbox, ask).await else {
+    let Ok(answer) = commands::ask(state, inbox, ask).await else {
         return Ok(Err(never_ran()));
     };
     let chosen = PermissionChoice::from_id(&answer.choice);
     let saved = match keeping {
         Some(keeping) if chosen == PermissionChoice::Always => {
-            keep_trust(desk, inbox, keeping).await?
+            keep_trust(state, inbox, keeping).await?
         }
         Some(_) | None => None,
     };
@@ -48,11 +48,11 @@ pub async fn ask_trust(
         choice: kept(chosen, saved.as_ref()),
         reason: answer.reason,
     };
-    commit_approval(desk, prepared, decided, (None, saved))?;
+    commit_approval(state, prepared, decided, (None, saved))?;
     Ok(match chosen {
         PermissionChoice::Once => Ok(()),
         PermissionChoice::Session | PermissionChoice::Always | PermissionChoice::AlwaysProject => {
-            desk.standing.trusted.push(name.to_owned());
+            state.permissions.trusted.push(name.to_owned());
             Ok(())
         }
         PermissionChoice::Deny => Err(planning(prepared, "the person does not trust it")),
@@ -67,8 +67,8 @@ struct Keeping {
     place: String,
 }
 
-fn keeping(desk: &Desk, name: &str) -> Option<Keeping> {
-    let servers = desk.shop.servers.clone()?;
+fn keeping(state: &SessionState, name: &str) -> Option<Keeping> {
+    let servers = state.services.servers.clone()?;
     let (handle, tool) = servers.owner(name)?;
     let place = servers.trust_place(&handle)?;
     Some(Keeping {
@@ -79,8 +79,8 @@ fn keeping(desk: &Desk, name: &str) -> Option<Keeping> {
     })
 }
 
-fn trust_options(desk: &Desk, name: &str, keeping: Option<&Keeping>) -> Vec<Choice> {
-    let language = desk.manner.language;
+fn trust_options(state: &SessionState, name: &str, keeping: Option<&Keeping>) -> Vec<Choice> {
+    let language = state.settings.language;
     let choice = |id: PermissionChoice, label: Word| Choice::permission(id, language.say(label));
     let mut options = vec![
         choice(PermissionChoice::Once, Word::TrustOnce),
@@ -98,11 +98,11 @@ fn trust_options(desk: &Desk, name: &str, keeping: Option<&Keeping>) -> Vec<Choi
 
 /// Where the person's word was written. What fails is told, and holds for the session.
 async fn keep_trust(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     keeping: Keeping,
 ) -> Result<Option<String>, LogError> {
-    let language = desk.manner.language;
+    let language = state.settings.language;
     let saving = tokio::task::spawn_blocking(move || {
         let tools = [keeping.tool.clone()];
         keeping.servers.trust(&keeping.handle, &tools, Trust::Yes)
@@ -113,7 +113,7 @@ async fn keep_trust(
         Ok(Err(_)) => language.say(Word::SaveLost).into(),
         Err(Stopped) => language.say(Word::SaveStopped).into(),
     };
-    desk.commit(vec![Body::Notice(Notice {
+    state.commit(vec![Body::Notice(Notice {
         text: language.fill(Word::McpTrustLost, &[&why]),
     })])?;
     Ok(None)

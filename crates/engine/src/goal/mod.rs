@@ -7,10 +7,10 @@ mod research;
 mod signal;
 
 use crate::children::shortened;
-use crate::desk::Desk;
 use crate::dispatch::own::confirmed;
 use crate::inbox::{Inbox, Prompt, Purpose, Stopped};
 use crate::log::LogError;
+use crate::state::SessionState;
 use ostler_guard::Mode;
 use ostler_wire::{
     Body, Entry, GoalState, Interrupted, Notice, Outcome, TodoItem, TodoState, TurnEnd, Word,
@@ -297,42 +297,42 @@ impl Goal {
 /// What a prompt is for becomes clear before its turn: it may be a goal, go on with one, or look like one. What is to be
 /// said about it goes before the prompt.
 pub(crate) async fn admit(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     prompt: &mut Prompt,
 ) -> Result<Vec<Body>, Stopped> {
-    let waiting = desk.standing.mode == Mode::Goal;
+    let waiting = state.permissions.mode == Mode::Goal;
     let words = prompt.purpose == Purpose::Words;
-    let meant = words && is_meant(desk, inbox, &prompt.text).await?;
-    Ok(match (prompt.purpose, &mut desk.standing.goal) {
+    let meant = words && is_meant(state, inbox, &prompt.text).await?;
+    Ok(match (prompt.purpose, &mut state.permissions.goal) {
         (Purpose::Continuation, Some(goal)) => {
             goal.turn += 1;
             goal.due = false;
             prompt.text = goal.continuation();
-            desk.standing.unrecorded = true;
+            state.permissions.unrecorded = true;
             Vec::new()
         }
-        (Purpose::Goal(strategy), _) => begin(desk, prompt, strategy).await,
-        (Purpose::Words, None) if waiting => begin(desk, prompt, Strategy::ByWords).await,
+        (Purpose::Goal(strategy), _) => begin(state, prompt, strategy).await,
+        (Purpose::Words, None) if waiting => begin(state, prompt, Strategy::ByWords).await,
         (Purpose::Words, Some(goal)) if !goal.is_active() => {
             goal.resume();
             prompt.context = Some(goal.block());
-            desk.standing.unrecorded = true;
+            state.permissions.unrecorded = true;
             Vec::new()
         }
-        (Purpose::Words, None) if meant => begin(desk, prompt, Strategy::Research).await,
+        (Purpose::Words, None) if meant => begin(state, prompt, Strategy::Research).await,
         (Purpose::Words | Purpose::Continuation, _) => Vec::new(),
     })
 }
 
 /// Whether the person means a goal although they did not say so. Who stops here wants neither.
-async fn is_meant(desk: &Desk, inbox: &mut Inbox, text: &str) -> Result<bool, Stopped> {
-    let normal = desk.standing.mode == Mode::Normal;
-    let is_child = desk.account.purse != desk.account.session;
-    if !normal || is_child || !desk.manner.interactive || !signal::is_strong(text) {
+async fn is_meant(state: &SessionState, inbox: &mut Inbox, text: &str) -> Result<bool, Stopped> {
+    let normal = state.permissions.mode == Mode::Normal;
+    let is_child = state.account.budget_session != state.account.session;
+    if !normal || is_child || !state.settings.interactive || !signal::is_strong(text) {
         return Ok(false);
     }
-    let language = desk.manner.language;
+    let language = state.settings.language;
     inbox.begin_turn();
     let (ask, yes, no) = (Word::GoalAsk, Word::GoalYes, Word::GoalNo);
     // It is not in the transcript yet.
@@ -344,7 +344,7 @@ async fn is_meant(desk: &Desk, inbox: &mut Inbox, text: &str) -> Result<bool, St
     }
 }
 
-async fn begin(desk: &mut Desk, prompt: &mut Prompt, strategy: Strategy) -> Vec<Body> {
+async fn begin(state: &mut SessionState, prompt: &mut Prompt, strategy: Strategy) -> Vec<Body> {
     let mut goal = Goal::new(&prompt.text);
     let long = match strategy {
         Strategy::ByWords => signal::is_long(&goal.objective),
@@ -353,28 +353,33 @@ async fn begin(desk: &mut Desk, prompt: &mut Prompt, strategy: Strategy) -> Vec<
     };
     let mut notices = Vec::new();
     if long {
-        match research::make(desk, &goal.objective).await {
+        match research::make(state, &goal.objective).await {
             Ok(folder) => goal.folder = Some(folder),
             Err(why) => {
-                let text = desk.manner.language.fill(Word::GoalNoFolder, &[&why]);
+                let text = state.settings.language.fill(Word::GoalNoFolder, &[&why]);
                 notices.push(Body::Notice(Notice { text }));
             }
         }
     }
     prompt.context = Some(goal.block());
-    desk.standing.enter(Mode::Goal);
-    desk.standing.goal = Some(goal);
-    desk.standing.unrecorded = true;
+    state.permissions.enter(Mode::Goal);
+    state.permissions.goal = Some(goal);
+    state.permissions.unrecorded = true;
     notices
 }
 
 /// What a turn that ended so means for the goal: what is to be written down before its end is.
-pub(crate) fn conclude(desk: &mut Desk, outcome: Outcome) -> Vec<Body> {
-    let language = desk.manner.language;
-    let Some(goal) = desk.standing.goal.as_mut().filter(|goal| goal.is_active()) else {
+pub(crate) fn conclude(state: &mut SessionState, outcome: Outcome) -> Vec<Body> {
+    let language = state.settings.language;
+    let Some(goal) = state
+        .permissions
+        .goal
+        .as_mut()
+        .filter(|goal| goal.is_active())
+    else {
         return Vec::new();
     };
-    let (state, why) = match goal.after(outcome) {
+    let (end, why) = match goal.after(outcome) {
         After::GoOn => {
             goal.due = true;
             let open = goal.audit.steps.open.join("; ");
@@ -384,14 +389,14 @@ pub(crate) fn conclude(desk: &mut Desk, outcome: Outcome) -> Vec<Body> {
         }
         After::End(state, why) => (state, why),
     };
-    goal.state = state;
+    goal.state = end;
     goal.why = why.map(|why| match why.trim().is_empty() {
         true => language.say(Word::GoalRepeats).to_owned(),
         false => why,
     });
     let turns = (goal.turn + 1).to_string();
     let reason = goal.why.clone().unwrap_or_default();
-    let text = match state {
+    let text = match end {
         GoalState::Done => Some(language.fill(Word::GoalDone, &[&turns])),
         GoalState::Blocked => Some(language.fill(Word::GoalBlocked, &[&reason])),
         GoalState::Limit => Some(language.fill(Word::GoalLimit, &[&MAX_CONTINUATIONS.to_string()])),
@@ -400,30 +405,30 @@ pub(crate) fn conclude(desk: &mut Desk, outcome: Outcome) -> Vec<Body> {
         GoalState::Active => None,
     };
     let shown = goal.shown();
-    if state == GoalState::Done {
-        desk.standing.enter(Mode::Normal);
+    if end == GoalState::Done {
+        state.permissions.enter(Mode::Normal);
     }
     let mode = ostler_wire::Mode {
         goal: Some(shown),
-        ..desk.standing.shown(Instant::now())
+        ..state.permissions.shown(Instant::now())
     };
     let notice = text.map(|text| Body::Notice(Notice { text }));
     notice.into_iter().chain([Body::Mode(mode)]).collect()
 }
 
 /// The person stopped it between two turns: it waits, and front ends are told as of a turn.
-pub(crate) fn stop(desk: &mut Desk) -> Result<(), LogError> {
+pub(crate) fn stop(state: &mut SessionState) -> Result<(), LogError> {
     let mut bodies = vec![Body::Interrupted(Interrupted::default())];
-    bodies.extend(conclude(desk, Outcome::Interrupted));
+    bodies.extend(conclude(state, Outcome::Interrupted));
     bodies.push(Body::TurnEnd(TurnEnd {
         outcome: Outcome::Interrupted,
     }));
-    desk.commit(bodies)
+    state.commit(bodies)
 }
 
 /// The turn that begins by itself, if it is time for one.
-pub(crate) fn next(desk: &Desk) -> Option<Prompt> {
-    let goal = desk.standing.goal.as_ref()?;
+pub(crate) fn next(state: &SessionState) -> Option<Prompt> {
+    let goal = state.permissions.goal.as_ref()?;
     (goal.due && goal.is_active()).then(|| Prompt {
         purpose: Purpose::Continuation,
         ..Prompt::default()

@@ -1,7 +1,7 @@
 //! The folder of a long goal: what it is for, what was done, found and tried. It is made once; the model keeps it.
 
 use super::Goal;
-use crate::desk::Desk;
+use crate::state::SessionState;
 use jiff::Zoned;
 use jiff::civil::DateTime;
 use ostler_guard::Rule;
@@ -19,17 +19,17 @@ const MAX_SLUG: usize = 40;
 const MAX_TWINS: u32 = 100;
 
 /// Makes the folder of a goal, and lets the model keep it without asking. Its path relative to the root; or why not.
-pub async fn make(desk: &mut Desk, objective: &str) -> Result<String, String> {
-    let language = desk.manner.language;
+pub async fn make(state: &mut SessionState, objective: &str) -> Result<String, String> {
+    let language = state.settings.language;
     let name = name(Zoned::now().datetime(), objective);
-    let host = desk.shop.host.clone();
+    let host = state.services.host.clone();
     let mut folder = None;
     for n in 1..=MAX_TWINS {
         let twin = match n {
             1 => format!("{FOLDER}/{name}"),
             n => format!("{FOLDER}/{name}-{n}"),
         };
-        let stat = host.stat(&desk.scope.root.join(&twin)).await;
+        let stat = host.stat(&state.scope.root.join(&twin)).await;
         if stat.map_err(|e| e.say(language))?.kind == Kind::Missing {
             folder = Some(twin);
             break;
@@ -41,24 +41,24 @@ pub async fn make(desk: &mut Desk, objective: &str) -> Result<String, String> {
         .map(|(file, text)| (format!("{folder}/{file}"), text))
         .collect();
     // Only once: whoever takes it away wants the rest in git.
-    let first = host.stat(&desk.scope.root.join(FOLDER)).await;
+    let first = host.stat(&state.scope.root.join(FOLDER)).await;
     if first.map_err(|e| e.say(language))?.kind == Kind::Missing {
         files.push((format!("{FOLDER}/{}", IGNORE.0), IGNORE.1.into()));
     }
     for (file, text) in files {
         let options = WriteOptions {
             roots: Roots {
-                writable: vec![desk.scope.root.clone()],
+                writable: vec![state.scope.root.clone()],
                 ..Roots::default()
             },
             create_parents: true,
         };
-        let path: PathBuf = desk.scope.root.join(file);
+        let path: PathBuf = state.scope.root.join(file);
         let written = host.write(&path, text.into(), options).await;
         written.map_err(|e| e.say(language))?;
     }
     let rule = Rule::parse(&format!("Edit(./{folder}/**)"), crate::commands::SESSION);
-    desk.allow(rule.into_iter().collect());
+    state.allow(rule.into_iter().collect());
     Ok(folder)
 }
 

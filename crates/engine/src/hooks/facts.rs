@@ -1,8 +1,8 @@
 //! What a hook is told, as JSON on its stdin. The names are those that hooks in this field know; ours stand beside them.
 
 use super::Moment;
-use crate::desk::Desk;
 use crate::dispatch::Prepared;
+use crate::state::SessionState;
 use crate::tool::{Scope, Typed as _};
 use crate::tools::bash::Bash;
 use crate::tools::declaration;
@@ -74,21 +74,21 @@ impl Facts {
     }
 
     /// Without secrets.
-    pub fn to_json(&self, desk: &Desk) -> String {
-        let standing = &desk.standing;
-        let posture = standing.posture(&Bash::ABOUT, Instant::now());
-        let mode = match (standing.mode, posture) {
+    pub fn to_json(&self, state: &SessionState) -> String {
+        let permissions = &state.permissions;
+        let posture = permissions.posture(&Bash::ABOUT, Instant::now());
+        let mode = match (permissions.mode, posture) {
             (Mode::Plan, _) => "plan",
             (Mode::Normal | Mode::Goal, Posture::Yolo) => "bypassPermissions",
             (Mode::Normal | Mode::Goal, Posture::Auto) => "acceptEdits",
             (Mode::Normal | Mode::Goal, Posture::Ask) => "default",
         };
-        let transcript = desk.manner.hooks.transcript.as_deref();
+        let transcript = state.settings.hooks.transcript.as_deref();
         let transcript = transcript.map_or_else(String::new, |path| path.display().to_string());
         let mut all = json!({
-            "session_id": desk.account.session,
+            "session_id": state.account.session,
             "transcript_path": transcript,
-            "cwd": desk.scope.root.display().to_string(),
+            "cwd": state.scope.root.display().to_string(),
             "hook_event_name": self.moment.common_name(),
             "event": self.moment.name(),
             "permission_mode": mode,
@@ -97,7 +97,7 @@ impl Facts {
             all.extend(self.more.clone());
         }
         let text = all.to_string();
-        desk.feed.redactor().json(&text).unwrap_or(text)
+        state.feed.redactor().json(&text).unwrap_or(text)
     }
 }
 

@@ -1,22 +1,22 @@
 //! Hooks: commands that a person, or a project they trust, wants to run at fixed moments of a session. What they are told
 //! is in `facts`, what their answer means in `verdict`, how they run in `run`. Where none is set, nothing happens at all.
 
-mod bell;
 mod facts;
 mod matcher;
 mod run;
+mod runner;
 mod verdict;
 
-pub use bell::Bell;
 pub use matcher::{Matcher, MatcherError};
+pub use runner::HookRunner;
 pub use verdict::{Permission, Said};
 
 use crate::briefing;
 use crate::cut::clip;
-use crate::desk::Desk;
 use crate::dispatch::{Leave, Prepared};
 use crate::inbox::Inbox;
 use crate::log::LogError;
+use crate::state::SessionState;
 use crate::tool::{Context, Typed as _};
 use crate::tools::bash::Bash;
 use facts::Facts;
@@ -188,26 +188,26 @@ impl Hooks {
 }
 
 /// Whether a child works here: its prompts and its end are its parent's affair.
-fn is_child(desk: &Desk) -> bool {
-    desk.account.purse != desk.account.session
+fn is_child(state: &SessionState) -> bool {
+    state.account.budget_session != state.account.session
 }
 
 /// Runs hooks one after the other, until one says no. A stop of the turn ends them, too.
 async fn fire(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     hooks: Vec<Hook>,
     facts: Facts,
     cancel: &CancellationToken,
 ) -> Said {
     let mut said = Said::default();
-    let facts = facts.to_json(desk);
+    let facts = facts.to_json(state);
     for hook in hooks {
         if cancel.is_cancelled() {
             break;
         }
-        let cx = desk.context("hook", &Bash::ABOUT, &Leave::default(), cancel.clone());
-        let language = desk.manner.language;
+        let cx = state.context("hook", &Bash::ABOUT, &Leave::default(), cancel.clone());
+        let language = state.settings.language;
         let running = async {
             let mut running = std::pin::pin!(hear(&hook, &facts, &cx));
             tokio::select! {
@@ -215,9 +215,9 @@ async fn fire(
                 said = &mut running => return said,
                 () = tokio::time::sleep(QUIET) => {}
             }
-            desk.progress("hook", &language.fill(Word::HookRuns, &[&hook.shown()]));
+            state.progress("hook", &language.fill(Word::HookRuns, &[&hook.shown()]));
             let said = running.await;
-            desk.progress("hook", "");
+            state.progress("hook", "");
             said
         };
         said.add(inbox.attend(running).await.unwrap_or_default());
@@ -225,7 +225,7 @@ async fn fire(
             break;
         }
     }
-    said.notices = desk.manner.hooks.news(std::mem::take(&mut said.notices));
+    said.notices = state.settings.hooks.news(std::mem::take(&mut said.notices));
     said
 }
 
@@ -256,10 +256,10 @@ fn notices(texts: Vec<String>) -> Vec<Body> {
 }
 
 /// What the person has to know goes into the log.
-fn tell(desk: &mut Desk, said: &mut Said) -> Result<(), LogError> {
+fn tell(state: &mut SessionState, said: &mut Said) -> Result<(), LogError> {
     match std::mem::take(&mut said.notices) {
         texts if texts.is_empty() => Ok(()),
-        texts => desk.commit(notices(texts)),
+        texts => state.commit(notices(texts)),
     }
 }
 
@@ -296,14 +296,14 @@ pub enum Start {
 }
 
 pub(crate) async fn greet(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     prompt: &str,
     start: Start,
     cancel: &CancellationToken,
 ) -> Greeting {
     let mut greeting = Greeting::default();
-    if is_child(desk) {
+    if is_child(state) {
         return greeting;
     }
     let source = match start {
@@ -312,29 +312,29 @@ pub(crate) async fn greet(
         Start::Not => None,
     };
     if let Some(source) = source {
-        let hooks: Vec<Hook> = desk
-            .manner
+        let hooks: Vec<Hook> = state
+            .settings
             .hooks
             .of(Moment::SessionStart, source)
             .cloned()
             .collect();
         if !hooks.is_empty() {
             let facts = Facts::new(Moment::SessionStart).with("source", source);
-            let mut said = fire(desk, inbox, hooks, facts, cancel).await;
+            let mut said = fire(state, inbox, hooks, facts, cancel).await;
             said.block = None;
             greeting.unheard = cancel.is_cancelled();
             greeting.take(Moment::SessionStart, said);
         }
     }
-    let hooks: Vec<Hook> = desk
-        .manner
+    let hooks: Vec<Hook> = state
+        .settings
         .hooks
         .of(Moment::UserPrompt, "")
         .cloned()
         .collect();
     if !hooks.is_empty() && greeting.block.is_none() {
         let facts = Facts::new(Moment::UserPrompt).with("prompt", prompt);
-        let said = fire(desk, inbox, hooks, facts, cancel).await;
+        let said = fire(state, inbox, hooks, facts, cancel).await;
         greeting.unheard = cancel.is_cancelled();
         greeting.take(Moment::UserPrompt, said);
     }
@@ -342,13 +342,13 @@ pub(crate) async fn greet(
 }
 
 /// The hooks that a call is for.
-async fn meant(desk: &Desk, moment: Moment, prepared: &Prepared) -> Vec<(usize, Hook)> {
+async fn meant(state: &SessionState, moment: Moment, prepared: &Prepared) -> Vec<(usize, Hook)> {
     let mut meant = Vec::new();
-    let all = desk.manner.hooks.all.iter().enumerate();
+    let all = state.settings.hooks.all.iter().enumerate();
     for (place, hook) in all.filter(|(_, hook)| hook.moment == moment) {
         let mut takes = true;
         for matcher in std::iter::once(&hook.matcher).chain(&hook.only) {
-            takes = takes && takes_call(desk, matcher, prepared).await;
+            takes = takes && takes_call(state, matcher, prepared).await;
         }
         if takes {
             meant.push((place, hook.clone()));
@@ -357,39 +357,39 @@ async fn meant(desk: &Desk, moment: Moment, prepared: &Prepared) -> Vec<(usize, 
     meant
 }
 
-async fn takes_call(desk: &Desk, matcher: &Matcher, prepared: &Prepared) -> bool {
+async fn takes_call(state: &SessionState, matcher: &Matcher, prepared: &Prepared) -> bool {
     let resolved = match matcher.policy() {
         Some(policy) => {
-            let host = desk.shop.host.as_ref();
-            resolve::resolved(host, &prepared.accesses, policy, &desk.scope).await
+            let host = state.services.host.as_ref();
+            resolve::resolved(host, &prepared.accesses, policy, &state.scope).await
         }
         None => Vec::new(),
     };
     matcher.takes_call(Call {
         tool: prepared.tool.about(),
         accesses: &prepared.accesses,
-        scope: &desk.scope,
+        scope: &state.scope,
         resolved: &resolved,
     })
 }
 
 /// Before a call. What hooks want the model to know goes with the results.
 pub(crate) async fn before_call(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     (prepared, heard): (&Prepared, &[usize]),
     cancel: &CancellationToken,
 ) -> Result<(Said, Option<Changed>), LogError> {
-    if !desk.manner.hooks.has(Moment::PreTool) {
+    if !state.settings.hooks.has(Moment::PreTool) {
         return Ok((Said::default(), None));
     }
-    let facts = Facts::of_call(Moment::PreTool, prepared, &desk.scope);
+    let facts = Facts::of_call(Moment::PreTool, prepared, &state.scope);
     let mut said = Said::default();
-    for (place, hook) in meant(desk, Moment::PreTool, prepared).await {
-        let mut one = fire(desk, inbox, vec![hook], facts.clone(), cancel).await;
-        tell(desk, &mut one)?;
+    for (place, hook) in meant(state, Moment::PreTool, prepared).await {
+        let mut one = fire(state, inbox, vec![hook], facts.clone(), cancel).await;
+        tell(state, &mut one)?;
         let changed = one.input.take().filter(|_| !heard.contains(&place));
-        let changed = changed.and_then(|input| facts::taken_back(prepared, input, &desk.scope));
+        let changed = changed.and_then(|input| facts::taken_back(prepared, input, &state.scope));
         said.add(one);
         if said.block.is_some() || said.halt.is_some() {
             break;
@@ -402,26 +402,27 @@ pub(crate) async fn before_call(
 }
 
 /// Whether somebody looks at what calls give.
-pub(crate) fn want_results(desk: &Desk) -> bool {
-    desk.manner.hooks.has(Moment::PostTool)
+pub(crate) fn want_results(state: &SessionState) -> bool {
+    state.settings.hooks.has(Moment::PostTool)
 }
 
 /// After a call that has given `data`.
 pub(crate) async fn after_call(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     prepared: &Prepared,
     data: Value,
     cancel: &CancellationToken,
 ) -> Result<Said, LogError> {
-    let hooks = meant(desk, Moment::PostTool, prepared).await;
+    let hooks = meant(state, Moment::PostTool, prepared).await;
     let hooks: Vec<Hook> = hooks.into_iter().map(|(_, hook)| hook).collect();
     if hooks.is_empty() || cancel.is_cancelled() {
         return Ok(Said::default());
     }
-    let facts = Facts::of_call(Moment::PostTool, prepared, &desk.scope).with_result(prepared, data);
-    let mut said = fire(desk, inbox, hooks, facts, cancel).await;
-    tell(desk, &mut said)?;
+    let facts =
+        Facts::of_call(Moment::PostTool, prepared, &state.scope).with_result(prepared, data);
+    let mut said = fire(state, inbox, hooks, facts, cancel).await;
+    tell(state, &mut said)?;
     Ok(said)
 }
 
@@ -434,44 +435,44 @@ pub(crate) fn note(said: &Said) -> Option<String> {
 
 /// Why the model shall go on although it has nothing more to do. `sent_on` counts how often it was told.
 pub(crate) async fn before_stop(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
     sent_on: &mut u32,
 ) -> Result<Option<Message>, LogError> {
-    let (moment, role) = match is_child(desk) {
+    let (moment, role) = match is_child(state) {
         false => (Moment::Stop, None),
-        true => (Moment::SubagentStop, desk.offers.crew.role.clone()),
+        true => (Moment::SubagentStop, state.offers.agents.role.clone()),
     };
     // A prompt in the background plays no role, and ends without a word to hooks.
-    if !desk.manner.hooks.has(moment) || moment == Moment::SubagentStop && role.is_none() {
+    if !state.settings.hooks.has(moment) || moment == Moment::SubagentStop && role.is_none() {
         return Ok(None);
     }
     let subject = role.clone().unwrap_or_default();
-    let hooks: Vec<Hook> = desk.manner.hooks.of(moment, &subject).cloned().collect();
+    let hooks: Vec<Hook> = state.settings.hooks.of(moment, &subject).cloned().collect();
     if hooks.is_empty() {
         return Ok(None);
     }
     let mut facts = Facts::new(moment)
         .with("stop_hook_active", *sent_on > 0)
-        .with("last_assistant_message", desk.conversation.last_answer());
+        .with("last_assistant_message", state.conversation.last_answer());
     if let Some(role) = role {
-        let transcript = desk.manner.hooks.transcript.as_deref();
+        let transcript = state.settings.hooks.transcript.as_deref();
         let transcript = transcript.map_or_else(String::new, |path| path.display().to_string());
         facts = facts
-            .with("session_id", desk.account.purse.as_str())
-            .with("agent_id", desk.account.session.as_str())
+            .with("session_id", state.account.budget_session.as_str())
+            .with("agent_id", state.account.session.as_str())
             .with("agent_type", role)
             .with("agent_transcript_path", transcript);
     }
-    let mut said = fire(desk, inbox, hooks, facts, cancel).await;
-    let language = desk.manner.language;
+    let mut said = fire(state, inbox, hooks, facts, cancel).await;
+    let language = state.settings.language;
     let why = said.block.take().filter(|_| said.halt.is_none());
     if why.is_some() && *sent_on == MAX_STOPS {
         let most = MAX_STOPS.to_string();
         said.notices.push(language.fill(Word::HookStops, &[&most]));
     }
-    tell(desk, &mut said)?;
+    tell(state, &mut said)?;
     let Some(why) = why.filter(|_| *sent_on < MAX_STOPS) else {
         return Ok(None);
     };
@@ -483,13 +484,13 @@ pub(crate) async fn before_stop(
 
 /// Before older work is folded.
 pub(crate) async fn before_fold(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     focus: Option<&str>,
     (trigger, cancel): (&str, &CancellationToken),
 ) -> Result<(), LogError> {
-    let hooks: Vec<Hook> = desk
-        .manner
+    let hooks: Vec<Hook> = state
+        .settings
         .hooks
         .of(Moment::PreCompact, trigger)
         .cloned()
@@ -500,6 +501,6 @@ pub(crate) async fn before_fold(
     let facts = Facts::new(Moment::PreCompact)
         .with("trigger", trigger)
         .with("custom_instructions", focus.unwrap_or_default());
-    let mut said = fire(desk, inbox, hooks, facts, cancel).await;
-    tell(desk, &mut said)
+    let mut said = fire(state, inbox, hooks, facts, cancel).await;
+    tell(state, &mut said)
 }

@@ -4,20 +4,20 @@ use super::*;
 use ostler_wire::{AskKind, Choice, Escape, Event, OpSender, PermissionChoice, Posted, Silence};
 use std::future::pending;
 
-struct Desk {
+struct SessionState {
     inbox: Inbox,
     ops: OpSender,
     feed: Feed,
     events: tokio::sync::broadcast::Receiver<Posted>,
 }
 
-fn desk() -> Desk {
+fn state() -> SessionState {
     let (ops, receiver) = mpsc::channel(1024);
     let feed = Feed::default();
     let attached = feed.attach();
     let register = feed.register().clone();
     let detach = Box::new(move || register.detach(attached.client));
-    Desk {
+    SessionState {
         events: attached.live,
         inbox: Inbox::new(receiver, feed.clone(), childless()),
         ops: OpSender::new(ops, attached.client, detach),
@@ -80,7 +80,7 @@ async fn shown(next: Next) -> String {
 
 #[tokio::test]
 async fn what_waits_comes_out_in_order_and_the_end_last() {
-    let mut d = desk();
+    let mut d = state();
     let ops = [
         prompt("first", Delivery::Queue),
         prompt("steer", Delivery::Steer),
@@ -113,7 +113,7 @@ async fn what_waits_comes_out_in_order_and_the_end_last() {
 
 #[tokio::test]
 async fn a_session_is_over_when_nobody_holds_it() {
-    let Desk { mut inbox, ops, .. } = desk();
+    let SessionState { mut inbox, ops, .. } = state();
     ops.send(prompt("last", Delivery::Queue)).await.unwrap();
     drop(ops);
     assert_eq!(shown(inbox.next().await).await, "last");
@@ -122,7 +122,7 @@ async fn a_session_is_over_when_nobody_holds_it() {
 
 #[tokio::test]
 async fn an_interrupt_stops_the_turn_it_meets_and_not_the_next() {
-    let mut d = desk();
+    let mut d = state();
     let first = d.inbox.begin_turn();
     d.ops.send(Op::Interrupt).await.unwrap();
     let stopped = first.clone();
@@ -138,7 +138,7 @@ async fn an_interrupt_stops_the_turn_it_meets_and_not_the_next() {
 
 #[tokio::test]
 async fn work_that_does_not_listen_is_dropped_soon() {
-    let mut d = desk();
+    let mut d = state();
     d.inbox.begin_turn();
     d.ops.send(Op::Interrupt).await.unwrap();
     let (held, dropped) = oneshot::channel::<()>();
@@ -157,7 +157,7 @@ async fn work_that_does_not_listen_is_dropped_soon() {
 
 #[tokio::test]
 async fn a_second_interrupt_is_not_waited_for() {
-    let mut d = desk();
+    let mut d = state();
     d.inbox.begin_turn();
     d.inbox.take(from_nobody(Op::Interrupt));
     let patient = d.inbox.overdue.unwrap();
@@ -168,7 +168,7 @@ async fn a_second_interrupt_is_not_waited_for() {
 
 #[tokio::test]
 async fn an_ask_is_shown_kept_and_answered() {
-    let mut d = desk();
+    let mut d = state();
     d.inbox.begin_turn();
     let mut ids = Vec::new();
     for _ in 0..2 {
@@ -199,7 +199,7 @@ async fn an_ask_is_shown_kept_and_answered() {
 
 #[tokio::test]
 async fn an_old_answer_does_not_meet_the_question_of_another_process() {
-    let (mut first, mut second) = (desk(), desk());
+    let (mut first, mut second) = (state(), state());
     let old = first.inbox.put_ask(question()).unwrap().id;
     let mut asked = second.inbox.put_ask(question()).unwrap();
     second.inbox.take(from_nobody(yes(&old)));
@@ -212,7 +212,7 @@ async fn an_old_answer_does_not_meet_the_question_of_another_process() {
 async fn what_was_not_offered_counts_as_no_answer() {
     let choice = |id: PermissionChoice| Choice::permission(id, id.id());
     for (sent, taken) in [("once", "once"), ("always", "deny"), ("yes", "deny")] {
-        let mut d = desk();
+        let mut d = state();
         let ask = Ask {
             options: vec![
                 choice(PermissionChoice::Once),
@@ -235,7 +235,7 @@ async fn what_was_not_offered_counts_as_no_answer() {
 /// Its client lost the connection and does not know whether it arrived.
 #[tokio::test]
 async fn an_answer_that_is_sent_again_is_not_refused() {
-    let mut d = desk();
+    let mut d = state();
     let mut asked = d.inbox.put_ask(question()).unwrap();
     let send = |client: u64, again: bool| SentOp {
         reply_to: ReplyTo {
@@ -273,7 +273,7 @@ fn what_escape_does_depends_on_who_asks() {
 
 #[tokio::test]
 async fn an_ask_ends_with_the_turn_or_with_the_last_one_who_could_answer() {
-    let mut d = desk();
+    let mut d = state();
     d.inbox.begin_turn();
     d.ops.send(Op::Interrupt).await.unwrap();
     assert!(d.inbox.ask(question()).await.is_err());
@@ -288,7 +288,7 @@ async fn an_ask_ends_with_the_turn_or_with_the_last_one_who_could_answer() {
 
 #[tokio::test]
 async fn queues_are_bounded() {
-    let mut d = desk();
+    let mut d = state();
     for _ in 0..MAX_WAITING + 3 {
         d.ops.send(prompt("q", Delivery::Queue)).await.unwrap();
         d.ops.send(prompt("s", Delivery::Steer)).await.unwrap();
@@ -318,7 +318,7 @@ async fn queues_are_bounded() {
 
 #[tokio::test]
 async fn an_answer_that_comes_second_is_told_so() {
-    let mut d = desk();
+    let mut d = state();
     let other = d.feed.attach();
     d.inbox.begin_turn();
     let mut asked = d.inbox.put_ask(question()).unwrap();

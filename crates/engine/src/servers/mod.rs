@@ -8,13 +8,13 @@ mod tool;
 
 pub use launch::SandboxLauncher;
 
-use crate::desk::Desk;
 use crate::hub::{LocalHub, Options};
 use crate::log::branch;
 use crate::prefixes;
 use crate::server_question::ServerQuestions;
 use crate::session::Session;
 use crate::side_request::SideRequest;
+use crate::state::SessionState;
 use crate::tool::Tool;
 use crate::tools::{Tools, tool_search};
 use crate::transcript::{BYTES_PER_TOKEN, prefix_text};
@@ -144,10 +144,10 @@ impl LocalHub {
 
 /// The prompt of a server that a line calls, and what follows its name.
 pub fn prompt_of<'a>(
-    desk: &Desk,
+    state: &SessionState,
     line: &'a str,
 ) -> Option<(Arc<ServerHandle>, PromptInfo, &'a str)> {
-    let servers = desk.shop.servers.as_ref()?;
+    let servers = state.services.servers.as_ref()?;
     let line = line.trim();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     servers
@@ -191,10 +191,10 @@ pub async fn prompt_text(
 }
 
 /// What `@server:uri` in a prompt leads to: blocks for its context, and what was left out.
-pub async fn resources(desk: &Desk, prompt: &str) -> (Vec<String>, Vec<String>) {
-    let language = desk.manner.language;
+pub async fn resources(state: &SessionState, prompt: &str) -> (Vec<String>, Vec<String>) {
+    let language = state.settings.language;
     let (mut blocks, mut notices) = (Vec::new(), Vec::new());
-    let Some(servers) = &desk.shop.servers else {
+    let Some(servers) = &state.services.servers else {
         return (blocks, notices);
     };
     let named = prompt.split_whitespace().filter_map(resource_of);
@@ -229,8 +229,8 @@ fn resource_of(word: &str) -> Option<(&str, &str)> {
 }
 
 /// Resources of servers that some words point at, as they are named. None is read.
-pub fn named_resources(desk: &Desk, words: &str) -> Vec<String> {
-    let Some(servers) = &desk.shop.servers else {
+pub fn named_resources(state: &SessionState, words: &str) -> Vec<String> {
+    let Some(servers) = &state.services.servers else {
         return Vec::new();
     };
     let named = words.split_whitespace().filter_map(resource_of);
@@ -242,7 +242,7 @@ pub fn named_resources(desk: &Desk, words: &str) -> Vec<String> {
 impl Session {
     /// Takes in what servers offer now, and says what became of them. Nobody is waited for.
     pub(crate) fn take_server_tools(&mut self, opening: &mut Opening) {
-        let Some(servers) = self.desk.shop.servers.clone() else {
+        let Some(servers) = self.state.services.servers.clone() else {
             return;
         };
         for why in servers.failures() {
@@ -264,16 +264,16 @@ impl Session {
             trusted,
             ..
         } = found;
-        let tools = self.desk.tools.clone().with_servers(tools);
-        let old = &self.desk.conversation.prefix;
+        let tools = self.state.tools.clone().with_servers(tools);
+        let old = &self.state.conversation.prefix;
         let specs = merged(&old.tools, tools.specs(), &unknown);
         for name in trusted {
-            if !self.desk.standing.trusted.contains(&name) {
-                self.desk.standing.trusted.push(name);
+            if !self.state.permissions.trusted.contains(&name) {
+                self.state.permissions.trusted.push(name);
             }
         }
         if specs == old.tools {
-            self.desk.tools = tools;
+            self.state.tools = tools;
             return;
         }
         if self.server_tools.changes == MAX_CHANGES {
@@ -286,26 +286,26 @@ impl Session {
             tools: specs,
         };
         self.server_tools.changes += 1;
-        self.desk.tools = tools;
+        self.state.tools = tools;
         if !changed.is_empty() {
             let text = self.options.language.fill(Word::McpChanged, &[&changed]);
             self.tell_once(opening, text);
         }
         let hash = prefixes::hash(&prefix_text(&prefix));
-        let entries = self.desk.log.source().entries_after(None);
+        let entries = self.state.log.source().entries_after(None);
         let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
-        let envelope = self.desk.shop.settings.envelope;
+        let envelope = self.state.services.settings.envelope;
         let anew = self
-            .desk
+            .state
             .conversation
             .with_prefix(prefix, &entries, envelope);
-        self.desk.conversation = anew;
+        self.state.conversation = anew;
         name_prefix(opening, hash);
         if self.options.save {
             // One that cannot be kept shows again when the log cannot be written.
             let _ = prefixes::keep(
                 &self.options.home,
-                &prefix_text(&self.desk.conversation.prefix),
+                &prefix_text(&self.state.conversation.prefix),
             );
         }
     }

@@ -111,7 +111,7 @@ impl Bench {
             artifacts: Artifacts::new(self.dir.path().join("artifacts")),
             seen: self.seen.clone(),
             jobs: Arc::new(Jobs::new(Artifacts::new(self.dir.path().join("artifacts")))),
-            commons: Arc::default(),
+            share: Arc::default(),
             history: Arc::new(self.history()),
             memory: Arc::new(self.memory()),
             terms: Arc::default(),

@@ -1,8 +1,8 @@
 //! Equal calls with equal results, counted over a turn: the model is told, and then the turn ends.
 
 use super::{Trouble, trouble};
-use crate::desk::Desk;
 use crate::dispatch::{Dispatched, Ran};
+use crate::state::SessionState;
 use ostler_wire::{Body, Message, Outcome, Word};
 
 /// Equal consecutive calls with equal results after which the model is told, and one more after which the turn ends.
@@ -18,7 +18,11 @@ pub(super) struct Breaker {
 }
 
 impl Breaker {
-    pub(super) fn check(&mut self, desk: &mut Desk, done: &Dispatched) -> Result<(), Trouble> {
+    pub(super) fn check(
+        &mut self,
+        state: &mut SessionState,
+        done: &Dispatched,
+    ) -> Result<(), Trouble> {
         let before = self.repeats;
         let mut neighbour = None;
         for call in &done.calls {
@@ -35,7 +39,10 @@ impl Breaker {
             if self.repeats > limit(call) {
                 return Err(trouble(
                     "repeated_calls",
-                    desk.manner.language.fill(Word::EndRepeats, &[&call.name]),
+                    state
+                        .settings
+                        .language
+                        .fill(Word::EndRepeats, &[&call.name]),
                     Outcome::Error,
                 ));
             }
@@ -48,7 +55,7 @@ impl Breaker {
             let note = format!(
                 "[You made the same call {times} times with the same result. Do something else, or finish with what you know.]"
             );
-            desk.commit(vec![Body::Message(Message::note(note))])?;
+            state.commit(vec![Body::Message(Message::note(note))])?;
         }
         Ok(())
     }

@@ -2,13 +2,13 @@
 //! in the hands of a test.
 #![allow(dead_code, reason = "what only some tests need")]
 
-pub mod crew;
+pub mod agents;
 
 use ostler_engine::budget::{Budget, Limits};
 use ostler_engine::ledger::Ledger;
 use ostler_engine::store::Store;
 use ostler_engine::tool::ToolSettings;
-use ostler_engine::{LocalHub, Models, Options, Shelf};
+use ostler_engine::{LocalHub, Models, Options, TemplateFolder};
 use ostler_guard::{Headless, Policy};
 use ostler_host::Local;
 use ostler_llm::{Params, Proxies, Secret, Target, Transport, TransportOptions};
@@ -137,12 +137,12 @@ impl Bench {
             host: Arc::new(Local::new()),
             system: "test".into(),
             language: Language::English,
-            crew: Default::default(),
+            agents: Default::default(),
             templates: [
                 (self.space.root().join(".ostler/commands"), false),
                 (self.space.home().join("commands"), true),
             ]
-            .map(|(path, trusted)| Shelf {
+            .map(|(path, trusted)| TemplateFolder {
                 path,
                 project: (!trusted).then(|| root.canonicalize().unwrap_or(root.clone())),
                 trusted,

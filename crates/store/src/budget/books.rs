@@ -49,7 +49,7 @@ impl Pot {
 pub struct Payer<'a> {
     pub session: &'a str,
     /// The session whose budget it spends: its own, or that of whoever started it.
-    pub purse: &'a str,
+    pub budget_session: &'a str,
     pub role: &'a str,
 }
 
@@ -57,11 +57,11 @@ impl Payer<'_> {
     fn pots(self) -> Vec<Pot> {
         let mut pots = vec![
             Pot::new(Span::Run, ""),
-            Pot::new(Span::Session, self.purse),
+            Pot::new(Span::Session, self.budget_session),
             Pot::new(Span::Day, ""),
             Pot::new(Span::Role, self.role),
         ];
-        if self.session != self.purse {
+        if self.session != self.budget_session {
             pots.push(Pot::new(Span::Child, self.session));
         }
         pots

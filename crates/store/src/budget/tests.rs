@@ -26,7 +26,7 @@ fn amount(usd: f64, tokens: u64) -> Amount {
 fn of(session: &str) -> Payer<'_> {
     Payer {
         session,
-        purse: session,
+        budget_session: session,
         role: "main",
     }
 }
@@ -35,7 +35,7 @@ fn of(session: &str) -> Payer<'_> {
 fn child<'a>(session: &'a str, parent: &'a str) -> Payer<'a> {
     Payer {
         session,
-        purse: parent,
+        budget_session: parent,
         role: "task",
     }
 }
@@ -248,13 +248,13 @@ fn children_spend_what_their_parent_has_and_no_more_than_a_child_may() {
 fn what_a_session_and_its_children_spent_is_remembered() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::new(dir.path());
-    for (session, purse) in [("p", None), ("c", Some("p")), ("d", Some("q"))] {
+    for (session, budget_session) in [("p", None), ("c", Some("p")), ("d", Some("q"))] {
         let line = Line {
             ts: "2020-01-01T00:00:00Z".into(),
             session: session.into(),
             project: "x".into(),
             role: "main".into(),
-            purse: purse.map(str::to_owned),
+            budget_session: budget_session.map(str::to_owned),
             tokens: Tokens {
                 input: 100,
                 ..Tokens::default()
@@ -283,7 +283,7 @@ fn line(tokens: u64) -> Line {
         session: "x".into(),
         project: "p".into(),
         role: "main".into(),
-        purse: None,
+        budget_session: None,
         tokens: Tokens {
             input: tokens,
             ..Tokens::default()

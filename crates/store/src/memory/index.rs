@@ -2,7 +2,7 @@
 //! A copy lies in the cache, so that thousands of facts cost a new process no more than a few. It can be deleted.
 
 use super::fact::Fact;
-use super::shelf::{Listed, Shelf, Stamp};
+use super::folder::{FactFolder, Listed, Stamp};
 use super::terms::{self, BODY, DESCRIPTION, NAME};
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -73,7 +73,7 @@ impl Index {
     }
 
     /// Takes in what changed in the folder. Whether anything did.
-    pub fn refresh(&mut self, shelf: &Shelf, look: Look) -> io::Result<bool> {
+    pub fn refresh(&mut self, shelf: &FactFolder, look: Look) -> io::Result<bool> {
         let Some(stamp) = shelf.stamp()? else {
             let had = !self.docs.is_empty();
             *self = Self::default();
@@ -96,7 +96,7 @@ impl Index {
         Ok(true)
     }
 
-    fn rebuild(&mut self, shelf: &Shelf, listed: Vec<Listed>) {
+    fn rebuild(&mut self, shelf: &FactFolder, listed: Vec<Listed>) {
         let old = std::mem::take(self);
         let known: HashMap<&str, &Doc> = old.docs.iter().map(|d| (d.file.as_str(), d)).collect();
         (self.stamp, self.surplus) = (old.stamp, old.surplus);

@@ -3,27 +3,27 @@
 //! gate does.
 
 mod fact;
+mod folder;
 mod index;
-mod mind;
 mod notes;
 mod rank;
 mod recall;
-mod shelf;
+mod session_recall;
 mod terms;
 #[cfg(all(test, unix))]
 mod tests;
 
 pub use fact::{Fact, Fault, Kind, Place};
-pub use mind::Mind;
 pub use notes::{split as split_notes, told};
 pub use rank::Worth;
 pub use recall::{Explained, Fate, Recalled};
+pub use session_recall::SessionRecall;
 
 use crate::redact::Redactor;
+use folder::FactFolder;
 use index::{Doc, Index, Look, State};
 use ostler_wire::{Language, Why, Word};
 use rank::rank;
-use shelf::Shelf;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -110,7 +110,7 @@ impl LeftOut {
         let path = self.path.display().to_string();
         match &self.fault {
             Fault::Surplus(count) => {
-                let most = shelf::MAX_FACTS.to_string();
+                let most = folder::MAX_FACTS.to_string();
                 language.fill(Word::FactsSurplus, &[&count.to_string(), &path, &most])
             }
             fault => language.fill(Word::FactLeft, &[&path, &fault.say(language)]),
@@ -123,7 +123,7 @@ pub struct Memory {
     cache: PathBuf,
     redactor: Redactor,
     /// That of the project comes first.
-    shelves: [Shelf; 2],
+    shelves: [FactFolder; 2],
     indexes: Mutex<[Option<Index>; 2]>,
 }
 
@@ -140,8 +140,8 @@ impl Memory {
         let folder = home.join("memory");
         Self {
             shelves: [
-                Shelf::new(&folder, project, Place::Project),
-                Shelf::new(&folder, GLOBAL, Place::Global),
+                FactFolder::new(&folder, project, Place::Project),
+                FactFolder::new(&folder, GLOBAL, Place::Global),
             ],
             cache: home.join("cache").join("memory"),
             folder,
@@ -157,7 +157,7 @@ impl Memory {
 
     pub fn folder(&self, place: Place) -> &Path {
         let shelf = self.shelves.iter().find(|shelf| shelf.place == place);
-        shelf.map_or(&self.folder, Shelf::dir)
+        shelf.map_or(&self.folder, FactFolder::dir)
     }
 
     /// Makes the index ready, so that the first who asks need not wait.
@@ -192,7 +192,7 @@ impl Memory {
         Ok(indexes)
     }
 
-    fn copy(&self, shelf: &Shelf) -> PathBuf {
+    fn copy(&self, shelf: &FactFolder) -> PathBuf {
         let name = shelf.dir().file_name().unwrap_or_default();
         self.cache.join(name).with_extension("idx")
     }
@@ -452,7 +452,7 @@ impl Memory {
         written.map_err(|_| MemoryError::NoFact(fact.id))
     }
 
-    fn has_room(&self, shelf: &Shelf, fact: &Fact) -> Result<(), MemoryError> {
+    fn has_room(&self, shelf: &FactFolder, fact: &Fact) -> Result<(), MemoryError> {
         let namesake = shelf.read(&format!("{}.md", fact::slug(&fact.name)));
         if let Ok((other, _)) = namesake
             && other.name.to_lowercase() == fact.name.to_lowercase()
@@ -463,13 +463,13 @@ impl Memory {
             });
         }
         let count = shelf.list().map_or(0, |(listed, _)| listed.len());
-        match count >= shelf::MAX_FACTS {
+        match count >= folder::MAX_FACTS {
             true => Err(MemoryError::Full(count)),
             false => Ok(()),
         }
     }
 
-    fn shelf(&self, place: Place) -> Result<&Shelf, MemoryError> {
+    fn shelf(&self, place: Place) -> Result<&FactFolder, MemoryError> {
         let found = self.shelves.iter().find(|shelf| shelf.place == place);
         found.ok_or_else(|| MemoryError::NoFact(place.name().into()))
     }
@@ -542,12 +542,12 @@ fn is_present(fact: &Fact, version: &str) -> Result<(), MemoryError> {
     }
 }
 
-fn archived_in(shelf: &Shelf) -> Result<Vec<(String, Fact)>, MemoryError> {
+fn archived_in(shelf: &FactFolder) -> Result<Vec<(String, Fact)>, MemoryError> {
     let listed = shelf.list_archived().map_err(|source| MemoryError::Read {
         path: shelf.dir().to_owned(),
         source,
     })?;
-    let read = |listed: shelf::Listed| {
+    let read = |listed: folder::Listed| {
         let (fact, _) = shelf.read_archived(&listed.file).ok()?;
         Some((listed.file, fact))
     };

@@ -283,7 +283,7 @@ fn garbled_files_are_facts_that_survive_a_revision_or_no_facts() {
 #[test]
 fn facts_beyond_the_most_are_said_and_left_alone() {
     let home = Home::new();
-    for n in 0..shelf::MAX_FACTS + 3 {
+    for n in 0..folder::MAX_FACTS + 3 {
         home.put(&format!("f{n:05}.md"), format!("fact {n}"));
     }
     // Also by one who finds the copy of the index.

@@ -1,6 +1,6 @@
 //! Five thousand facts, and what prompts bring to mind of them: the right ones, and nothing where nothing is meant.
 
-use crate::memory::shelf::Shelf;
+use crate::memory::folder::FactFolder;
 use crate::memory::*;
 use std::collections::HashSet;
 use std::time::Instant;
@@ -273,7 +273,7 @@ fn filler(number: usize, dice: &mut Dice) -> Fact {
 fn shelved(set: &Set<'_>) -> (tempfile::TempDir, Memory) {
     let dir = tempfile::tempdir().unwrap();
     let memory = Memory::new(dir.path(), "app-00000000", Redactor::default());
-    let shelf = Shelf::new(&dir.path().join("memory"), "app-00000000", Place::Project);
+    let shelf = FactFolder::new(&dir.path().join("memory"), "app-00000000", Place::Project);
     std::fs::create_dir_all(shelf.dir()).unwrap();
     let mut dice = Dice(7);
     let (english, chinese) = pieces(&set.facts);

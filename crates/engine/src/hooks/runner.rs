@@ -2,8 +2,8 @@
 
 use super::run::{Ended, run};
 use super::{Hook, Moment, facts::Facts, verdict};
-use crate::desk::Desk;
 use crate::dispatch::Leave;
+use crate::state::SessionState;
 use crate::tool::{Context, Typed as _};
 use crate::tools::bash::Bash;
 use ostler_wire::{Ask, AskKind, Delta, Language, View};
@@ -18,7 +18,7 @@ const PRIVATE: [&str; 2] = ["forget", "remember"];
 /// Characters of what the person is asked.
 const MAX_MESSAGE: usize = 2_000;
 
-pub struct Bell {
+pub struct HookRunner {
     hooks: Vec<Hook>,
     /// What every one of them is told, as an object.
     facts: Value,
@@ -27,13 +27,13 @@ pub struct Bell {
     room: Arc<Semaphore>,
 }
 
-impl Bell {
+impl HookRunner {
     /// None where there is nobody to ring for. A child's asks are put to the person by its parent.
-    pub fn new(desk: &Desk) -> Option<Self> {
-        if super::is_child(desk) {
+    pub fn new(state: &SessionState) -> Option<Self> {
+        if super::is_child(state) {
             return None;
         }
-        let hooks = desk.manner.hooks.all().iter();
+        let hooks = state.settings.hooks.all().iter();
         let hooks: Vec<Hook> = hooks
             .filter(|h| h.moment == Moment::Notification)
             .cloned()
@@ -41,12 +41,12 @@ impl Bell {
         if hooks.is_empty() {
             return None;
         }
-        let facts = Facts::new(Moment::Notification).to_json(desk);
+        let facts = Facts::new(Moment::Notification).to_json(state);
         Some(Self {
             hooks,
             facts: serde_json::from_str(&facts).unwrap_or_default(),
-            cx: desk.context("hook", &Bash::ABOUT, &Leave::default(), Default::default()),
-            language: desk.manner.language,
+            cx: state.context("hook", &Bash::ABOUT, &Leave::default(), Default::default()),
+            language: state.settings.language,
             room: Arc::new(Semaphore::new(MAX_RINGING)),
         })
     }

@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_millis(750);
 /// Files that are no facts which are named.
 const MAX_NAMED: usize = 3;
 
-pub struct Mind {
+pub struct SessionRecall {
     pub memory: Arc<Memory>,
     /// Facts are told unasked.
     pub recalls: bool,
@@ -23,7 +23,7 @@ pub struct Mind {
     complained: bool,
 }
 
-impl Mind {
+impl SessionRecall {
     pub fn new(memory: Arc<Memory>, recalls: bool) -> Self {
         Self {
             memory,

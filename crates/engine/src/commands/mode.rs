@@ -1,8 +1,8 @@
 //! `/approve`, `/mode`, `/plan` and `/goal`: how the session works, for the rest of the session. Nothing is saved here.
 
-use crate::desk::Desk;
 use crate::goal::{Goal, MAX_CONTINUATIONS, Strategy};
 use crate::inbox::{Inbox, Prompt, Purpose};
+use crate::state::SessionState;
 use ostler_guard::{Approve, Mode};
 use ostler_wire::{Delta, GoalState, Language, View, Word};
 use std::time::Instant;
@@ -10,26 +10,27 @@ use std::time::Instant;
 /// Where rules of a session are said to come from.
 pub const SESSION: &str = "this session";
 
-pub fn approve(desk: &mut Desk, _: &mut Inbox, how: &str) -> View {
+pub fn approve(state: &mut SessionState, _: &mut Inbox, how: &str) -> View {
     if how.is_empty() {
-        return View::Text(approval(desk));
+        return View::Text(approval(state));
     }
     let Some(approve) = Approve::parse(how) else {
-        return View::Error(desk.manner.language.fill(Word::ApproveUsage, &[how]));
+        return View::Error(state.settings.language.fill(Word::ApproveUsage, &[how]));
     };
-    desk.standing.take(approve.stance(Instant::now()));
-    changed(desk, approval)
+    state.permissions.take(approve.stance(Instant::now()));
+    changed(state, approval)
 }
 
-fn approval(desk: &Desk) -> String {
-    desk.manner
+fn approval(state: &SessionState) -> String {
+    state
+        .settings
         .language
-        .fill(Word::ApprovalIs, &[&posture(desk)])
+        .fill(Word::ApprovalIs, &[&posture(state)])
 }
 
-pub fn mode(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
-    let language = desk.manner.language;
-    let now = desk.standing.mode;
+pub fn mode(state: &mut SessionState, _: &mut Inbox, name: &str) -> View {
+    let language = state.settings.language;
+    let now = state.permissions.mode;
     if name.is_empty() {
         return View::Text(language.fill(Word::ModeIs, &[now.name()]));
     }
@@ -37,7 +38,7 @@ pub fn mode(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
         let names = Mode::ALL.map(Mode::name).join(", ");
         return View::Error(language.fill(Word::NoMode, &[name, &names]));
     };
-    enter(desk, mode)
+    enter(state, mode)
 }
 
 fn named(name: &str, now: Mode) -> Option<Mode> {
@@ -59,23 +60,23 @@ pub fn meant(command: &str, rest: &str, now: Mode) -> Option<Mode> {
     }
 }
 
-pub fn plan(desk: &mut Desk, inbox: &mut Inbox, what: &str) -> View {
+pub fn plan(state: &mut SessionState, inbox: &mut Inbox, what: &str) -> View {
     if !what.is_empty() {
         inbox.put_first(Prompt {
             text: what.to_owned(),
             ..Prompt::default()
         });
     }
-    enter(desk, Mode::Plan)
+    enter(state, Mode::Plan)
 }
 
-fn enter(desk: &mut Desk, mode: Mode) -> View {
-    let had_goal = desk.standing.goal.is_some();
-    desk.standing.enter(mode);
-    let ended = had_goal && desk.standing.goal.is_none();
-    let language = desk.manner.language;
-    changed(desk, |desk| {
-        let now = match desk.standing.mode {
+fn enter(state: &mut SessionState, mode: Mode) -> View {
+    let had_goal = state.permissions.goal.is_some();
+    state.permissions.enter(mode);
+    let ended = had_goal && state.permissions.goal.is_none();
+    let language = state.settings.language;
+    changed(state, |state| {
+        let now = match state.permissions.mode {
             mode @ Mode::Normal => language.fill(Word::ModeIs, &[mode.name()]),
             Mode::Plan => language.say(Word::ModeIsPlan).into(),
             Mode::Goal => language.say(Word::ModeIsGoal).into(),
@@ -88,8 +89,8 @@ fn enter(desk: &mut Desk, mode: Mode) -> View {
 }
 
 /// `/goal`: shows it, ends it, or begins one with the next turn.
-pub fn goal(desk: &mut Desk, inbox: &mut Inbox, words: &str) -> View {
-    let language = desk.manner.language;
+pub fn goal(state: &mut SessionState, inbox: &mut Inbox, words: &str) -> View {
+    let language = state.settings.language;
     let (first, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     let (strategy, objective) = match first {
         "--research" => (Strategy::Research, rest.trim()),
@@ -97,13 +98,13 @@ pub fn goal(desk: &mut Desk, inbox: &mut Inbox, words: &str) -> View {
         _ => (Strategy::ByWords, words.trim()),
     };
     match objective {
-        "" if words.is_empty() => View::Text(match &desk.standing.goal {
+        "" if words.is_empty() => View::Text(match &state.permissions.goal {
             Some(goal) => said(goal, language),
             None => language.say(Word::GoalNone).into(),
         }),
         "" => View::Error(language.say(Word::GoalUsage).into()),
-        "clear" => match desk.standing.mode {
-            Mode::Goal => enter(desk, Mode::Normal),
+        "clear" => match state.permissions.mode {
+            Mode::Goal => enter(state, Mode::Normal),
             Mode::Normal | Mode::Plan => View::Text(language.say(Word::GoalNone).into()),
         },
         objective => {
@@ -138,24 +139,24 @@ fn said(goal: &Goal, language: Language) -> String {
 }
 
 /// A change that could not be written down holds all the same; the person is told.
-fn changed(desk: &mut Desk, text: impl FnOnce(&Desk) -> String) -> View {
-    let recorded = desk.record_standing();
-    let mode = desk.standing.shown(Instant::now());
-    desk.feed.delta(Delta::Standing { mode });
+fn changed(state: &mut SessionState, text: impl FnOnce(&SessionState) -> String) -> View {
+    let recorded = state.record_standing();
+    let mode = state.permissions.shown(Instant::now());
+    state.feed.delta(Delta::Mode { mode });
     match recorded {
-        Ok(()) => View::Text(text(desk)),
+        Ok(()) => View::Text(text(state)),
         Err(error) => {
-            let why = error.say(desk.manner.language);
-            View::Error(format!("{}; {why}", text(desk)))
+            let why = error.say(state.settings.language);
+            View::Error(format!("{}; {why}", text(state)))
         }
     }
 }
 
 /// How things stand with prompts, for people.
-pub fn posture(desk: &Desk) -> String {
-    let language = desk.manner.language;
-    let name = desk.standing.stance.shown(Instant::now(), language);
-    match desk.standing.window {
+pub fn posture(state: &SessionState) -> String {
+    let language = state.settings.language;
+    let name = state.permissions.stance.shown(Instant::now(), language);
+    match state.permissions.window {
         true => language.fill(Word::PlanWindow, &[&name]),
         false => name,
     }

@@ -3,10 +3,10 @@
 
 use crate::checkpoint::{Checkpoints, Error, Limits, Reach, Record, Scope, Target, Why};
 use crate::children::shortened;
-use crate::desk::Desk;
 use crate::hub::Options;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
+use crate::state::SessionState;
 use ostler_wire::{
     Access, Body, Checkpoint, Delta, Language, Notice, Saved, Say, Segment, When, Word,
 };
@@ -54,7 +54,7 @@ impl Place {
 }
 
 #[derive(Default)]
-pub struct Saves {
+pub struct SessionCheckpoints {
     /// None when nothing is to be saved.
     place: Option<Arc<Place>>,
     stage: Stage,
@@ -101,7 +101,7 @@ struct Done {
     passed: Vec<PathBuf>,
 }
 
-impl Saves {
+impl SessionCheckpoints {
     /// A session that leaves no trace keeps no trees, either.
     pub fn of(options: &Options) -> Self {
         let limits = options.checkpoints.clone().filter(|_| options.save);
@@ -302,27 +302,27 @@ impl Job {
 }
 
 /// The person said something: what changes from now on is because of it.
-pub fn begin(desk: &mut Desk, said: &str) {
+pub fn begin(state: &mut SessionState, said: &str) {
     // It becomes a label in the store.
-    let said = desk.feed.redactor().text(said.to_owned());
-    desk.shop.saves.begin(&said);
+    let said = state.feed.redactor().text(said.to_owned());
+    state.services.checkpoints.begin(&said);
 }
 
 /// Saves what a call is about to change, if nothing has saved it yet. A call that only reads waits for nothing.
 pub async fn before(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     (id, tool): (&str, &str),
     accesses: &[Access],
 ) -> Result<Result<(), Stopped>, LogError> {
-    let Some(job) = desk.shop.saves.before(accesses) else {
+    let Some(job) = state.services.checkpoints.before(accesses) else {
         return Ok(Ok(()));
     };
-    let feed = desk.feed.clone();
+    let feed = state.feed.clone();
     let delta = Delta::Progress {
         id: id.to_owned(),
         name: tool.to_owned(),
-        text: desk.manner.language.say(Word::SavesFirst).into(),
+        text: state.settings.language.say(Word::SavesFirst).into(),
     };
     let mut work = tokio::task::spawn_blocking(move || job.run());
     let waiting = async {
@@ -341,19 +341,22 @@ pub async fn before(
     };
     // It fails only when the runtime ends.
     if let Ok(done) = done {
-        let bodies = desk.shop.saves.took(done, desk.manner.language);
+        let bodies = state
+            .services
+            .checkpoints
+            .took(done, state.settings.language);
         if !bodies.is_empty() {
-            desk.commit(bodies)?;
+            state.commit(bodies)?;
         }
     }
     Ok(Ok(()))
 }
 
 /// Saves the tree if something may have changed since the last time. The entries are for whoever commits.
-pub async fn after(desk: &mut Desk, inbox: &mut Inbox) -> Vec<Body> {
+pub async fn after(state: &mut SessionState, inbox: &mut Inbox) -> Vec<Body> {
     let by_children = inbox.children.take_saved().into_iter();
     let mut bodies: Vec<Body> = by_children.map(Body::Checkpoint).collect();
-    let Some(job) = desk.shop.saves.after() else {
+    let Some(job) = state.services.checkpoints.after() else {
         return bodies;
     };
     let mut work = tokio::task::spawn_blocking(move || job.run());
@@ -363,27 +366,35 @@ pub async fn after(desk: &mut Desk, inbox: &mut Inbox) -> Vec<Body> {
         Err(Stopped) => match tokio::time::timeout(LINGER, &mut work).await {
             Ok(done) => done,
             Err(_) => {
-                desk.shop.saves.pending = Some(work);
+                state.services.checkpoints.pending = Some(work);
                 return bodies;
             }
         },
     };
     // It fails only when the runtime ends.
     if let Ok(done) = done {
-        bodies.extend(desk.shop.saves.took(done, desk.manner.language));
+        bodies.extend(
+            state
+                .services
+                .checkpoints
+                .took(done, state.settings.language),
+        );
     }
     bodies
 }
 
 /// Waits for a save that was not waited for, before anything else is said.
-pub async fn settle(desk: &mut Desk) {
-    let Some(work) = desk.shop.saves.pending.take() else {
+pub async fn settle(state: &mut SessionState) {
+    let Some(work) = state.services.checkpoints.pending.take() else {
         return;
     };
     if let Ok(done) = work.await {
-        let bodies = desk.shop.saves.took(done, desk.manner.language);
+        let bodies = state
+            .services
+            .checkpoints
+            .took(done, state.settings.language);
         // Without it the changes count as somebody else's.
-        let _ = desk.commit(bodies);
+        let _ = state.commit(bodies);
     }
 }
 

@@ -2,14 +2,14 @@
 
 use crate::briefing;
 use crate::budget;
-use crate::desk::Desk;
+use crate::checkpoints;
 use crate::hooks::{self, Start};
 use crate::inbox::{Inbox, Prompt, Purpose};
 use crate::ingest;
 use crate::log::LogError;
 use crate::references::{Found, Library, PIPED, Voice};
-use crate::saves;
 use crate::servers;
+use crate::state::SessionState;
 use crate::tool::Typed as _;
 use crate::tools::read_file::ReadFile;
 use ostler_wire::{Body, Deed, Message, Notice, View, Word};
@@ -33,7 +33,7 @@ pub enum Cause {
 
 /// Takes in a prompt. One that nobody said, by which a goal goes on, is a note, and no business of hooks.
 pub async fn take_in(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     prompt: Prompt,
     start: Start,
@@ -42,11 +42,11 @@ pub async fn take_in(
     if prompt.purpose == Purpose::Continuation {
         return Ok((Message::note(prompt.text), Vec::new()));
     }
-    let (message, mut notices) = heard(desk, prompt.clone()).await;
-    let greeting = hooks::greet(desk, inbox, &message.text, start, cancel).await;
+    let (message, mut notices) = heard(state, prompt.clone()).await;
+    let greeting = hooks::greet(state, inbox, &message.text, start, cancel).await;
     let cause = match greeting.block {
         Some(why) => Some(Cause::Hook(
-            desk.manner.language.fill(Word::HookRefuses, &[&why]),
+            state.settings.language.fill(Word::HookRefuses, &[&why]),
         )),
         None if greeting.unheard => Some(Cause::Stopped(Box::new(prompt))),
         None => None,
@@ -62,13 +62,13 @@ pub async fn take_in(
 
 /// The same for what is said while the model works.
 pub async fn steer(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     prompt: Prompt,
     cancel: &CancellationToken,
 ) -> Result<(), LogError> {
     let reply_to = prompt.reply_to.clone();
-    let (message, mut also) = match take_in(desk, inbox, prompt, Start::Not, cancel).await {
+    let (message, mut also) = match take_in(state, inbox, prompt, Start::Not, cancel).await {
         Ok(heard) => heard,
         Err(Refused { cause, mut notices }) => {
             match cause {
@@ -76,33 +76,33 @@ pub async fn steer(
                     notices.push(Body::Notice(Notice { text }));
                     // The client need not wait for its entry.
                     let nothing = View::Do(Deed::Compose(String::new()));
-                    desk.feed.reply(&reply_to, "", nothing);
+                    state.feed.reply(&reply_to, "", nothing);
                 }
                 // The next turn begins with it, as with what waits otherwise.
                 Cause::Stopped(prompt) => inbox.put_first(*prompt),
             }
-            return desk.commit(notices);
+            return state.commit(notices);
         }
     };
-    let context = briefing::join(desk.briefing(), message.context.clone());
-    let mut bodies = saves::after(desk, inbox).await;
-    saves::begin(desk, &message.text);
+    let context = briefing::join(state.briefing(), message.context.clone());
+    let mut bodies = checkpoints::after(state, inbox).await;
+    checkpoints::begin(state, &message.text);
     bodies.push(Body::Message(Message { context, ..message }));
     bodies.append(&mut also);
-    desk.commit(bodies)
+    state.commit(bodies)
 }
 
 /// What the person said, with what they point at.
-async fn heard(desk: &mut Desk, prompt: Prompt) -> Heard {
+async fn heard(state: &mut SessionState, prompt: Prompt) -> Heard {
     let (own_words, context) = (prompt.own_words.clone(), prompt.context.clone());
     let project_words = prompt.project_words.clone().unwrap_or_default();
-    let (mut message, mut notices) = ingest::message(prompt, desk.manner.language).await;
+    let (mut message, mut notices) = ingest::message(prompt, state.settings.language).await;
     let words = own_words.unwrap_or_else(|| {
         let typed = message.text.split(PIPED).next();
         typed.unwrap_or_default().to_owned()
     });
     if words.contains('@') || project_words.contains('@') {
-        let found = look_up(desk, &words, &project_words).await;
+        let found = look_up(state, &words, &project_words).await;
         if !found.blocks.is_empty() {
             message.context = Some(found.blocks.join("\n"));
         }
@@ -117,9 +117,9 @@ async fn heard(desk: &mut Desk, prompt: Prompt) -> Heard {
     };
     message.context = briefing::join(context, message.context);
     // What a task is told was said by somebody who knows.
-    if desk.account.role == budget::MAIN {
-        let language = desk.manner.language;
-        let (notes, said) = desk.manner.mind.recall(&words, language).await;
+    if state.account.role == budget::MAIN {
+        let language = state.settings.language;
+        let (notes, said) = state.settings.recall.recall(&words, language).await;
         message.context = briefing::join(message.context, notes);
         notices.extend(said.into_iter().map(Body::Notice));
     }
@@ -127,22 +127,22 @@ async fn heard(desk: &mut Desk, prompt: Prompt) -> Heard {
 }
 
 /// What the words of a prompt point at, and what those that a file of the project put into it do.
-async fn look_up(desk: &Desk, words: &str, project_words: &str) -> Found {
-    let guard = desk.guard(&ReadFile::ABOUT);
+async fn look_up(state: &SessionState, words: &str, project_words: &str) -> Found {
+    let guard = state.guard(&ReadFile::ABOUT);
     let library = |voice| Library {
-        host: desk.shop.host.as_ref(),
-        scope: &desk.scope,
+        host: state.services.host.as_ref(),
+        scope: &state.scope,
         guard: &guard,
-        language: desk.manner.language,
+        language: state.settings.language,
         voice,
     };
     // What a task is told was said by a model.
-    let voice = match desk.account.role == budget::MAIN {
+    let voice = match state.account.role == budget::MAIN {
         true => Voice::Person,
         false => Voice::Model,
     };
     let mut found = library(voice).look_up(words).await;
-    let (resources, left_out) = servers::resources(desk, words).await;
+    let (resources, left_out) = servers::resources(state, words).await;
     let mut by_project = library(Voice::Project)
         .look_up_but(project_words, words)
         .await;
@@ -151,10 +151,10 @@ async fn look_up(desk: &Desk, words: &str, project_words: &str) -> Found {
     found.images.append(&mut by_project.images);
     found.notices.append(&mut by_project.notices);
     found.notices.extend(left_out);
-    let others = servers::named_resources(desk, project_words);
-    let own = servers::named_resources(desk, words);
+    let others = servers::named_resources(state, project_words);
+    let own = servers::named_resources(state, words);
     let others = others.into_iter().filter(|name| !own.contains(name));
-    let language = desk.manner.language;
+    let language = state.settings.language;
     let left_out = others.map(|name| language.fill(Word::RefResource, &[&name]));
     found.notices.extend(left_out);
     found

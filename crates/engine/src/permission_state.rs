@@ -1,4 +1,4 @@
-//! What the person allowed a session and the mode it is in: state of the desk, changed by commands and answers. What may
+//! What the person allowed a session and the mode it is in: state of the state, changed by commands and answers. What may
 //! run follows from it in `policy`.
 
 use crate::confine::Terms;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 #[derive(Clone)]
-pub struct Standing {
+pub struct PermissionState {
     pub mode: Mode,
     pub stance: Stance,
     /// A plan was approved in this turn: until its end calls are judged as in posture `auto` at least.
@@ -43,7 +43,7 @@ pub enum Grant {
     Call(Vec<Access>),
 }
 
-impl Standing {
+impl PermissionState {
     pub fn new(posture: Posture, trusted: Vec<String>) -> Self {
         Self {
             mode: Mode::Normal,
@@ -216,8 +216,8 @@ mod tests {
             .collect()
     }
 
-    fn standing() -> Standing {
-        Standing::new(Posture::Ask, Vec::new())
+    fn permissions() -> PermissionState {
+        PermissionState::new(Posture::Ask, Vec::new())
     }
 
     #[test]
@@ -233,7 +233,7 @@ mod tests {
                 "Read(x)",
             ]),
         };
-        let mut standing = standing();
+        let mut permissions = permissions();
         let more = Terms {
             read_only: true,
             hosts: vec!["a.test".into(), "good.example".into()],
@@ -241,8 +241,8 @@ mod tests {
             readable: vec!["/r".into()],
             ssh_agent: true,
         };
-        merge(&mut standing.terms, &more);
-        merge(&mut standing.terms, &more);
+        merge(&mut permissions.terms, &more);
+        merge(&mut permissions.terms, &more);
         // A pattern with a restricted host in it lets nothing through.
         let hosts = ["a.test", "good.example", "*.other:443", "b.test"];
         let by_person = Leave {
@@ -254,14 +254,14 @@ mod tests {
             hosts: hosts.map(str::to_owned).to_vec(),
             ..more
         };
-        assert_eq!(standing.terms(&rules, &by_person), expect);
+        assert_eq!(permissions.terms(&rules, &by_person), expect);
         let reader = Leave {
             read_only: true,
             ..Leave::default()
         };
-        assert!(standing.terms(&rules, &reader).read_only);
-        standing.enter(Mode::Plan);
-        assert!(standing.terms(&rules, &Leave::default()).read_only);
+        assert!(permissions.terms(&rules, &reader).read_only);
+        permissions.enter(Mode::Plan);
+        assert!(permissions.terms(&rules, &Leave::default()).read_only);
     }
 
     #[test]
@@ -289,9 +289,9 @@ mod tests {
             (vec![Access::Memory], vec![Access::Memory], false, false),
             (Vec::new(), read("/a"), false, false),
         ] {
-            let mut standing = standing();
-            standing.grant(&granted);
-            let got = [None, Some("a rule")].map(|rule| standing.is_granted(&asked, rule));
+            let mut permissions = permissions();
+            permissions.grant(&granted);
+            let got = [None, Some("a rule")].map(|rule| permissions.is_granted(&asked, rule));
             assert_eq!(got, [freely, by_rule], "{granted:?} {asked:?}");
         }
     }
@@ -300,14 +300,14 @@ mod tests {
     fn a_window_closes_with_any_change() {
         let now = Instant::now();
         for change in [
-            |s: &mut Standing| s.enter(Mode::Plan),
-            |s: &mut Standing| s.take(Stance::Posture(Posture::Ask)),
+            |s: &mut PermissionState| s.enter(Mode::Plan),
+            |s: &mut PermissionState| s.take(Stance::Posture(Posture::Ask)),
         ] {
-            let mut standing = standing();
-            standing.window = true;
-            assert_eq!(standing.posture(&Bash::ABOUT, now), Posture::Auto);
-            change(&mut standing);
-            assert_eq!(standing.posture(&Bash::ABOUT, now), Posture::Ask);
+            let mut permissions = permissions();
+            permissions.window = true;
+            assert_eq!(permissions.posture(&Bash::ABOUT, now), Posture::Auto);
+            change(&mut permissions);
+            assert_eq!(permissions.posture(&Bash::ABOUT, now), Posture::Ask);
         }
     }
 }

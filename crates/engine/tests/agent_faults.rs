@@ -1,10 +1,10 @@
 //! Sub-agents under attack: killed, lying, out of money, in each other's way, in odd repositories, and when the person
 //! changes their mind in the middle.
 
-use crate::common::crew::{delegating, outcome, role, trusting};
+use crate::common::agents::{delegating, outcome, role, trusting};
 use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
-use ostler_engine::crew::{CrewSettings, PlannerSettings};
+use ostler_engine::agents::{AgentSettings, PlannerSettings};
 use ostler_testkit::{Captured, Kind, Place, Server, Step, Usage};
 use ostler_wire::{Body, Delivery, Event, Op, Open, Outcome};
 use serde_json::{Value, json};
@@ -273,12 +273,12 @@ async fn a_parent_folds_while_a_task_runs() {
 fn planned(max_steps: u64) -> impl Fn(&mut Options) {
     move |options| {
         trusting(options);
-        options.crew = Arc::new(CrewSettings {
+        options.agents = Arc::new(AgentSettings {
             planner: Some(PlannerSettings {
                 model: "mock/planner".into(),
                 max_steps,
             }),
-            ..CrewSettings::default()
+            ..AgentSettings::default()
         });
     }
 }

@@ -1,13 +1,14 @@
 //! What a turn works on: the log and its feed, the conversation, the tools and the policy. One owner, no locks.
 
+use crate::agents::{Agents, Offer};
 use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
 use crate::budget::{Amount, Booked, Budget, Payer};
+use crate::checkpoints::SessionCheckpoints;
 use crate::compaction::{Folding, Gauge, archive};
-use crate::confine::Commons;
+use crate::confine::SandboxShare;
 use crate::conversation::{Conversation, Sent};
 use crate::cost;
-use crate::crew::{Crew, Offer};
 use crate::dispatch::Leave;
 use crate::extra::Extra;
 use crate::feed::Feed;
@@ -18,13 +19,12 @@ use crate::interfaces::{RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
-use crate::memory::Mind;
-use crate::saves::Saves;
+use crate::memory::SessionRecall;
+use crate::permission_state::PermissionState;
 use crate::seen::Seen;
 use crate::server_question::ServerQuestions;
 use crate::servers::ServerServices;
 use crate::side_request::{SideRequest, SideRequestCosts};
-use crate::standing::Standing;
 use crate::tool::{Context, Delegate, Extension, Scope, Tool, ToolSettings, Typed as _};
 use crate::tools::Tools;
 use crate::tools::exit_plan_mode::ExitPlanMode;
@@ -49,24 +49,24 @@ use tokio_util::sync::CancellationToken;
 /// Stands for every tool of which no rule speaks by name.
 static NO_TOOL: ToolDeclaration = ToolDeclaration::new("", ToolKind::Other);
 
-pub struct Desk {
+pub struct SessionState {
     pub log: Log,
     pub feed: Feed,
     pub conversation: Conversation,
     pub tools: Tools,
     pub policy: Arc<Policy>,
     pub scope: Arc<Scope>,
-    pub shop: Shop,
-    pub manner: Manner,
+    pub services: ToolServices,
+    pub settings: SessionSettings,
     /// Call ids of the session.
     pub used_ids: HashSet<String>,
-    pub standing: Standing,
+    pub permissions: PermissionState,
     pub account: Account,
     pub offers: Offers,
 }
 
 /// How it works.
-pub struct Manner {
+pub struct SessionSettings {
     /// Somebody is attached who can answer asks.
     pub interactive: bool,
     /// 0 = no limit.
@@ -80,7 +80,7 @@ pub struct Manner {
     /// Requests that calls send beside the conversation.
     pub side_requests: SideRequestCosts,
     pub hooks: Hooks,
-    pub mind: Mind,
+    pub recall: SessionRecall,
 }
 
 /// What there is beside the engine's own.
@@ -90,29 +90,29 @@ pub struct Offers {
     /// Commands of the binary.
     pub extras: Vec<Arc<dyn Extra>>,
     /// How others may work for it.
-    pub crew: Crew,
+    pub agents: Agents,
 }
 
 /// What tools work with.
-pub struct Shop {
+pub struct ToolServices {
     pub host: Arc<dyn Host>,
     pub settings: Arc<ToolSettings>,
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
     pub history: Arc<History>,
-    pub commons: Arc<Commons>,
+    pub share: Arc<SandboxShare>,
     /// The task list as it stands.
     pub todo: Arc<Vec<TodoItem>>,
     /// Where rules that shall hold for ever are kept.
     pub rules: Option<Arc<dyn RuleStore>>,
     /// Held by whoever changes the tree.
     pub writing: Arc<Semaphore>,
-    pub saves: Saves,
+    pub checkpoints: SessionCheckpoints,
     pub servers: Option<Arc<Servers>>,
 }
 
-impl Shop {
+impl ToolServices {
     pub fn new(
         options: &Options,
         artifacts: Artifacts,
@@ -124,20 +124,20 @@ impl Shop {
             host: options.host.clone(),
             settings: Arc::new(options.tools.clone()),
             jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.sink())),
-            commons: Arc::default(),
+            share: Arc::default(),
             artifacts,
             history: Arc::new(history),
             seen: Arc::new(Seen::default()),
             todo: Arc::default(),
             rules: options.rules.clone(),
             writing,
-            saves: Saves::of(options),
+            checkpoints: SessionCheckpoints::of(options),
             servers: None,
         }
     }
 }
 
-/// What a desk knew before it went back.
+/// What a state knew before it went back.
 pub struct Left {
     conversation: Conversation,
     seen: Arc<Seen>,
@@ -156,7 +156,7 @@ pub struct Account {
     pub project: String,
     pub role: String,
     /// The session whose budget is spent: this one, or the one that started it.
-    pub purse: String,
+    pub budget_session: String,
     pub budget: Budget,
     /// Most tokens of an answer, as the person set it.
     pub max_tokens: Option<u64>,
@@ -168,7 +168,7 @@ impl Account {
     pub fn payer(&self) -> Payer<'_> {
         Payer {
             session: &self.session,
-            purse: &self.purse,
+            budget_session: &self.budget_session,
             role: &self.role,
         }
     }
@@ -190,7 +190,8 @@ impl Account {
                 session: self.session.clone(),
                 project: self.project.clone(),
                 role: payer.role.into(),
-                purse: Some(self.purse.clone()).filter(|purse| *purse != self.session),
+                budget_session: Some(self.budget_session.clone())
+                    .filter(|budget_session| *budget_session != self.session),
                 tokens: usage.into(),
             })
         });
@@ -202,7 +203,7 @@ impl Account {
     }
 }
 
-impl Desk {
+impl SessionState {
     /// Stores, folds and shows. Nothing is shown that is not on disk.
     pub fn commit(&mut self, bodies: Vec<Body>) -> Result<(), LogError> {
         self.commit_after(Vec::new(), bodies)
@@ -261,11 +262,11 @@ impl Desk {
         let anew = self.conversation.taken_back(past);
         let left = Left {
             conversation: std::mem::replace(&mut self.conversation, anew),
-            seen: std::mem::take(&mut self.shop.seen),
-            todo: std::mem::take(&mut self.shop.todo),
-            told: std::mem::take(&mut self.standing.told),
-            gauge: std::mem::take(&mut self.manner.folding.gauge),
-            known: std::mem::take(&mut self.manner.mind.known),
+            seen: std::mem::take(&mut self.services.seen),
+            todo: std::mem::take(&mut self.services.todo),
+            told: std::mem::take(&mut self.permissions.told),
+            gauge: std::mem::take(&mut self.settings.folding.gauge),
+            known: std::mem::take(&mut self.settings.recall.known),
         };
         past.iter().for_each(|entry| self.remember(&entry.body));
         left
@@ -273,11 +274,11 @@ impl Desk {
 
     pub fn undo_back(&mut self, left: Left) {
         self.conversation = left.conversation;
-        self.shop.seen = left.seen;
-        self.shop.todo = left.todo;
-        self.standing.told = left.told;
-        self.manner.folding.gauge = left.gauge;
-        self.manner.mind.known = left.known;
+        self.services.seen = left.seen;
+        self.services.todo = left.todo;
+        self.permissions.told = left.told;
+        self.settings.folding.gauge = left.gauge;
+        self.settings.recall.known = left.known;
     }
 
     /// Call ids and file states that the session has seen, and how things stand.
@@ -286,22 +287,22 @@ impl Desk {
             self.used_ids.insert(call.id.clone());
         }
         if let Body::Todo(todo) = body {
-            self.shop.todo = Arc::new(todo.items.clone());
-            if let Some(goal) = &mut self.standing.goal {
+            self.services.todo = Arc::new(todo.items.clone());
+            if let Some(goal) = &mut self.permissions.goal {
                 goal.planned(&todo.items);
             }
         }
-        self.manner.folding.gauge.note(body);
-        self.manner.mind.note(body);
+        self.settings.folding.gauge.note(body);
+        self.settings.recall.note(body);
         if let Body::Usage(usage) = body
             && usage.role.is_none()
         {
             self.account.pace = Some((usage.input, usage.prompt_bytes));
         }
         if let Body::Mode(_) = body {
-            self.standing.unrecorded = false;
+            self.permissions.unrecorded = false;
         }
-        if let (Body::Message(message), Some(goal)) = (body, &mut self.standing.goal)
+        if let (Body::Message(message), Some(goal)) = (body, &mut self.permissions.goal)
             && message.role == Role::Assistant
         {
             goal.answered(&message.text);
@@ -309,17 +310,17 @@ impl Desk {
         if let Body::Checkpoint(checkpoint) = body
             && checkpoint.when != When::Also
         {
-            self.shop.saves.seen = Some(checkpoint.saved.clone());
+            self.services.checkpoints.seen = Some(checkpoint.saved.clone());
         } else if let Body::Rewind(Rewind {
             seen: Some(seen), ..
         }) = body
         {
-            self.shop.saves.seen = Some(seen.clone());
+            self.services.checkpoints.seen = Some(seen.clone());
         }
         if let Body::Message(message) = body
             && let Some(mode) = message.context.as_deref().and_then(briefing::told)
         {
-            self.standing.told = mode;
+            self.permissions.told = mode;
         }
         if let Body::ToolResult(result) = body
             && result.output.get().contains("\"hash\":\"")
@@ -332,7 +333,7 @@ impl Desk {
                     .and_then(|v| v.as_str())
             };
             if let (Some(path), Some(hash)) = (text("path"), text("hash")) {
-                self.shop.seen.note(path.as_ref(), hash);
+                self.services.seen.note(path.as_ref(), hash);
             }
         }
     }
@@ -340,10 +341,12 @@ impl Desk {
     /// Lets the session read what it keeps for itself: its artifacts, and the originals of what was folded.
     pub fn open_own_files(&mut self) {
         let folders = &mut Arc::make_mut(&mut self.policy).folders;
-        folders.inside.push(real_path(self.shop.artifacts.dir()));
+        folders
+            .inside
+            .push(real_path(self.services.artifacts.dir()));
         // As it was made: by now a command may have put a link in its place.
         folders.inside.extend(self.scope.temp.clone());
-        if let Some(home) = &self.manner.folding.archive {
+        if let Some(home) = &self.settings.folding.archive {
             let session = &self.account.session;
             folders.own.push(archive::own_files(home, session));
         }
@@ -355,16 +358,16 @@ impl Desk {
             policy: self.policy.clone(),
             scope: self.scope.clone(),
             tool: Arc::new(tool.clone()),
-            posture: match self.standing.mode {
+            posture: match self.permissions.mode {
                 // Nothing answers for the person while a plan is made.
                 Mode::Plan => Posture::Ask,
-                Mode::Normal | Mode::Goal => self.standing.posture(tool, Instant::now()),
+                Mode::Normal | Mode::Goal => self.permissions.posture(tool, Instant::now()),
             },
-            attended: self.manner.interactive,
+            attended: self.settings.interactive,
             border: Arc::default(),
             opened: Vec::new(),
         }
-        .bounded(&self.standing.reads)
+        .bounded(&self.permissions.reads)
     }
 
     /// What a run of this tool works with.
@@ -375,7 +378,7 @@ impl Desk {
         leave: &Leave,
         cancel: CancellationToken,
     ) -> Context {
-        if let Some(temp) = &self.shop.settings.sandbox.temp {
+        if let Some(temp) = &self.services.settings.sandbox.temp {
             // What cannot be made is said by the command or tool that wants it.
             let _ = temp.scratch.make();
         }
@@ -384,26 +387,26 @@ impl Desk {
             call_id: call_id.to_owned(),
             tool: tool.name.as_ref().into(),
             scope: self.scope.clone(),
-            host: self.shop.host.clone(),
-            settings: self.shop.settings.clone(),
+            host: self.services.host.clone(),
+            settings: self.services.settings.clone(),
             cancel: cancel.clone(),
             deltas: self.feed.sink(),
-            artifacts: self.shop.artifacts.clone(),
-            seen: self.shop.seen.clone(),
-            jobs: self.shop.jobs.clone(),
-            history: self.shop.history.clone(),
-            memory: self.manner.mind.memory.clone(),
-            commons: self.shop.commons.clone(),
+            artifacts: self.services.artifacts.clone(),
+            seen: self.services.seen.clone(),
+            jobs: self.services.jobs.clone(),
+            history: self.services.history.clone(),
+            memory: self.settings.recall.memory.clone(),
+            share: self.services.share.clone(),
             guard: self.guard(tool).opening(&leave.paths),
-            terms: Arc::new(self.standing.terms(&self.policy.rules, leave)),
-            todo: self.shop.todo.clone(),
+            terms: Arc::new(self.permissions.terms(&self.policy.rules, leave)),
+            todo: self.services.todo.clone(),
             answer: None,
             extension: match is_server_tool(&tool.name) {
                 true => Extension::new(self.server_services(cancel)),
                 false => Extension::default(),
             },
             delegate: delegates.then(|| -> Arc<dyn Delegate> { Arc::new(self.delegation()) }),
-            language: self.manner.language,
+            language: self.settings.language,
         }
     }
 
@@ -416,14 +419,14 @@ impl Desk {
 
     /// Whether the mode lets such a call through to the rules.
     pub fn gate(&self, tool: &dyn Tool, accesses: &[Access]) -> Gate {
-        let plans = self.standing.mode == Mode::Plan;
-        if !plans && !self.standing.read_only {
+        let plans = self.permissions.mode == Mode::Plan;
+        if !plans && !self.permissions.read_only {
             return Gate::Open;
         }
         let gate = gate(Planned {
             tool: tool.about(),
             accesses,
-            trusted: &self.standing.trusted,
+            trusted: &self.permissions.trusted,
         });
         // Who only reads may look at the web as others may.
         match gate {
@@ -439,7 +442,7 @@ impl Desk {
         accesses: &[Access],
         gate: Gate,
     ) -> Decision {
-        let host = self.shop.host.as_ref();
+        let host = self.services.host.as_ref();
         let resolved = resolve::resolved(host, accesses, &self.policy, &self.scope).await;
         let call = Call {
             tool,
@@ -447,7 +450,7 @@ impl Desk {
             scope: &self.scope,
             resolved: &resolved,
         };
-        let posture = self.standing.posture(tool, Instant::now());
+        let posture = self.permissions.posture(tool, Instant::now());
         let mut decision = self.policy.decide_in(posture, call);
         let by_rule = decision.rule.is_some();
         if gate == Gate::Ask && decision.verdict == Verdict::Allow && !by_rule {
@@ -477,7 +480,7 @@ impl Desk {
             let mut outside = decision.outside.iter();
             outside.all(|path| border.judge(path).is_open())
         };
-        opened || self.standing.is_granted(accesses, rule)
+        opened || self.permissions.is_granted(accesses, rule)
     }
 
     /// Adds allow rules for the rest of the session; they bind from the next decision on.
@@ -492,20 +495,20 @@ impl Desk {
 
     /// Writes down how things stand, if that has changed. Before the first prompt there is no log to write to.
     pub fn record_standing(&mut self) -> Result<(), LogError> {
-        match self.standing.unrecorded && !self.log.is_empty() {
-            true => self.commit(vec![self.standing.entry(Instant::now())]),
+        match self.permissions.unrecorded && !self.log.is_empty() {
+            true => self.commit(vec![self.permissions.entry(Instant::now())]),
             false => Ok(()),
         }
     }
 
     /// What the model has to be told of the mode with the next message.
     pub fn briefing(&self) -> Option<String> {
-        let mode = self.standing.mode;
+        let mode = self.permissions.mode;
         let way = match self.tools.find(ExitPlanMode::NAME) {
-            Some(_) if self.manner.interactive => Way::Tool,
+            Some(_) if self.settings.interactive => Way::Tool,
             Some(_) | None => Way::Answer,
         };
-        let was = self.standing.told;
+        let was = self.permissions.told;
         (mode != was).then(|| briefing::text(mode, was, way))
     }
 
@@ -552,13 +555,13 @@ impl Desk {
     /// For a tool of a server.
     fn server_services(&self, cancel: CancellationToken) -> ServerServices {
         ServerServices {
-            questions: self.manner.server_questions.clone(),
+            questions: self.settings.server_questions.clone(),
             side_request: SideRequest {
                 account: self.account.clone(),
                 model: self.conversation.model.clone(),
                 feed: self.feed.clone(),
-                language: self.manner.language,
-                services: self.manner.side_requests.services.clone(),
+                language: self.settings.language,
+                services: self.settings.side_requests.services.clone(),
                 cancel,
             },
         }

@@ -30,7 +30,7 @@ pub async fn run(
 
 /// The skill of this name that a model may call.
 fn find(delegation: &Delegation, name: &str) -> Result<Skill, ToolError> {
-    let skills = &delegation.heir.offer.skills;
+    let skills = &delegation.child.offer.skills;
     let found = skills.find(name).filter(|skill| !skill.hidden).cloned();
     found.ok_or_else(|| {
         let asked: String = name.chars().take(MAX_NAME).collect();
@@ -63,7 +63,7 @@ async fn follow(
 ) -> Result<Value, ToolError> {
     let line = format!("{} {}", skill.name(), order.arguments);
     let line = line.trim().to_owned();
-    let known = |role: &&String| delegation.heir.offer.roles.find(role).is_some();
+    let known = |role: &&String| delegation.child.offer.roles.find(role).is_some();
     let role = skill.role.as_ref().filter(known);
     let default = if order.read_only { READER } else { WRITER };
     let order = Order {

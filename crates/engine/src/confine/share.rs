@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 
 /// Dropping it ends the proxy; the network goes with the last command in it.
 #[derive(Default)]
-pub struct Commons {
+pub struct SandboxShare {
     made: OnceCell<Option<Common>>,
     /// What they may not change although nothing holds it.
     pub(super) protection: Protection,
@@ -21,7 +21,7 @@ pub struct Common {
     pub proxy: Proxy,
 }
 
-impl Commons {
+impl SandboxShare {
     /// To be called when the session ends and its jobs are gone: ends what commands left in the background, and puts back
     /// what that changed. One line for the log, if there was something.
     pub async fn finish(&self) -> Option<String> {

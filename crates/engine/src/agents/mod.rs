@@ -6,11 +6,11 @@ pub mod planner;
 mod send;
 mod skill;
 
-use crate::children::{Errand, Heir, Slots, Spent};
-use crate::desk::Desk;
+use crate::children::{Assignment, ChildSettings, Slots, Spent};
 use crate::roles::{RoleSettings, Roles};
 use crate::skills::{SkillSettings, Skills};
 use crate::sources::Source;
+use crate::state::SessionState;
 use crate::templates::Template;
 use crate::tools::Tools;
 pub use open::settle;
@@ -26,7 +26,7 @@ const MAX_CHILDREN: usize = 4;
 
 /// How sessions may have others work for them. The binary fills it from the configuration.
 #[derive(Clone, Debug)]
-pub struct CrewSettings {
+pub struct AgentSettings {
     pub roles: BTreeMap<String, RoleSettings>,
     /// Folders of roles, the more important first.
     pub role_sources: Vec<Source>,
@@ -52,7 +52,7 @@ pub struct PlannerSettings {
     pub max_steps: u64,
 }
 
-impl Default for CrewSettings {
+impl Default for AgentSettings {
     fn default() -> Self {
         Self {
             roles: BTreeMap::new(),
@@ -79,8 +79,8 @@ pub struct Offer {
 
 /// How a session stands among others.
 #[derive(Clone, Default)]
-pub struct Crew {
-    pub settings: Arc<CrewSettings>,
+pub struct Agents {
+    pub settings: Arc<AgentSettings>,
     /// 0 for the person's own.
     pub depth: u32,
     /// The part that it plays for another.
@@ -92,12 +92,12 @@ pub struct Crew {
     /// The session of its planner.
     pub planned: Option<String>,
     /// Where children are asked for, and the places they have.
-    pub door: Option<(mpsc::Sender<Errand>, Slots)>,
+    pub door: Option<(mpsc::Sender<Assignment>, Slots)>,
 }
 
 /// The role that a child plays.
 #[derive(Clone)]
-pub struct Duty {
+pub struct ChildRole {
     pub role: String,
     /// Added to the system prompt.
     pub persona: String,
@@ -121,34 +121,34 @@ pub struct Duty {
 /// What a call that delegates works with.
 #[derive(Clone)]
 pub struct Delegation {
-    pub crew: Crew,
-    /// As the session stands now; the duty is for the call to fill in.
-    pub heir: Heir,
+    pub agents: Agents,
+    /// As the session stands now; the assigned_role is for the call to fill in.
+    pub child: ChildSettings,
     pub tools: Tools,
 }
 
-impl Desk {
+impl SessionState {
     /// What a child of this session starts from.
-    pub fn heir(&self, title: String) -> Heir {
-        Heir {
+    pub fn child(&self, title: String) -> ChildSettings {
+        ChildSettings {
             entries: Vec::new(),
             parent: self.account.session.clone(),
-            purse: self.account.purse.clone(),
+            budget_session: self.account.budget_session.clone(),
             prefix: None,
             model: self.conversation.model.reference(),
-            effort: self.manner.effort,
+            effort: self.settings.effort,
             policy: self.policy.clone(),
-            standing: self.standing.clone(),
+            permissions: self.permissions.clone(),
             title,
-            duty: None,
+            assigned_role: None,
             offer: self.offers.offer.clone(),
         }
     }
 
     pub fn delegation(&self) -> Delegation {
         Delegation {
-            crew: self.offers.crew.clone(),
-            heir: self.heir(String::new()),
+            agents: self.offers.agents.clone(),
+            child: self.child(String::new()),
             tools: self.tools.clone(),
         }
     }

@@ -1,15 +1,15 @@
 //! Two models, one turn: the planner looks and writes a plan in a session of its own, which goes on over the turns; the
 //! plan is handed to this session as text. Neither ever reads the other's conversation.
 
-use super::send::{Failed, errand};
-use super::{Delegation, Duty};
+use super::send::{Failed, assignment};
+use super::{ChildRole, Delegation};
 use crate::children::{Ended, How, post_prompt};
 use crate::cut::clip;
-use crate::desk::Desk;
 use crate::dispatch::Leave;
 use crate::inbox::Inbox;
 use crate::log::LogError;
 use crate::roles::PLANNER;
+use crate::state::SessionState;
 use crate::tool::Typed as _;
 use crate::tools::task::Task;
 use ostler_guard::Mode;
@@ -22,28 +22,28 @@ const MAX_ANSWER: usize = 4_000;
 
 /// Has a plan made for what the person said, if somebody is to. Without one the turn goes on all the same.
 pub async fn before_turn(
-    desk: &mut Desk,
+    state: &mut SessionState,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
     words: &str,
 ) -> Result<(), LogError> {
-    let Some(heir) = heir(desk) else {
+    let Some(child) = child(state) else {
         return Ok(());
     };
-    let first = post_prompt(told(desk, words));
-    let limit = heir.limit;
-    let cx = desk.context("", &Task::ABOUT, &Leave::default(), cancel.clone());
-    let delegation = heir.delegation;
-    let working = errand(&cx, &delegation, delegation.heir.clone(), first, limit);
+    let first = post_prompt(told(state, words));
+    let limit = child.limit;
+    let cx = state.context("", &Task::ABOUT, &Leave::default(), cancel.clone());
+    let delegation = child.delegation;
+    let working = assignment(&cx, &delegation, delegation.child.clone(), first, limit);
     let ended = match inbox.attend(working).await {
         Ok(ended) => ended,
         Err(_) => Err(Failed::Stopped),
     };
-    desk.progress(Task::NAME, "");
-    let language = desk.manner.language;
+    state.progress(Task::NAME, "");
+    let language = state.settings.language;
     let why = match ended {
         Ok(ended) if ended.how == How::Done && !ended.text.trim().is_empty() => {
-            return hand_over(desk, ended);
+            return hand_over(state, ended);
         }
         Ok(_) | Err(Failed::Stopped) if cancel.is_cancelled() => return Ok(()),
         Ok(ended) => ended.text,
@@ -51,7 +51,7 @@ pub async fn before_turn(
         Err(Failed::Stopped) => String::new(),
     };
     let text = language.fill(Word::NoPlan, &[why.trim()]);
-    desk.commit(vec![Body::Notice(Notice { text })])
+    state.commit(vec![Body::Notice(Notice { text })])
 }
 
 struct Planner {
@@ -60,37 +60,37 @@ struct Planner {
 }
 
 /// The planner of this session, where it has one that is not its own model.
-fn heir(desk: &Desk) -> Option<Planner> {
-    let crew = &desk.offers.crew;
-    let planner = crew.settings.planner.as_ref()?;
-    let own = desk.conversation.model.reference();
+fn child(state: &SessionState) -> Option<Planner> {
+    let agents = &state.offers.agents;
+    let planner = agents.settings.planner.as_ref()?;
+    let own = state.conversation.model.reference();
     let is_own = own == planner.model || own.split('/').next() == Some(&planner.model);
-    if crew.depth > 0 || is_own || desk.standing.mode == Mode::Plan {
+    if agents.depth > 0 || is_own || state.permissions.mode == Mode::Plan {
         return None;
     }
-    let role = desk.offers.offer.roles.find(PLANNER)?.clone();
-    let mut delegation = desk.delegation();
+    let role = state.offers.offer.roles.find(PLANNER)?.clone();
+    let mut delegation = state.delegation();
     let mut caps = role.capabilities.clone();
     caps.read_only = true;
-    delegation.heir.model.clone_from(&planner.model);
-    delegation.heir.effort = None;
-    delegation.heir.title = PLANNER.into();
-    delegation.heir.standing.read_only = true;
-    delegation.heir.standing.mode = Mode::Normal;
-    delegation.heir.standing.goal = None;
-    delegation.heir.duty = Some(Duty {
+    delegation.child.model.clone_from(&planner.model);
+    delegation.child.effort = None;
+    delegation.child.title = PLANNER.into();
+    delegation.child.permissions.read_only = true;
+    delegation.child.permissions.mode = Mode::Normal;
+    delegation.child.permissions.goal = None;
+    delegation.child.assigned_role = Some(ChildRole {
         role: role.name,
         persona: role.persona,
         call: String::new(),
-        filter: caps.filter(desk.tools.filter(), |name| desk.tools.allows(name)),
+        filter: caps.filter(state.tools.filter(), |name| state.tools.allows(name)),
         network: caps.network,
         // It does not delegate.
-        depth: crew.settings.max_depth.max(1),
+        depth: agents.settings.max_depth.max(1),
         skill: None,
         root: None,
-        attended: crew.settings.attended,
+        attended: agents.settings.attended,
         max_steps: planner.max_steps,
-        continues: crew.planned.clone(),
+        continues: agents.planned.clone(),
     });
     Some(Planner {
         delegation,
@@ -99,15 +99,15 @@ fn heir(desk: &Desk) -> Option<Planner> {
 }
 
 /// What the person said, after what became of the last plan.
-fn told(desk: &Desk, words: &str) -> String {
-    let all = desk.log.source().entries_after(None);
+fn told(state: &SessionState, words: &str) -> String {
+    let all = state.log.source().entries_after(None);
     let last = all.iter().rev().find_map(|entry| {
         let Body::Message(message) = &entry.body else {
             return None;
         };
         (message.role == Role::Assistant).then_some(message.text.as_str())
     });
-    match last.filter(|_| desk.offers.crew.planned.is_some()) {
+    match last.filter(|_| state.offers.agents.planned.is_some()) {
         Some(answer) => format!(
             "[The other model has ended its turn with: {}]\n\n{words}",
             clip(answer.trim(), MAX_ANSWER)
@@ -116,14 +116,14 @@ fn told(desk: &Desk, words: &str) -> String {
     }
 }
 
-fn hand_over(desk: &mut Desk, ended: Ended) -> Result<(), LogError> {
+fn hand_over(state: &mut SessionState, ended: Ended) -> Result<(), LogError> {
     let plan = clip(ended.text.trim(), MAX_PLAN);
-    desk.offers.crew.planned = Some(ended.session);
-    let notice = desk.manner.language.fill(Word::PlanMade, &[&plan]);
+    state.offers.agents.planned = Some(ended.session);
+    let notice = state.settings.language.fill(Word::PlanMade, &[&plan]);
     let note = format!(
         "<plan>\n{plan}\n</plan>\n[Another model has looked at the code and made this plan for what was asked. Carry it out where it holds, and say where it does not.]"
     );
-    desk.commit(vec![
+    state.commit(vec![
         Body::Notice(Notice { text: notice }),
         Body::Message(Message::note(note)),
     ])

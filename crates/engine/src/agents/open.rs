@@ -1,9 +1,8 @@
 //! Opens the session of a child: as its parent is, or in a role with tools, prompt and tree of its own.
 
-use super::{Crew, Duty, Offer, listing};
+use super::{Agents, ChildRole, Offer, listing};
 use crate::budget;
-use crate::children::Heir;
-use crate::desk::Desk;
+use crate::children::ChildSettings;
 use crate::hub::{LocalHub, Options, Parts};
 use crate::instructions;
 use crate::log::branch;
@@ -11,6 +10,7 @@ use crate::prompt;
 use crate::roles::Roles;
 use crate::skills::Skills;
 use crate::sources::Reader;
+use crate::state::SessionState;
 use crate::store::copied;
 use crate::templates;
 use crate::tool::Scope;
@@ -30,16 +30,16 @@ impl Offer {
     /// Reads what people wrote; the second is what had to be left out.
     pub(crate) fn load(options: &Options) -> (Self, Vec<String>) {
         let language = options.language;
-        let crew = &options.crew;
+        let agents = &options.agents;
         let few = |notes: Vec<String>| few(notes, language);
         let scope = Scope::new(&options.root, options.user_home.clone());
         let border = options.policy.instructions_border(&scope);
         let reader = Reader::new(border, language);
         let (templates, left) = templates::load(&options.templates, &reader);
         let mut notes = few(left);
-        let (roles, left) = Roles::load(&crew.role_sources, &crew.roles, &reader);
+        let (roles, left) = Roles::load(&agents.role_sources, &agents.roles, &reader);
         notes.extend(few(left));
-        let (skills, left) = Skills::load(&crew.skills, &reader);
+        let (skills, left) = Skills::load(&agents.skills, &reader);
         notes.extend(few(left));
         notes.extend(few(skills.replaced(&templates, language)));
         let offer = Self {
@@ -62,10 +62,16 @@ fn few(mut notes: Vec<String>, language: Language) -> Vec<String> {
 }
 
 impl LocalHub {
-    pub(crate) fn open_heir(&self, mut heir: Heir) -> Result<(Client, JoinHandle<()>), HubError> {
-        let mut entries = std::mem::take(&mut heir.entries);
-        let mut source = heir.parent.clone();
-        let continues = heir.duty.as_ref().and_then(|duty| duty.continues.clone());
+    pub(crate) fn open_child(
+        &self,
+        mut child: ChildSettings,
+    ) -> Result<(Client, JoinHandle<()>), HubError> {
+        let mut entries = std::mem::take(&mut child.entries);
+        let mut source = child.parent.clone();
+        let continues = child
+            .assigned_role
+            .as_ref()
+            .and_then(|assigned_role| assigned_role.continues.clone());
         // One that cannot be read any more begins anew.
         if let Some(id) = continues
             && let Ok((past, _)) = self.store().read(&id)
@@ -78,57 +84,61 @@ impl LocalHub {
             entry: last.entry,
             copied: copied(&entries),
         });
-        let target = self.options.models.resolve(Some(&heir.model));
+        let target = self.options.models.resolve(Some(&child.model));
         let target = Arc::new(target.map_err(HubError)?);
         let model = Model::new(target, self.transport.clone());
-        let hub = self.serving(heir.duty.as_ref());
-        if let Some(root) = heir.duty.as_ref().and_then(|duty| duty.root.as_ref()) {
-            let forbidden = &mut Arc::make_mut(&mut heir.policy).folders.forbidden;
+        let hub = self.serving(child.assigned_role.as_ref());
+        if let Some(root) = child
+            .assigned_role
+            .as_ref()
+            .and_then(|assigned_role| assigned_role.root.as_ref())
+        {
+            let forbidden = &mut Arc::make_mut(&mut child.policy).folders.forbidden;
             let copies = copied_paths(forbidden, &self.options.root, root);
             forbidden.extend(copies);
             let parent = &self.options.root;
             let parents = [parent.clone(), ostler_host::real_path(parent)];
-            let folders = &mut Arc::make_mut(&mut heir.policy).folders;
+            let folders = &mut Arc::make_mut(&mut child.policy).folders;
             folders.copied_from.extend(parents);
             folders.copied_from.dedup();
         }
-        let prefix = match (heir.prefix.take(), &heir.duty) {
+        let prefix = match (child.prefix.take(), &child.assigned_role) {
             (Some(prefix), _) => prefix,
-            (None, duty) => hub.prefix_for(duty.as_ref(), &heir.offer),
+            (None, assigned_role) => hub.prefix_for(assigned_role.as_ref(), &child.offer),
         };
         let mut past = hub.fresh(from, entries);
-        past.child_of = heir.duty.as_ref().map(|duty| ChildOf {
-            session: heir.parent.clone(),
-            call: duty.call.clone(),
-            role: duty.role.clone(),
+        past.child_of = child.assigned_role.as_ref().map(|assigned_role| ChildOf {
+            session: child.parent.clone(),
+            call: assigned_role.call.clone(),
+            role: assigned_role.role.clone(),
         });
         hub.start(Parts {
             past,
             prefix,
             model: model.map_err(|e| HubError(e.to_string()))?,
-            offer: heir.offer.clone(),
-            heir: Some(heir),
+            offer: child.offer.clone(),
+            child: Some(child),
             notes: Vec::new(),
         })
     }
 
-    /// The hub as a child with this duty finds it: its tools, and its tree.
-    fn serving(&self, duty: Option<&Duty>) -> Self {
-        let Some(duty) = duty else {
+    /// The hub as a child with this assigned_role finds it: its tools, and its tree.
+    fn serving(&self, assigned_role: Option<&ChildRole>) -> Self {
+        let Some(assigned_role) = assigned_role else {
             return self.clone();
         };
         let mut options = Options::clone(&self.options);
-        options.tool_filter.clone_from(&duty.filter);
+        options.tool_filter.clone_from(&assigned_role.filter);
         options.mode = None;
-        if duty.max_steps > 0 {
-            options.max_steps = duty.max_steps;
+        if assigned_role.max_steps > 0 {
+            options.max_steps = assigned_role.max_steps;
         }
-        options.interactive &= duty.attended;
-        if !duty.network {
+        options.interactive &= assigned_role.attended;
+        if !assigned_role.network {
             options.tools.sandbox.policy.network = Network::Loopback;
         }
         let mut hub = self.clone();
-        if let Some(root) = &duty.root {
+        if let Some(root) = &assigned_role.root {
             move_to(&mut options, root);
             hub.writing = Arc::new(Semaphore::new(1));
         }
@@ -136,7 +146,7 @@ impl LocalHub {
         hub
     }
 
-    fn prefix_for(&self, duty: Option<&Duty>, offer: &Offer) -> Prefix {
+    fn prefix_for(&self, assigned_role: Option<&ChildRole>, offer: &Offer) -> Prefix {
         let options = &self.options;
         let tools = self.tools();
         let homes = (options.home.as_path(), options.user_home.as_deref());
@@ -144,8 +154,13 @@ impl LocalHub {
         let border = options.policy.instructions_border(&scope);
         let found = instructions::load(homes, &options.root, &border, options.language);
         let mut parts = vec![listing(offer, &tools)];
-        if let Some(duty) = duty.filter(|duty| !duty.persona.is_empty()) {
-            parts.push(format!("# Role: {}\n{}", duty.role, duty.persona));
+        if let Some(assigned_role) =
+            assigned_role.filter(|assigned_role| !assigned_role.persona.is_empty())
+        {
+            parts.push(format!(
+                "# Role: {}\n{}",
+                assigned_role.role, assigned_role.persona
+            ));
         }
         parts.push(found.text);
         self.prefix_of(&tools, &parts)
@@ -166,30 +181,30 @@ impl LocalHub {
     }
 }
 
-/// Makes a desk that of a child.
-pub fn settle(desk: &mut Desk, heir: Heir) {
-    desk.policy = heir.policy;
-    Arc::make_mut(&mut desk.scope).trees = desk.policy.folders.trees();
-    desk.standing.inherit(heir.standing);
-    desk.manner.effort = heir.effort;
-    desk.account.role = budget::TASK.into();
-    desk.account.purse = heir.purse;
-    let Some(duty) = heir.duty else {
+/// Makes a state that of a child.
+pub fn settle(state: &mut SessionState, child: ChildSettings) {
+    state.policy = child.policy;
+    Arc::make_mut(&mut state.scope).trees = state.policy.folders.trees();
+    state.permissions.inherit(child.permissions);
+    state.settings.effort = child.effort;
+    state.account.role = budget::TASK.into();
+    state.account.budget_session = child.budget_session;
+    let Some(assigned_role) = child.assigned_role else {
         return;
     };
-    if desk.account.budget.has_role(&duty.role) {
-        desk.account.role.clone_from(&duty.role);
+    if state.account.budget.has_role(&assigned_role.role) {
+        state.account.role.clone_from(&assigned_role.role);
     }
-    desk.shop.saves = std::mem::take(&mut desk.shop.saves).below();
-    desk.offers.crew.depth = duty.depth;
-    desk.offers.crew.role = Some(duty.role);
-    desk.offers.crew.skill = duty.skill;
+    state.services.checkpoints = std::mem::take(&mut state.services.checkpoints).below();
+    state.offers.agents.depth = assigned_role.depth;
+    state.offers.agents.role = Some(assigned_role.role);
+    state.offers.agents.skill = assigned_role.skill;
 }
 
-impl Crew {
+impl Agents {
     pub(crate) fn of(options: &Options) -> Self {
         Self {
-            settings: options.crew.clone(),
+            settings: options.agents.clone(),
             home: options.home.clone(),
             ..Self::default()
         }

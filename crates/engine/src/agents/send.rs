@@ -1,8 +1,8 @@
 //! A call's work done by a child: its role found, a place waited for, its end turned into a result or a sentence that says
 //! what became of it.
 
-use super::{Bill, Delegation, Duty};
-use crate::children::{Caller, Ended, Errand, Heir, How, post_prompt, shortened};
+use super::{Bill, ChildRole, Delegation};
+use crate::children::{Assignment, Caller, ChildSettings, Ended, How, post_prompt, shortened};
 use crate::cut::{Capture, clip};
 use crate::roles::{PLANNER, Role};
 use crate::tool::{Context, Delegate, SkillOrder, TaskOrder, ToolError};
@@ -70,14 +70,14 @@ impl Delegate for Delegation {
 pub async fn send(cx: &Context, delegation: &Delegation, order: Order) -> Result<Value, ToolError> {
     let role = role(delegation, &order)?;
     let name = role.name.clone();
-    let mut heir = delegation.heir.clone();
-    heir.title.clone_from(&order.title);
+    let mut child = delegation.child.clone();
+    child.title.clone_from(&order.title);
     if let Some(model) = model(delegation, &order, &role) {
-        heir.effort = None;
-        heir.model = model;
+        child.effort = None;
+        child.model = model;
     }
-    let model = heir.model.clone();
-    let work = carry_out((cx.clone(), delegation.clone()), order, role, heir);
+    let model = child.model.clone();
+    let work = carry_out((cx.clone(), delegation.clone()), order, role, child);
     // A call that is dropped has its child stopped by the turn's token; what is left of its tree is looked at all the same.
     let (sent, left) = tokio::spawn(work).await.map_err(|_| interrupted())??;
     let ended = sent.map_err(|failed| match failed {
@@ -99,16 +99,16 @@ async fn carry_out(
     (cx, delegation): (Context, Delegation),
     order: Order,
     role: Role,
-    mut heir: Heir,
+    mut child: ChildSettings,
 ) -> Result<Sent, ToolError> {
     let mut tree = None;
     if order.worktree && !(order.read_only || role.capabilities.read_only) {
-        tree = Some(Worktree::add(&cx, &delegation.crew.home).await?);
+        tree = Some(Worktree::add(&cx, &delegation.agents.home).await?);
     }
-    assign(&delegation, &order, &role, &cx, tree.as_ref(), &mut heir);
+    assign(&delegation, &order, &role, &cx, tree.as_ref(), &mut child);
     let sent = match cx.cancel.is_cancelled() {
         true => Err(Failed::Stopped),
-        false => errand(&cx, &delegation, heir, order.first, role.timeout).await,
+        false => assignment(&cx, &delegation, child, order.first, role.timeout).await,
     };
     let left = match tree {
         Some(tree) => Some(tree.settle(&cx, &order.title).await),
@@ -130,8 +130,8 @@ fn interrupted() -> ToolError {
 
 /// The role that is asked for, if it can be played here.
 fn role(delegation: &Delegation, order: &Order) -> Result<Role, ToolError> {
-    let most = delegation.crew.settings.max_depth;
-    if delegation.crew.depth >= most {
+    let most = delegation.agents.settings.max_depth;
+    if delegation.agents.depth >= most {
         return Err(error(
             "too_deep",
             &format!(
@@ -139,7 +139,7 @@ fn role(delegation: &Delegation, order: &Order) -> Result<Role, ToolError> {
             ),
         ));
     }
-    let roles = &delegation.heir.offer.roles;
+    let roles = &delegation.child.offer.roles;
     let found = roles.find(&order.role).filter(|r| r.name != PLANNER);
     let Some(role) = found else {
         let names: Vec<&str> = roles.offered().map(|r| r.name.as_str()).collect();
@@ -163,7 +163,7 @@ fn role(delegation: &Delegation, order: &Order) -> Result<Role, ToolError> {
 
 /// The model that a child gets, if it is not that of its parent.
 fn model(delegation: &Delegation, order: &Order, role: &Role) -> Option<String> {
-    let settings = &delegation.crew.settings;
+    let settings = &delegation.agents.settings;
     let skill = order.skill.as_ref();
     let named = skill.map_or(&role.name, |(name, _)| name);
     let wanted = settings.models.get(named);
@@ -179,24 +179,24 @@ fn assign(
     role: &Role,
     cx: &Context,
     tree: Option<&Worktree>,
-    heir: &mut Heir,
+    child: &mut ChildSettings,
 ) {
     let mut caps = role.capabilities.clone();
-    let standing = &mut heir.standing;
-    caps.read_only |= order.read_only || standing.read_only || standing.mode == Mode::Plan;
-    standing.read_only = caps.read_only;
-    standing.mode = Mode::Normal;
-    standing.goal = None;
+    let permissions = &mut child.permissions;
+    caps.read_only |= order.read_only || permissions.read_only || permissions.mode == Mode::Plan;
+    permissions.read_only = caps.read_only;
+    permissions.mode = Mode::Normal;
+    permissions.goal = None;
     if !caps.network
         && let Ok(rule) = Rule::parse("Net", &format!("role {}", role.name))
     {
-        Arc::make_mut(&mut heir.policy).rules.deny.push(rule);
+        Arc::make_mut(&mut child.policy).rules.deny.push(rule);
     }
     let mut persona = role.persona.clone();
     if tree.is_some() {
         persona.push_str(worktree::PERSONA);
     }
-    heir.duty = Some(Duty {
+    child.assigned_role = Some(ChildRole {
         role: role.name.clone(),
         persona,
         call: cx.call_id.clone(),
@@ -204,10 +204,10 @@ fn assign(
             delegation.tools.allows(name)
         }),
         network: caps.network,
-        depth: delegation.crew.depth + 1,
+        depth: delegation.agents.depth + 1,
         skill: order.skill.as_ref().map(|(name, _)| name.clone()),
         root: tree.map(|tree| tree.root.clone()),
-        attended: delegation.crew.settings.attended,
+        attended: delegation.agents.settings.attended,
         max_steps: 0,
         continues: None,
     });
@@ -220,14 +220,14 @@ pub enum Failed {
 }
 
 /// Waits for a place, starts it, and waits for its end.
-pub async fn errand(
+pub async fn assignment(
     cx: &Context,
     delegation: &Delegation,
-    heir: Heir,
+    child: ChildSettings,
     first: Op,
     limit: Duration,
 ) -> Result<Ended, Failed> {
-    let Some((door, slots)) = &delegation.crew.door else {
+    let Some((door, slots)) = &delegation.agents.door else {
         return Err(Failed::Open("nobody looks after it here.".into()));
     };
     let slot = match slots.free.clone().try_acquire_owned() {
@@ -245,8 +245,8 @@ pub async fn errand(
         }
     };
     let (reply, end) = oneshot::channel();
-    let errand = Errand {
-        heir,
+    let assignment = Assignment {
+        child,
         first,
         call: Caller {
             id: cx.call_id.clone(),
@@ -257,7 +257,7 @@ pub async fn errand(
         limit: Some(limit).filter(|limit| !limit.is_zero()),
         cancel: cx.cancel.clone(),
     };
-    door.send(errand).await.map_err(|_| Failed::Stopped)?;
+    door.send(assignment).await.map_err(|_| Failed::Stopped)?;
     match end.await {
         Ok(Ok(ended)) => Ok(ended),
         Ok(Err(why)) => Err(Failed::Open(why)),

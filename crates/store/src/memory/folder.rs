@@ -30,7 +30,7 @@ const LOCK: &str = ".lock";
 const NEW: &str = ".new-";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shelf {
+pub struct FactFolder {
     dir: PathBuf,
     pub place: Place,
 }
@@ -59,7 +59,7 @@ pub struct Listed {
 /// Held while something is changed.
 pub struct Lock(#[expect(dead_code, reason = "closing it is what it is for")] File);
 
-impl Shelf {
+impl FactFolder {
     /// `folder` holds all of them; `name` is that of the project, or `global`.
     pub fn new(folder: &Path, name: &str, place: Place) -> Self {
         Self {

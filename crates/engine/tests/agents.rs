@@ -1,9 +1,9 @@
 //! Sub-agents that calls start: their own sessions and roles, results in the parent's log, and every way to fail.
 
-use crate::common::crew::{delegating, outcome, role, says, trusting};
+use crate::common::agents::{delegating, outcome, role, says, trusting};
 use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
-use ostler_engine::crew::CrewSettings;
+use ostler_engine::agents::AgentSettings;
 use ostler_engine::roles::RoleSettings;
 use ostler_guard::{Mode, Posture, Rule};
 use ostler_testkit::{Captured, Fate, Kind, Place, Server, Step, Usage};
@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-fn crew(change: impl Fn(&mut CrewSettings)) -> impl Fn(&mut Options) {
+fn agents(change: impl Fn(&mut AgentSettings)) -> impl Fn(&mut Options) {
     move |options| {
         trusting(options);
-        let mut settings = CrewSettings::default();
+        let mut settings = AgentSettings::default();
         change(&mut settings);
-        options.crew = Arc::new(settings);
+        options.agents = Arc::new(settings);
     }
 }
 
@@ -153,7 +153,7 @@ async fn no_more_run_at_once_than_may() {
         Step::answer().text(&says(request))
     });
     let bench = Bench::with(Kind::Chat, server);
-    let shown = outcome(&bench, crew(|settings| settings.max_children = 2)).await;
+    let shown = outcome(&bench, agents(|settings| settings.max_children = 2)).await;
     assert_eq!(shown.codes(), ["ok"; 9]);
     assert!(most.load(Ordering::SeqCst) <= 2);
 }
@@ -239,7 +239,7 @@ async fn what_goes_wrong_with_a_child_is_said() {
         let bench = Bench::with(Kind::Chat, delegating(calls, child));
         let shown = outcome(
             &bench,
-            crew(|settings| {
+            agents(|settings| {
                 let with = |settings: RoleSettings| settings;
                 settings.roles.insert(
                     "off".into(),
@@ -441,9 +441,9 @@ async fn children_without_a_person_do_as_the_headless() {
                 false => ostler_guard::Headless::Deny,
             };
             let attended = false;
-            options.crew = Arc::new(CrewSettings {
+            options.agents = Arc::new(AgentSettings {
                 attended,
-                ..CrewSettings::default()
+                ..AgentSettings::default()
             });
         };
         let shown = outcome(&bench, change).await;
@@ -587,8 +587,8 @@ async fn a_planner_plans_and_the_other_model_carries_it_out() {
         _ => Step::answer().text("Done it."),
     });
     let bench = Bench::with(Kind::Chat, server);
-    let planned = crew(|settings| {
-        settings.planner = Some(ostler_engine::crew::PlannerSettings {
+    let planned = agents(|settings| {
+        settings.planner = Some(ostler_engine::agents::PlannerSettings {
             model: "mock/planner".into(),
             max_steps: 0,
         });
@@ -645,8 +645,8 @@ async fn without_a_plan_the_turn_goes_on() {
     });
     let bench = Bench::with(Kind::Chat, server);
     for (model, part) in [("mock/planner", "no"), ("nowhere/x", "There is no model")] {
-        let planned = crew(|settings| {
-            settings.planner = Some(ostler_engine::crew::PlannerSettings {
+        let planned = agents(|settings| {
+            settings.planner = Some(ostler_engine::agents::PlannerSettings {
                 model: model.into(),
                 max_steps: 3,
             });
@@ -799,13 +799,13 @@ fn skilled(bench: &Bench) -> impl Fn(&mut Options) + use<> {
     let path = bench.space.home().join("skills");
     move |options| {
         trusting(options);
-        let mut settings = CrewSettings::default();
+        let mut settings = AgentSettings::default();
         settings.skills.sources = vec![ostler_engine::sources::Source {
             path: path.clone(),
             owner: ostler_engine::sources::Owner::Person,
         }];
         settings.models.insert("apart".into(), "mock/other".into());
-        options.crew = Arc::new(settings);
+        options.agents = Arc::new(settings);
     }
 }
 
@@ -933,12 +933,12 @@ async fn skills_are_commands_of_the_person_too() {
     session.close().await;
 }
 
-/// Many children in parallel against a budget that is too small for all. `OSTLER_CREW_RUNS=100` is the full run.
+/// Many children in parallel against a budget that is too small for all. `OSTLER_CHILD_RUNS=100` is the full run.
 #[tokio::test]
 async fn fifty_children_at_once_lose_no_result_and_no_money() {
     const CHILDREN: usize = 50;
     const LIMIT: u64 = 150_000;
-    let runs = std::env::var("OSTLER_CREW_RUNS").ok();
+    let runs = std::env::var("OSTLER_CHILD_RUNS").ok();
     let runs: usize = runs.and_then(|n| n.parse().ok()).unwrap_or(2);
     let usage = Usage {
         input: 2_000,
@@ -967,9 +967,9 @@ async fn fifty_children_at_once_lose_no_result_and_no_money() {
         let change = |options: &mut Options| {
             options.params.max_tokens = Some(100);
             options.budget = budget.clone();
-            options.crew = Arc::new(CrewSettings {
+            options.agents = Arc::new(AgentSettings {
                 max_children: CHILDREN,
-                ..CrewSettings::default()
+                ..AgentSettings::default()
             });
         };
         let shown = outcome(&bench, change).await;

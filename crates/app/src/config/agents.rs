@@ -6,7 +6,7 @@ use super::paths::{Places, is_inside};
 use super::schema::SubagentAsks;
 use super::tree::Place;
 use super::trust::Item;
-use ostler_engine::crew::{CrewSettings, PlannerSettings};
+use ostler_engine::agents::{AgentSettings, PlannerSettings};
 use ostler_engine::roles::RoleSettings;
 use ostler_engine::skills::SkillSettings;
 use ostler_engine::sources::{self, Owner, Source, Vouched, Wanted};
@@ -218,10 +218,10 @@ fn folders(loaded: &Loaded, places: &Places, kind: Wanted) -> Vec<Source> {
     out
 }
 
-pub fn settings(loaded: &Loaded, places: &Places) -> CrewSettings {
+pub fn settings(loaded: &Loaded, places: &Places) -> AgentSettings {
     let agent = &loaded.config.agent;
     let planner = agent.planner_model.clone();
-    CrewSettings {
+    AgentSettings {
         roles: loaded
             .config
             .roles
