@@ -32,7 +32,10 @@ use ostler_engine::ledger::Ledger;
 use ostler_engine::redact::Redactor;
 use ostler_engine::tool::ToolSettings;
 use ostler_engine::tools::unknown_tool;
-use ostler_engine::{Options, RuleStore};
+use ostler_engine::{
+    CommandSources, HubSettings, ModelSettings, Paths, PermissionSettings, RuleStore, RunSettings,
+    ToolSources,
+};
 use ostler_guard::{Containment, Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_host::Local;
 use ostler_host::sandbox::Records;
@@ -222,7 +225,7 @@ impl Boot {
     }
 
     /// Everything the engine needs. `interactive`: somebody can answer asks.
-    pub fn options(self: &Arc<Self>, interactive: bool) -> anyhow::Result<Options> {
+    pub fn options(self: &Arc<Self>, interactive: bool) -> anyhow::Result<HubSettings> {
         let config = &self.loaded.config;
         self.redactor
             .learn(self.secrets().iter().map(Secret::reveal));
@@ -231,48 +234,65 @@ impl Boot {
         let tools = self.tool_settings(&hidden)?;
         // From here on the keys are in our own memory only, where no command can look.
         ostler_host::hide(hidden.iter().map(String::as_str));
-        Ok(Options {
-            version: crate::VERSION.into(),
-            home: self.places.home.clone(),
-            user_home: self.places.user_home.clone(),
-            root: self.places.root.clone(),
-            temp: std::env::temp_dir(),
-            sessions: self.sessions_dir(),
-            save: !self.global.no_save,
-            interactive,
-            model: self.wanted_model(),
+        Ok(HubSettings {
+            paths: Paths {
+                home: self.places.home.clone(),
+                user_home: self.places.user_home.clone(),
+                root: self.places.root.clone(),
+                temp: std::env::temp_dir(),
+                sessions: self.sessions_dir(),
+            },
+            run: RunSettings {
+                version: crate::VERSION.into(),
+                save: !self.global.no_save,
+                interactive,
+                language: crate::speech::language(),
+                max_steps: config.agent.max_steps,
+                recall: config.agent.memory_compiler.enabled,
+                system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+                operator: self.operator()?,
+                redactor: self.redactor.clone(),
+            },
+            model: self.model_settings(),
+            context: config.context.settings(),
+            checkpoints: crate::cmd::checkpoint::wanted(self),
+            permissions: PermissionSettings {
+                policy: self.policy_for(interactive)?,
+                watch: Some(Arc::new(Watch::new(self))),
+                rules: Some(self.rule_store()),
+                mode: self.global.mode.map(mode),
+                plan_tools: config.agent.plan_mode_allowed_tools.clone(),
+            },
+            hooks: self.wanted_hooks()?,
+            tools,
+            toolbox: ToolSources {
+                host: self.host(),
+                filter: self.tool_filter(),
+                more: Vec::new(),
+            },
+            mcp: Arc::new(crate::servers::settings(self)),
+            agents: Arc::new(crate::config::agents::settings(&self.loaded, &self.places)),
+            commands: CommandSources {
+                templates: crate::front::command_folders(self),
+                extras: crate::extras::all(self),
+            },
+        })
+    }
+
+    fn model_settings(self: &Arc<Self>) -> ModelSettings {
+        let agent = &self.loaded.config.agent;
+        ModelSettings {
+            wanted: self.wanted_model(),
             models: self.clone(),
             params: Params {
-                temperature: config.agent.temperature,
-                top_p: config.agent.top_p,
-                max_tokens: config.agent.max_tokens,
-                effort: config.agent.effort.map(effort),
+                temperature: agent.temperature,
+                top_p: agent.top_p,
+                max_tokens: agent.max_tokens,
+                effort: agent.effort.map(effort),
                 ..Params::default()
             },
-            max_steps: config.agent.max_steps,
-            checkpoints: crate::cmd::checkpoint::wanted(self),
-            context: config.context.settings(),
-            recall: config.agent.memory_compiler.enabled,
             budget: self.budget(),
-            operator: self.operator()?,
-            policy: self.policy_for(interactive)?,
-            watch: Some(Arc::new(Watch::new(self))),
-            hooks: self.wanted_hooks()?,
-            mode: self.global.mode.map(mode),
-            plan_tools: config.agent.plan_mode_allowed_tools.clone(),
-            rules: Some(self.rule_store()),
-            tool_filter: self.tool_filter(),
-            more_tools: Vec::new(),
-            mcp: Arc::new(crate::servers::settings(self)),
-            redactor: self.redactor.clone(),
-            tools,
-            host: self.host(),
-            system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-            language: crate::speech::language(),
-            agents: Arc::new(crate::config::agents::settings(&self.loaded, &self.places)),
-            templates: crate::front::command_folders(self),
-            extras: crate::extras::all(self),
-        })
+        }
     }
 
     fn operator(&self) -> anyhow::Result<Vec<String>> {

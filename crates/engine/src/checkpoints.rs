@@ -3,7 +3,7 @@
 
 use crate::checkpoint::{Checkpoints, Error, Limits, Reach, Record, Scope, Target, Why};
 use crate::children::shortened;
-use crate::hub::Options;
+use crate::hub::HubSettings;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::state::SessionState;
@@ -103,12 +103,12 @@ struct Done {
 
 impl SessionCheckpoints {
     /// A session that leaves no trace keeps no trees, either.
-    pub fn of(options: &Options) -> Self {
-        let limits = options.checkpoints.clone().filter(|_| options.save);
+    pub fn of(options: &HubSettings) -> Self {
+        let limits = options.checkpoints.clone().filter(|_| options.run.save);
         let place = limits.map(|limits| Place {
-            home: options.home.clone(),
-            real: ostler_host::real_path(&options.root),
-            root: options.root.clone(),
+            home: options.paths.home.clone(),
+            real: ostler_host::real_path(&options.paths.root),
+            root: options.paths.root.clone(),
             limits,
         });
         Self {

@@ -201,7 +201,7 @@ pub async fn run(session: &mut Session, line: &str) -> View {
         },
         None => {
             let name = line.split_whitespace().next().unwrap_or_default();
-            View::Error(session.options.language.fill(Word::NoCommand, &[name]))
+            View::Error(session.options.run.language.fill(Word::NoCommand, &[name]))
         }
     }
 }
@@ -329,7 +329,7 @@ fn compact<'a>(session: &'a mut Session, focus: &'a str) -> Work<'a> {
     Box::pin(async move {
         match session.take_over() {
             Ok(()) => compaction::on_wish(&mut session.state, &mut session.inbox, focus).await,
-            Err(error) => View::Error(error.say(session.options.language)),
+            Err(error) => View::Error(error.say(session.options.run.language)),
         }
     })
 }

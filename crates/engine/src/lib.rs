@@ -65,7 +65,10 @@ pub use ostler_store::{
 use ostler_wire::hex;
 
 pub use extra::{Extra, Tell};
-pub use hub::{LocalHub, OpenError, Options};
+pub use hub::{
+    CommandSources, HubSettings, LocalHub, ModelSettings, OpenError, Paths, PermissionSettings,
+    RunSettings, ToolSources,
+};
 pub use interfaces::{Keep, Models, RuleNews, RuleStore, RuleWatch};
 pub use live::LiveSessions;
 pub use references::PIPED;

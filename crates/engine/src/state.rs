@@ -14,7 +14,7 @@ use crate::extra::Extra;
 use crate::feed::Feed;
 use crate::history::History;
 use crate::hooks::Hooks;
-use crate::hub::Options;
+use crate::hub::HubSettings;
 use crate::interfaces::{RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
@@ -114,14 +114,14 @@ pub struct ToolServices {
 
 impl ToolServices {
     pub fn new(
-        options: &Options,
+        options: &HubSettings,
         artifacts: Artifacts,
         feed: &Feed,
         history: History,
         writing: Arc<Semaphore>,
     ) -> Self {
         Self {
-            host: options.host.clone(),
+            host: options.toolbox.host.clone(),
             settings: Arc::new(options.tools.clone()),
             jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.sink())),
             share: Arc::default(),
@@ -129,7 +129,7 @@ impl ToolServices {
             history: Arc::new(history),
             seen: Arc::new(Seen::default()),
             todo: Arc::default(),
-            rules: options.rules.clone(),
+            rules: options.permissions.rules.clone(),
             writing,
             checkpoints: SessionCheckpoints::of(options),
             servers: None,

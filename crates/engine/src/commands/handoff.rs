@@ -15,7 +15,7 @@ pub fn handoff<'a>(session: &'a mut Session, goal: &'a str) -> Work<'a> {
 }
 
 async fn prepared(session: &mut Session, goal: &str) -> Result<View, String> {
-    let language = session.options.language;
+    let language = session.options.run.language;
     if goal.is_empty() {
         return Err(language.say(Word::HandoffUsage).into());
     }
