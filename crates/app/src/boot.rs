@@ -26,7 +26,7 @@ use crate::speech::{self, filled, spoken};
 use crate::trust::{rules, watch::Watch};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::budget::{Budget, Limits};
-use ostler_engine::confine::SandboxMode;
+use ostler_engine::confine::{SandboxMode, SandboxSettings};
 use ostler_engine::hooks::Hook;
 use ostler_engine::ledger::Ledger;
 use ostler_engine::redact::Redactor;
@@ -231,7 +231,7 @@ impl Boot {
             .learn(self.secrets().iter().map(Secret::reveal));
         crate::servers::hide_tokens(self);
         let hidden = self.key_variables();
-        let tools = self.tool_settings(&hidden)?;
+        let (tools, sandbox) = self.tool_settings(&hidden)?;
         // From here on the keys are in our own memory only, where no command can look.
         ostler_host::hide(hidden.iter().map(String::as_str));
         Ok(HubSettings {
@@ -269,6 +269,7 @@ impl Boot {
                 host: self.host(),
                 filter: self.tool_filter(),
                 more: Vec::new(),
+                sandbox,
             },
             mcp: Arc::new(crate::servers::settings(self)),
             agents: Arc::new(crate::config::agents::settings(&self.loaded, &self.places)),
@@ -417,13 +418,14 @@ impl Boot {
         tools.enabled.iter().cloned().chain(switches).collect()
     }
 
-    fn tool_settings(&self, hidden: &[String]) -> anyhow::Result<ToolSettings> {
+    /// What tools may do, and the sandbox of the programs that they start.
+    fn tool_settings(&self, hidden: &[String]) -> anyhow::Result<(ToolSettings, SandboxSettings)> {
         let config = &self.loaded.config;
         let tools = &config.tools;
         let sandbox = crate::sandbox::wanted(self)?;
         let mut writable = crate::sandbox::granted(self);
         writable.extend(sandbox.temp.as_ref().map(|temp| temp.scratch.folder()));
-        Ok(ToolSettings {
+        let settings = ToolSettings {
             shell: self.shell(),
             env: self.command_env(hidden),
             bash_timeout_seconds: tools.bash_timeout_seconds,
@@ -438,8 +440,8 @@ impl Boot {
             ca_file: config.network.ca_file.clone().map(PathBuf::from),
             envelope: tools.result_format == schema::ResultFormat::Envelope,
             language: crate::speech::language(),
-            sandbox,
-        })
+        };
+        Ok((settings, sandbox))
     }
 
     /// Everything that lets one in at a provider of this person.

@@ -449,9 +449,9 @@ impl LocalHub {
         let artifacts =
             Artifacts::new(past.folder.clone()).redacting(self.options.run.redactor.clone());
         let history = self.store().history(&options.paths.home, Some(&past.id));
-        let temp = options.tools.sandbox.seen_as_tmp();
-        let mut kept = options.tools.sandbox.policy.writable.clone();
-        kept.extend(options.tools.sandbox.policy.visible.iter().cloned());
+        let temp = options.toolbox.sandbox.seen_as_tmp();
+        let mut kept = options.toolbox.sandbox.policy.writable.clone();
+        kept.extend(options.toolbox.sandbox.policy.visible.iter().cloned());
         kept.extend([options.paths.home.clone(), past.folder.clone()]);
         let services = ToolServices {
             servers: self.servers.clone(),

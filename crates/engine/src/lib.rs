@@ -2,7 +2,6 @@
 
 mod accept;
 pub mod agents;
-mod arguments;
 pub mod audit;
 mod backlog;
 mod briefing;
@@ -28,7 +27,6 @@ mod ingest;
 pub mod instructions;
 mod intake;
 mod interfaces;
-mod jobs;
 mod live;
 pub mod model_plugin;
 mod permission_state;
@@ -38,8 +36,6 @@ mod references;
 mod rewind;
 pub mod roles;
 mod sample;
-mod schema;
-mod seen;
 mod server_question;
 mod servers;
 mod session;
@@ -50,8 +46,6 @@ mod state;
 mod templates;
 #[cfg(test)]
 mod testing;
-pub mod tool;
-pub mod tools;
 mod transcript;
 mod turn;
 mod worktree;
@@ -62,6 +56,9 @@ pub use ostler_store::{
     sessions as store,
 };
 
+pub use ostler_tools::{builtin as tools, tool};
+
+use ostler_tools::{arguments, jobs, seen};
 use ostler_wire::hex;
 
 pub use extra::{Extra, Tell};

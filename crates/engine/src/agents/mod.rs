@@ -7,6 +7,7 @@ mod send;
 mod skill;
 
 use crate::children::{Assignment, ChildSettings, Slots, Spent};
+use crate::confine::CallSandbox;
 use crate::roles::{RoleSettings, Roles};
 use crate::skills::{SkillSettings, Skills};
 use crate::sources::Source;
@@ -125,6 +126,8 @@ pub struct Delegation {
     /// As the session stands now; the assigned_role is for the call to fill in.
     pub child: ChildSettings,
     pub tools: Tools,
+    /// For git, which makes worktrees.
+    pub sandbox: CallSandbox,
 }
 
 impl SessionState {
@@ -145,8 +148,9 @@ impl SessionState {
         }
     }
 
-    pub fn delegation(&self) -> Delegation {
+    pub fn delegation(&self, sandbox: CallSandbox) -> Delegation {
         Delegation {
+            sandbox,
             agents: self.offers.agents.clone(),
             child: self.child(String::new()),
             tools: self.tools.clone(),

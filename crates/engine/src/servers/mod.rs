@@ -8,6 +8,7 @@ mod tool;
 
 pub use launch::SandboxLauncher;
 
+use crate::confine::CallSandbox;
 use crate::hub::LocalHub;
 use crate::log::branch;
 use crate::prefixes;
@@ -48,6 +49,8 @@ pub struct ServerToolState {
 pub struct ServerServices {
     /// `None` where nobody can be asked.
     pub questions: Option<ServerQuestions>,
+    /// What watching a server in the sandbox takes.
+    pub sandbox: CallSandbox,
     pub side_request: SideRequest,
 }
 
