@@ -228,6 +228,136 @@ async fn a_link_out_of_the_project_is_outside() {
     }
 }
 
+/// Calls of every tool that reads what lies behind a link, by the name of the link and of a file below it.
+#[cfg(unix)]
+fn calls_through(link: &str, below: &str) -> Vec<(&'static str, Value)> {
+    let file = format!("{link}/{below}");
+    vec![
+        ("read_file", json!({"path": file})),
+        ("grep", json!({"pattern": ".", "path": file})),
+        ("grep", json!({"pattern": ".", "path": link, "glob": below})),
+        (
+            "grep",
+            json!({"pattern": ".", "path": format!("{link}/."), "glob": below, "mode": "files"}),
+        ),
+        (
+            "glob",
+            json!({"pattern": format!("**/{below}"), "path": link}),
+        ),
+        ("glob", json!({"pattern": format!("{link}/**/{below}")})),
+        ("ls", json!({"path": link, "depth": 3})),
+    ]
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_opens_nothing_that_its_target_does_not() {
+    use std::os::unix::fs::symlink;
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    enum Setting {
+        Ask,
+        Auto,
+        Exec,
+    }
+    // The link, a file behind it, and how many of the calls are asked about: the first ones, which name that file. What
+    // holds a folder that nobody reads is blocked without a question when it is to be walked.
+    let cases = [
+        ("system", "passwd", 7),
+        ("top", "etc/passwd", 2),
+        ("homes", "*/*", 7),
+        ("parent", "s.txt", 7),
+        ("sibling", "s.txt", 7),
+        ("keys", "s.txt", 0),
+        ("chain", "passwd", 7),
+        ("chain/.", "passwd", 7),
+        ("proc", "etc/passwd", 2),
+    ];
+    for setting in [Setting::Ask, Setting::Auto, Setting::Exec] {
+        for (link, below, asked) in cases {
+            let calls = calls_through(link, below);
+            let steps = calls.iter().map(|(tool, args)| call(tool, args.clone()));
+            let bench = bench(steps.chain([done()]).collect::<Vec<_>>());
+            let home = bench.space.user_home().canonicalize().unwrap();
+            let root = bench.space.root().canonicalize().unwrap();
+            let parent = root.parent().unwrap();
+            let sibling = parent.join("sibling");
+            std::fs::create_dir_all(&sibling).unwrap();
+            for folder in [parent, &sibling, &home.join(".ssh")] {
+                std::fs::write(folder.join("s.txt"), "SECRET").unwrap();
+            }
+            symlink("/etc", root.join("system")).unwrap();
+            symlink("/", root.join("top")).unwrap();
+            symlink("/home", root.join("homes")).unwrap();
+            symlink("..", root.join("parent")).unwrap();
+            symlink("../sibling", root.join("sibling")).unwrap();
+            symlink(home.join(".ssh"), root.join("keys")).unwrap();
+            symlink("system", root.join("chain")).unwrap();
+            symlink("/proc/self/root", root.join("proc")).unwrap();
+            let change = |options: &mut Options| match setting {
+                Setting::Ask => options.policy.posture = Posture::Ask,
+                Setting::Auto => options.policy.posture = Posture::Auto,
+                Setting::Exec => {
+                    options.interactive = false;
+                    options.policy.headless = Headless::Sandbox;
+                }
+            };
+            let mut session = open(&bench, change).await;
+            let asked = match setting {
+                Setting::Ask | Setting::Auto => asked,
+                Setting::Exec => 0,
+            };
+            let shown = session.answered(&vec![("deny", None); asked]).await;
+            let blocked = calls.len() - asked;
+            let codes = [vec!["denied"; asked], vec!["blocked"; blocked]].concat();
+            assert_eq!(shown.codes(), codes, "{link} {setting:?} {shown:?}");
+            assert!(!shows(&shown, "SECRET") && !shows(&shown, "root:"));
+            session.close().await;
+        }
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn names_in_a_folder_of_the_system_are_names_only() {
+    use std::os::unix::fs::symlink;
+    // The names in it may be listed, by whatever name it is called; nothing below it is opened by that.
+    for path in ["/etc", "system"] {
+        let bench = bench([
+            call("ls", json!({"path": path})),
+            call("read_file", json!({"path": format!("{path}/passwd")})),
+            call("ls", json!({"path": path, "depth": 2})),
+            done(),
+        ]);
+        symlink("/etc", bench.space.root().join("system")).unwrap();
+        let mut session = open(&bench, |_| {}).await;
+        let shown = session.answered(&[("deny", None); 2]).await;
+        assert_eq!(shown.codes(), ["ok", "denied", "denied"], "{path}");
+        let listed = shown.results()[0].to_string();
+        assert!(
+            listed.contains("passwd") && listed.contains("ssl/"),
+            "{listed}"
+        );
+        session.close().await;
+        // Whoever says yes to the tree gets the tree.
+        let grep = |glob: &str| json!({"pattern": "root:", "path": path, "glob": glob});
+        let bench = self::bench([
+            call("grep", grep("passwd")),
+            call("grep", grep("group")),
+            done(),
+        ]);
+        symlink("/etc", bench.space.root().join("system")).unwrap();
+        let mut session = open(&bench, |_| {}).await;
+        let shown = session.answered(&[("session", None)]).await;
+        assert_eq!(shown.codes(), ["ok", "ok"], "{path}");
+        let all = shown.results();
+        assert!(
+            all.iter().all(|r| r.to_string().contains("root:")),
+            "{all:?}"
+        );
+        session.close().await;
+    }
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_command_that_reads_through_a_link_is_no_reader() {

@@ -70,6 +70,9 @@ pub enum Depth {
     AnyName,
 }
 
+/// The last part of a path that means a folder with all below it.
+const TREE: &str = "**";
+
 /// Which files may be read. Paths are absolute and free of symlinks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Border {
@@ -79,8 +82,11 @@ pub struct Border {
     pub deny: Vec<Pattern>,
     pub ask: Vec<Pattern>,
     pub allow: Vec<Pattern>,
-    /// What the person allowed: these files, and these folders with all below them.
+    /// What the person allowed: these files, and these folders with all below them. A folder of `listed` stands for the
+    /// names in it alone, and for all below it only as the tree `folder/**`.
     pub granted: Vec<PathBuf>,
+    /// Folders of the system whose names anybody may list; what lies in them is another matter.
+    pub listed: Vec<PathBuf>,
     pub beyond: Beyond,
 }
 
@@ -104,8 +110,13 @@ impl Border {
         let place = self.place_at(real);
         // A yes to a folder does not reach into one that is apart from it, such as Ostler's home in the person's.
         let reach = place.map_or(0, |(folder, _)| folder.as_os_str().len());
-        let mut granted = self.granted.iter().filter(|path| is_below(real, path));
-        let granted = granted.find(|path| path.as_os_str().len() >= reach);
+        let granted = self
+            .granted
+            .iter()
+            .filter_map(|path| self.grant(path, real));
+        let granted = granted
+            .filter(|path| path.as_os_str().len() >= reach)
+            .max_by_key(|path| path.as_os_str().len());
         // A yes to a folder does not answer for what a rule wants asked inside of it.
         let is_asked = |pattern: &Pattern| {
             pattern.fits(real) && !granted.is_some_and(|granted| pattern.fits(granted))
@@ -124,6 +135,17 @@ impl Border {
             }
             Place::Outside => Judgement::Outside,
         }
+    }
+
+    /// The folder or file of a grant, if it speaks of this path.
+    fn grant<'a>(&self, granted: &'a Path, real: &Path) -> Option<&'a Path> {
+        let tree = granted.ends_with(TREE).then(|| granted.parent()).flatten();
+        let is_named = match tree {
+            None if self.listed.iter().any(|listed| listed == granted) => real == granted,
+            None => is_below(real, granted),
+            Some(folder) => is_below(real, folder),
+        };
+        is_named.then_some(tree.unwrap_or(granted))
     }
 
     /// Opens a file outside of the project that the person names, with where it really lies. A folder that is apart,
@@ -325,6 +347,7 @@ mod tests {
             ask: vec![pattern("/repo", "private/**", Depth::FromBase)],
             allow: vec![pattern("/", "data/*.csv", Depth::FromBase)],
             granted: vec!["/given".into(), "/repo/private/one".into()],
+            listed: Vec::new(),
             beyond: Beyond::Ask,
         };
         let banned = |rule: &str| Judgement::Forbidden(rule.into());
@@ -373,6 +396,29 @@ mod tests {
             ("/home/me/.ostler/one.log", true),
         ] {
             assert_eq!(border.judge(Path::new(path)).is_open(), expect, "{path}");
+        }
+    }
+
+    #[test]
+    fn names_that_anybody_may_list_open_nothing() {
+        let granted = |path: &str| Border {
+            granted: vec![path.into()],
+            listed: vec!["/etc".into(), "/".into()],
+            ..Border::default()
+        };
+        for (grant, path, expect) in [
+            ("/etc", "/etc", true),
+            ("/etc", "/etc/passwd", false),
+            ("/etc/**", "/etc", true),
+            ("/etc/**", "/etc/passwd", true),
+            ("/etc/**", "/etcx", false),
+            ("/", "/", true),
+            ("/", "/etc", false),
+            ("/**", "/home/me", true),
+            ("/etc/ssl", "/etc/ssl/key", true),
+        ] {
+            let judged = granted(grant).judge(Path::new(path));
+            assert_eq!(judged.is_open(), expect, "{grant} {path}");
         }
     }
 
