@@ -153,7 +153,11 @@ impl Border {
     pub fn grant_named(&mut self, named: &Path, real: &Path) {
         let is_apart = self.place_at(real).map(|(_, place)| place) == Some(Place::Outside);
         if self.place(named) == Place::Outside && !is_apart {
-            self.granted.push(real.to_owned());
+            self.granted
+                .push(match self.listed.iter().any(|f| f == real) {
+                    true => real.join(TREE),
+                    false => real.to_owned(),
+                });
         }
     }
 
@@ -420,6 +424,10 @@ mod tests {
             let judged = granted(grant).judge(Path::new(path));
             assert_eq!(judged.is_open(), expect, "{grant} {path}");
         }
+        // Whoever names the folder means what is in it.
+        let mut named = granted("/x");
+        named.grant_named(Path::new("/etc"), Path::new("/etc"));
+        assert!(named.judge(Path::new("/etc/passwd")).is_open());
     }
 
     #[test]
