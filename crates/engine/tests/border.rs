@@ -467,6 +467,112 @@ async fn protected_paths_take_the_persons_own_yes() {
     session.close().await;
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn what_a_link_at_a_protected_name_leads_to_is_protected() {
+    use std::os::unix::fs::symlink;
+    let write = |path: &str| call("write_file", json!({"path": path, "content": "x"}));
+    let edit = |path: &str| {
+        let args = json!({"path": path, "old": "old", "new": "new"});
+        call("edit_file", args)
+    };
+    let move_to = |from: &str, to: &str| {
+        let args = json!({"source_path": from, "destination_path": to, "overwrite": true});
+        call("move_file", args)
+    };
+    let links = [
+        ("editor", ".vscode"),
+        ("rc", ".envrc"),
+        ("../cs.json", ".claude/settings.json"),
+        ("../skills", ".claude/skills"),
+        ("servers.json", ".mcp.json"),
+        // A chain, one that leads to nothing yet, one in a deeper folder, one with any name, a folder above.
+        ("chain2", ".exrc"),
+        ("vimrc", "chain2"),
+        ("later/lua", ".nvim.lua"),
+        ("../../deep-rc", "sub/deep/.envrc"),
+        ("space.json", "sub/a.code-workspace"),
+        ("agents", ".agents"),
+        ("cfg.toml", "ostler.toml"),
+    ];
+    let calls = || {
+        [
+            write("editor/tasks.json"),
+            edit("editor/tasks.json"),
+            write("editor/launch.json"),
+            write("rc"),
+            write("cs.json"),
+            write("skills/a/SKILL.md"),
+            write("servers.json"),
+            write("vimrc"),
+            write("later/lua"),
+            write("deep-rc"),
+            write("sub/space.json"),
+            write("agents/skills/b/SKILL.md"),
+            write("cfg.toml"),
+            move_to("in.txt", "rc"),
+            move_to("rc", "in2.txt"),
+            move_to("new", "editor"),
+            move_to("editor", "elsewhere"),
+            move_to("new", "skills/c"),
+        ]
+    };
+    let space = |bench: &Bench| {
+        for (path, text) in [
+            ("editor/tasks.json", "old"),
+            ("rc", "old"),
+            ("cs.json", "{}"),
+            ("skills/a/SKILL.md", "old"),
+            ("new/tasks.json", "x"),
+            ("sub/deep/x", "x"),
+            (".claude/x", "x"),
+            ("agents/x", "x"),
+        ] {
+            bench.space.write(path, text);
+        }
+        for (target, link) in links {
+            symlink(target, bench.space.root().join(link)).unwrap();
+        }
+    };
+    let count = calls().len();
+    for posture in [Posture::Ask, Posture::Auto, Posture::Yolo] {
+        let bench = bench(calls().into_iter().chain([done()]));
+        space(&bench);
+        let change = |options: &mut Options| {
+            options.policy.posture = posture;
+            options.policy.rules.allow = vec![rule("Edit"), rule("Edit(./**)")];
+        };
+        let mut session = open(&bench, change).await;
+        let shown = session.answered(&vec![("deny", None); count]).await;
+        assert_eq!(shown.codes(), vec!["denied"; count], "{posture:?}");
+        session.close().await;
+        for headless in [Headless::Sandbox, Headless::Allow] {
+            let bench = self::bench(calls().into_iter().chain([done()]));
+            space(&bench);
+            let alone = |options: &mut Options| {
+                change(options);
+                options.interactive = false;
+                options.policy.headless = headless;
+            };
+            let mut session = open(&bench, alone).await;
+            let shown = session.run("go").await;
+            assert_eq!(shown.codes(), vec!["blocked"; count], "{posture:?}");
+            session.close().await;
+        }
+    }
+    // What no link leads to is as free as ever, and a yes lets the very file through.
+    let free = ["editor/notes.md", "agents/notes.md", "sub/rc", "src/a.rs"];
+    let steps = free.map(write).into_iter().chain([write("rc"), done()]);
+    let bench = bench(steps);
+    space(&bench);
+    let auto = |options: &mut Options| options.policy.posture = Posture::Auto;
+    let mut session = open(&bench, auto).await;
+    let shown = session.answered(&[("once", None)]).await;
+    assert_eq!(shown.codes(), ["ok"; 5]);
+    assert_eq!(bench.space.read("rc"), "x");
+    session.close().await;
+}
+
 #[tokio::test]
 async fn other_sessions_are_outside() {
     let other = "~/.ostler/sessions/other.jsonl";

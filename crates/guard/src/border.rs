@@ -132,7 +132,9 @@ impl Folders {
                 .cloned()
                 .collect(),
             granted: granted.to_vec(),
+            links: Default::default(),
         }
+        .with_links()
     }
 }
 

@@ -227,7 +227,8 @@ impl Policy {
     }
 
     fn is_protected(&self, call: Call<'_>) -> bool {
-        if call.runs() {
+        let is_write = |access: &Access| access.write_path().is_some();
+        if call.runs() || !call.accesses.iter().any(is_write) {
             return false;
         }
         let protected = self.folders.protected(call.scope, &[]);
@@ -235,7 +236,7 @@ impl Policy {
         let moves = call.tool.fact == ToolFact::FileMoved;
         let holds = |path: &Path| match moves {
             true => protected.holds_below(path),
-            false => protected.holds(path),
+            false => protected.binds(path),
         };
         call.accesses
             .iter()
