@@ -378,7 +378,7 @@ impl<'a> Judge<'a> {
 
     fn refuse_write(&self, path: &Path) -> Option<Held> {
         let protected = self.policy.folders.protected(self.call.scope, &[]);
-        if self.call.forms(path).any(|path| protected.holds(path)) {
+        if self.call.forms(path).any(|path| protected.binds(path)) {
             let is_held = !self.lies_in_git(path) || self.holds_git_settings(path);
             let want = match (self.shell, is_held) {
                 (true, true) => Want::Nothing(Word::NoFlagSandbox),
