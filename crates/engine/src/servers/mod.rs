@@ -8,16 +8,16 @@ mod tool;
 
 pub use launch::SandboxLauncher;
 
-use crate::hub::LocalHub;
+use crate::context::side_request::SideRequest;
+use crate::context::transcript::{BYTES_PER_TOKEN, prefix_text};
+use crate::inbox::server_question::ServerQuestions;
 use crate::log::branch;
 use crate::prefixes;
-use crate::server_question::ServerQuestions;
 use crate::session::Session;
-use crate::side_request::SideRequest;
+use crate::session::hub::LocalHub;
 use crate::state::SessionState;
 use crate::tool::Tool;
 use crate::tools::{Tools, tool_search};
-use crate::transcript::{BYTES_PER_TOKEN, prefix_text};
 use crate::turn::Opening;
 use ostler_llm::Prefix;
 use ostler_mcp::{PromptInfo, ServerHandle, Servers, text};
