@@ -300,12 +300,12 @@ async fn a_link_opens_nothing_that_its_target_does_not() {
             symlink(home.join(".ssh"), root.join("keys")).unwrap();
             symlink("system", root.join("chain")).unwrap();
             symlink("/proc/self/root", root.join("proc")).unwrap();
-            let change = |options: &mut Options| match setting {
-                Setting::Ask => options.policy.posture = Posture::Ask,
-                Setting::Auto => options.policy.posture = Posture::Auto,
+            let change = |options: &mut HubSettings| match setting {
+                Setting::Ask => options.permissions.policy.posture = Posture::Ask,
+                Setting::Auto => options.permissions.policy.posture = Posture::Auto,
                 Setting::Exec => {
-                    options.interactive = false;
-                    options.policy.headless = Headless::Sandbox;
+                    options.run.interactive = false;
+                    options.permissions.policy.headless = Headless::Sandbox;
                 }
             };
             let mut session = open(&bench, change).await;
@@ -545,9 +545,9 @@ async fn what_a_link_at_a_protected_name_leads_to_is_protected() {
     for posture in [Posture::Ask, Posture::Auto, Posture::Yolo] {
         let bench = bench(calls().into_iter().chain([done()]));
         space(&bench);
-        let change = |options: &mut Options| {
-            options.policy.posture = posture;
-            options.policy.rules.allow = vec![rule("Edit"), rule("Edit(./**)")];
+        let change = |options: &mut HubSettings| {
+            options.permissions.policy.posture = posture;
+            options.permissions.policy.rules.allow = vec![rule("Edit"), rule("Edit(./**)")];
         };
         let mut session = open(&bench, change).await;
         let shown = session.answered(&vec![("deny", None); count]).await;
@@ -556,10 +556,10 @@ async fn what_a_link_at_a_protected_name_leads_to_is_protected() {
         for headless in [Headless::Sandbox, Headless::Allow] {
             let bench = self::bench(calls().into_iter().chain([done()]));
             space(&bench);
-            let alone = |options: &mut Options| {
+            let alone = |options: &mut HubSettings| {
                 change(options);
-                options.interactive = false;
-                options.policy.headless = headless;
+                options.run.interactive = false;
+                options.permissions.policy.headless = headless;
             };
             let mut session = open(&bench, alone).await;
             let shown = session.run("go").await;
@@ -572,7 +572,7 @@ async fn what_a_link_at_a_protected_name_leads_to_is_protected() {
     let steps = free.map(write).into_iter().chain([write("rc"), done()]);
     let bench = bench(steps);
     space(&bench);
-    let auto = |options: &mut Options| options.policy.posture = Posture::Auto;
+    let auto = |options: &mut HubSettings| options.permissions.policy.posture = Posture::Auto;
     let mut session = open(&bench, auto).await;
     let shown = session.answered(&[("once", None)]).await;
     assert_eq!(shown.codes(), ["ok"; 5]);
