@@ -1,11 +1,11 @@
 //! When the tree of a session is saved: before the first change that the person's words lead to, and after the last one.
 //! What cannot be saved is told once, and the work goes on. How a tree is saved is in `checkpoint`.
 
+use crate::agents::children::shortened;
 use crate::checkpoint::{Checkpoints, Error, Limits, Reach, Record, Scope, Target, Why};
-use crate::children::shortened;
-use crate::hub::HubSettings;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
+use crate::session::hub::HubSettings;
 use crate::state::SessionState;
 use ostler_wire::{
     Access, Body, Checkpoint, Delta, Language, Notice, Saved, Say, Segment, When, Word,

@@ -26,9 +26,9 @@ mod window;
 
 use crate::compaction;
 use crate::cut::clip;
-use crate::extra::Extra;
 use crate::hooks::Hook;
 use crate::inbox::{Attended, CommandLine, Inbox, Stopped};
+use crate::interfaces::extra::Extra;
 use crate::log;
 use crate::session::Session;
 use crate::state::SessionState;
@@ -373,7 +373,7 @@ fn status(state: &mut SessionState, inbox: &mut Inbox, _: &str) -> View {
     let language = state.settings.language;
     let target = state.conversation.model.target();
     let names: Vec<&str> = state.tools.names().collect();
-    let tokens = state.conversation.bytes() / crate::transcript::BYTES_PER_TOKEN;
+    let tokens = state.conversation.bytes() / crate::context::transcript::BYTES_PER_TOKEN;
     let mut rows = vec![
         (Word::RowSession, state.account.session.clone()),
         (

@@ -1,22 +1,25 @@
 //! A session: one task that owns the state and the inbox, and runs one turn after the other.
 
+pub mod hub;
+mod rewind;
+
 use crate::checkpoints;
 use crate::commands::{self, HubContext, template};
 use crate::compaction;
 use crate::confine::{self, Services};
-use crate::conversation::Conversation;
-use crate::cost::check_affordable;
-use crate::extra::Tell;
+use crate::context::conversation::Conversation;
+use crate::context::cost::check_affordable;
+use crate::context::transcript::prefix_text;
 use crate::goal;
-use crate::hub::{HubSettings, params_for};
 use crate::inbox::{CommandLine, Inbox, Next, Prompt, Stopped};
+use crate::interfaces::extra::Tell;
 use crate::log::LogError;
 use crate::prefixes;
 use crate::servers::{self, ServerToolState};
+use crate::session::hub::{HubSettings, params_for};
+use crate::sources::templates::Template;
 use crate::state::SessionState;
 use crate::store::Store;
-use crate::templates::Template;
-use crate::transcript::prefix_text;
 use crate::turn::{Opening, stop_short, turn};
 use ostler_llm::{Effort, Model, Target, Transport};
 use ostler_mcp::{PromptInfo, ServerHandle};

@@ -1,18 +1,18 @@
 //! Opens the session of a child: as its parent is, or in a role with tools, prompt and tree of its own.
 
 use super::{Agents, ChildRole, Offer, listing};
+use crate::agents::children::ChildSettings;
 use crate::budget;
-use crate::children::ChildSettings;
-use crate::hub::{HubSettings, LocalHub, Parts};
-use crate::instructions;
 use crate::log::branch;
-use crate::prompt;
-use crate::roles::Roles;
-use crate::skills::Skills;
+use crate::session::hub::{HubSettings, LocalHub, Parts};
 use crate::sources::Reader;
+use crate::sources::instructions;
+use crate::sources::prompt;
+use crate::sources::roles::Roles;
+use crate::sources::skills::Skills;
+use crate::sources::templates;
 use crate::state::SessionState;
 use crate::store::copied;
-use crate::templates;
 use crate::tool::Scope;
 use crate::tools::Tools;
 use ostler_host::sandbox::Network;

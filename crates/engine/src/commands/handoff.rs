@@ -2,7 +2,7 @@
 
 use super::{Work, tasks};
 use crate::budget::Till;
-use crate::handoff::{self, Handoff, Improved, ROLE};
+use crate::context::handoff::{self, Handoff, Improved, ROLE};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::{LogError, branch};
 use crate::session::Session;

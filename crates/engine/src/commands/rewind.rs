@@ -3,11 +3,11 @@
 
 use super::tasks::refusal;
 use super::{REWIND, Work};
+use crate::agents::children::shortened;
 use crate::checkpoint::{
     Checkpoints, Error, Guard, Point as Moment, Report, Scope, Tally, Unseen, What,
 };
 use crate::checkpoints::{self, Place};
-use crate::children::shortened;
 use crate::confine::{Services, WatchedCall};
 use crate::points::{Point, Points};
 use crate::session::Session;

@@ -1,9 +1,10 @@
 //! `/new`, `/clear`, `/fork`, `/session`, `/model`, `/effort`, `/export`: which session, and with what.
 
 use super::tasks::refusal;
+use crate::context::export;
+use crate::log;
 use crate::points::Points;
 use crate::session::Session;
-use crate::{export, log};
 use ostler_llm::Effort;
 use ostler_wire::{Act, Action, Body, Deed, Item, List, Open, Say, Table, View, Word};
 use std::sync::Arc;

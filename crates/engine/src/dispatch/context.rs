@@ -3,8 +3,8 @@
 
 use super::Leave;
 use crate::confine::{CallSandbox, Terms};
+use crate::context::side_request::SideRequest;
 use crate::servers::ServerServices;
-use crate::side_request::SideRequest;
 use crate::state::SessionState;
 use crate::tool::{Context, Delegate, Extension, Services};
 use ostler_wire::{ToolDeclaration, ToolKind, is_server_tool};

@@ -11,11 +11,11 @@ pub use matcher::{Matcher, MatcherError};
 pub use runner::HookRunner;
 pub use verdict::{Permission, Said};
 
-use crate::briefing;
 use crate::cut::clip;
 use crate::dispatch::Prepared;
 use crate::inbox::Inbox;
 use crate::log::LogError;
+use crate::sources::briefing;
 use crate::state::SessionState;
 use facts::Facts;
 use ostler_guard::Call;

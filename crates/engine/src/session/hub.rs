@@ -8,32 +8,35 @@ pub use settings::{
     CommandSources, HubSettings, ModelSettings, Paths, PermissionSettings, RunSettings, ToolSources,
 };
 
+use crate::agents::children::{ChildSettings, Children, Slots};
 use crate::agents::{self, Agents, Offer, listing};
 use crate::artifacts::Artifacts;
-use crate::backlog::Backlog;
 use crate::budget::{self, spent};
-use crate::children::{ChildSettings, Children, Slots};
+use crate::clients::backlog::Backlog;
+use crate::clients::feed::Feed;
+use crate::clients::live::{LiveSession, LiveSessions};
+use crate::commands;
 use crate::compaction::Folding;
-use crate::conversation::Conversation;
-use crate::cost::check_affordable;
-use crate::feed::Feed;
+use crate::context::conversation::Conversation;
+use crate::context::cost::check_affordable;
+use crate::context::side_request::SideRequestCosts;
+use crate::context::transcript::prefix_text;
 use crate::goal::Goal;
 use crate::hooks::{HookRunner, Hooks};
 use crate::inbox::Inbox;
 use crate::ledger::Ledger;
-use crate::live::{LiveSession, LiveSessions};
 use crate::log::{Log, branch};
 use crate::memory::{Memory, SessionRecall};
 use crate::permission_state::{PermissionState, mode_of};
+use crate::points;
+use crate::prefixes;
 use crate::servers::ServerToolState;
 use crate::session::Session;
-use crate::side_request::SideRequestCosts;
+use crate::sources::instructions;
 use crate::state::{Account, Offers, SessionSettings, SessionState, ToolServices};
 use crate::store::{Store, copied, moved, project_name};
 use crate::tool::Scope;
-use crate::transcript::prefix_text;
 use crate::turn::Opening;
-use crate::{commands, instructions, points, prefixes};
 use ostler_guard::Mode;
 use ostler_llm::{Model, Params, Prefix, Transport};
 use ostler_mcp::Servers;
@@ -449,10 +452,6 @@ impl LocalHub {
         let artifacts =
             Artifacts::new(past.folder.clone()).redacting(self.options.run.redactor.clone());
         let history = self.store().history(&options.paths.home, Some(&past.id));
-        let temp = options.toolbox.sandbox.seen_as_tmp();
-        let mut kept = options.toolbox.sandbox.policy.writable.clone();
-        kept.extend(options.toolbox.sandbox.policy.visible.iter().cloned());
-        kept.extend([options.paths.home.clone(), past.folder.clone()]);
         let services = ToolServices {
             servers: self.servers.clone(),
             ..ToolServices::new(options, artifacts, &feed, history, self.writing.clone())
@@ -464,15 +463,7 @@ impl LocalHub {
             feed,
             tools,
             policy: Arc::new(options.permissions.policy.clone()),
-            scope: Arc::new(
-                Scope::new(&options.paths.root, options.paths.user_home.clone())
-                    .with_shell(&options.tools.shell)
-                    .with_temp(temp, kept)
-                    .with_path(path_of(options), &options.permissions.policy.folders.inside)
-                    .held_by(options.permissions.policy.containment)
-                    .with_open(options.permissions.policy.folders.open())
-                    .with_trees(options.permissions.policy.folders.trees()),
-            ),
+            scope: Arc::new(scope_of(options, &past.folder)),
             services,
             settings: SessionSettings {
                 interactive: options.run.interactive,
@@ -550,6 +541,22 @@ impl Hub for LocalHub {
     fn list(&self) -> Result<Vec<SessionInfo>, HubError> {
         self.store().list().map_err(HubError)
     }
+}
+
+/// What tools work in.
+fn scope_of(options: &HubSettings, folder: &std::path::Path) -> Scope {
+    let sandbox = &options.toolbox.sandbox;
+    let policy = &options.permissions.policy;
+    let mut kept = sandbox.policy.writable.clone();
+    kept.extend(sandbox.policy.visible.iter().cloned());
+    kept.extend([options.paths.home.clone(), folder.to_owned()]);
+    Scope::new(&options.paths.root, options.paths.user_home.clone())
+        .with_shell(&options.tools.shell)
+        .with_temp(sandbox.seen_as_tmp(), kept)
+        .with_path(path_of(options), &policy.folders.inside)
+        .held_by(policy.containment)
+        .with_open(policy.folders.open())
+        .with_trees(policy.folders.trees())
 }
 
 /// Where commands find programs.

@@ -2,7 +2,7 @@
 //! gone.
 
 use super::{LocalHub, Past};
-use crate::live::LiveSessions;
+use crate::clients::live::LiveSessions;
 use crate::log::{self, LogError};
 use crate::turn::cut_result;
 use ostler_wire::{
