@@ -23,6 +23,7 @@ use crate::config::schema::{self, ProviderConfig};
 use crate::config::tree::Layer;
 use crate::config::trust::{Approval, Book};
 use crate::flags::{Global, PermissionMode};
+use crate::sandbox::denied::Denied;
 use crate::speech::{self, filled, spoken};
 use crate::trust::rules;
 use anyhow::{Context as _, anyhow};
@@ -41,7 +42,7 @@ use ostler_llm::{Secret, Transport, TransportOptions};
 use ostler_wire::{Say, Word};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 pub use tools::no_tool;
 
 const DEFAULT_SEARCH: &str = include_str!("search_endpoint.txt");
@@ -64,6 +65,8 @@ pub struct Boot {
     pub machine: Arc<Local>,
     /// Learns what nobody may see, also while a session runs.
     pub redactor: Redactor,
+    /// What deny rules are about in the project, looked for once.
+    pub denied: OnceLock<Denied>,
 }
 
 /// A fault of the command line: exit code 2.
@@ -132,6 +135,7 @@ impl Boot {
             hooks,
             machine: Arc::new(Local::new()),
             redactor: crate::cmd::redactor().clone(),
+            denied: Default::default(),
         };
         let wide = crate::sandbox::wide_root_notice(&boot).map(Notice::plain);
         boot.loaded.notices.extend(wide);
