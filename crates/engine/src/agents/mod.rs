@@ -9,6 +9,7 @@ mod skill;
 mod worktree;
 
 use crate::agents::children::{Assignment, ChildSettings, Slots, Spent};
+use crate::confine::CallSandbox;
 use crate::sources::Source;
 use crate::sources::roles::{RoleSettings, Roles};
 use crate::sources::skills::{SkillSettings, Skills};
@@ -127,6 +128,8 @@ pub struct Delegation {
     /// As the session stands now; the assigned_role is for the call to fill in.
     pub child: ChildSettings,
     pub tools: Tools,
+    /// For git, which makes worktrees.
+    pub sandbox: CallSandbox,
 }
 
 impl SessionState {
@@ -147,8 +150,9 @@ impl SessionState {
         }
     }
 
-    pub fn delegation(&self) -> Delegation {
+    pub fn delegation(&self, sandbox: CallSandbox) -> Delegation {
         Delegation {
+            sandbox,
             agents: self.offers.agents.clone(),
             child: self.child(String::new()),
             tools: self.tools.clone(),

@@ -12,18 +12,16 @@ pub use runner::HookRunner;
 pub use verdict::{Permission, Said};
 
 use crate::cut::clip;
-use crate::dispatch::{Leave, Prepared};
+use crate::dispatch::Prepared;
 use crate::inbox::Inbox;
 use crate::log::LogError;
 use crate::sources::briefing;
 use crate::state::SessionState;
-use crate::tool::{Context, Typed as _};
-use crate::tools::bash::Bash;
 use facts::Facts;
 use ostler_guard::Call;
 use ostler_guard::resolve;
 use ostler_wire::{Body, Json, Message, Notice, Word};
-use run::Ended;
+use run::{Ended, HookContext};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -206,7 +204,7 @@ async fn fire(
         if cancel.is_cancelled() {
             break;
         }
-        let cx = state.context("hook", &Bash::ABOUT, &Leave::default(), cancel.clone());
+        let cx = HookContext::new(state, cancel.clone());
         let language = state.settings.language;
         let running = async {
             let mut running = std::pin::pin!(hear(&hook, &facts, &cx));
@@ -231,8 +229,8 @@ async fn fire(
 
 /// What one hook says. It answers for the person only if it says so, too, where nothing is that commands may change: they
 /// could have written the answer.
-async fn hear(hook: &Hook, facts: &str, cx: &Context) -> Said {
-    let language = cx.settings.language;
+async fn hear(hook: &Hook, facts: &str, cx: &HookContext) -> Said {
+    let language = cx.cx.language;
     let mut said = verdict::judge(hook, run::run(hook, facts, cx).await, language);
     if said.permission != Permission::Allow {
         return said;
