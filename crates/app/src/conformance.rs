@@ -91,6 +91,7 @@ async fn run(url: String) -> anyhow::Result<()> {
         home.path(),
         Logins::new(home.path(), TokenStoreKind::File),
         Default::default(),
+        ostler_wire::Language::English,
     ));
     let word = |key: &str| context.get(key).and_then(Value::as_str).map(str::to_owned);
     let mut driver = Driver {

@@ -17,12 +17,12 @@ mod tokens;
 pub use browser::{is_here as browser_is_here, open as open_browser};
 pub use device::Device;
 pub use endpoints::{Endpoints, wanted};
-pub use http::Http;
+pub use http::{Http, IssuerError};
 pub use loopback::Loopback;
 pub use pkce::Attempt;
 pub use refresh::{LoginKey, LoginOf};
 pub use server_tokens::{OLD_TOKENS, ServerTokens};
-pub use store::{AUTH_FILE, Login, Logins};
+pub use store::{AUTH_FILE, Login, Logins, StoreError};
 pub use tokens::Tokens;
 
 use crate::config::oauth::{TokenStore, parse_address};
@@ -43,7 +43,7 @@ pub async fn revoke(
     client_secret: Option<&str>,
     http: &Http,
 ) -> Option<anyhow::Result<()>> {
-    let url = parse_address(login.revoke_url.as_deref()?).map_err(anyhow::Error::msg);
+    let url = parse_address(login.revoke_url.as_deref()?);
     let (token, hint) = match &login.refresh_token {
         Some(token) => (token, "refresh_token"),
         None => (&login.access_token, "access_token"),

@@ -28,4 +28,4 @@ mod plan;
 mod probe;
 mod text;
 
-pub use text::{one_line, redactor, say};
+pub use text::{redactor, say};

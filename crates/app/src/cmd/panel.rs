@@ -5,7 +5,6 @@ use super::text;
 use crate::boot::Boot;
 use crate::exec::{FAILED, OK};
 use crate::flags::Listing;
-use crate::speech;
 use anyhow::anyhow;
 use ostler_engine::commands::HubContext;
 use ostler_engine::memory::Memory;
@@ -16,6 +15,7 @@ use std::sync::Arc;
 
 /// What commands get that are about no session.
 pub fn hub_context(boot: &Boot) -> HubContext {
+    let language = boot.language;
     let project = project_name(&boot.places.root);
     let memory = Memory::new(&boot.places.home, &project, boot.redactor.clone());
     HubContext {
@@ -23,7 +23,7 @@ pub fn hub_context(boot: &Boot) -> HubContext {
         root: boot.places.root.clone(),
         store: boot.store(),
         memory: Arc::new(memory),
-        language: speech::language(),
+        language: language,
     }
 }
 

@@ -3,14 +3,15 @@
 use super::mcp::check_link;
 use super::panel::{hub_context, print_view};
 use super::{resume, text};
-use crate::boot::{Boot, UsageError};
+use crate::boot::Boot;
 use crate::config::files;
 use crate::config::schema::SessionLocation;
 use crate::config::units::ByteSize;
+use crate::errors::UsageError;
 use crate::exec::OK;
 use crate::flags::{ExportFormat, Listing, Sessions};
 use crate::lenient::Lenient;
-use crate::speech::filled;
+use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::commands::{Collect, Prefixes, Projects, SessionsRequest, sessions};
 use ostler_engine::store::DryRun;
@@ -57,13 +58,14 @@ pub async fn run(start: Lenient, args: Sessions) -> anyhow::Result<u8> {
 
 /// With half a configuration the quota may be another one than the person set.
 fn quota_of(start: Lenient, written: Option<String>) -> anyhow::Result<(Arc<Boot>, ByteSize)> {
+    let language = start.boot.language;
     let Some(written) = written else {
         let boot = start.strict()?;
         let quota = boot.loaded.config.sessions.quota;
         return Ok((boot, quota));
     };
-    let quota =
-        ByteSize::parse(&written).ok_or_else(|| UsageError(filled(Word::BadQuota, &[&written])))?;
+    let quota = ByteSize::parse(&written)
+        .ok_or_else(|| UsageError(language.filled(Word::BadQuota, &[&written])))?;
     Ok((start.warned(), quota))
 }
 
@@ -73,9 +75,10 @@ fn export_to(
     format: ExportFormat,
     out: Option<PathBuf>,
 ) -> anyhow::Result<u8> {
+    let language = boot.language;
     let path = boot.store().find(id).map_err(|e| anyhow!(e))?;
     let (entries, damage) = log::read(&path)?;
-    if let Some(notice) = damage.notice(crate::speech::language()) {
+    if let Some(notice) = damage.notice(language) {
         text::say(&notice);
     }
     let document = match format {
@@ -90,7 +93,7 @@ fn export_to(
     let path = boot.places.cwd.join(&out);
     check_link(boot, &path)?;
     files::write_document(&path, document.as_bytes())
-        .with_context(|| filled(Word::CannotBeWritten, &[&out.display()]))?;
-    text::say(&filled(Word::Wrote, &[&out.display()]));
+        .with_context(|| language.filled(Word::CannotBeWritten, &[&out.display()]))?;
+    text::say(&language.filled(Word::Wrote, &[&out.display()]));
     Ok(OK)
 }

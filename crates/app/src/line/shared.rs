@@ -73,8 +73,7 @@ impl Talk {
             .iter()
             .any(|entry| matches!(entry.body, Body::Message(_)))
         {
-            let text =
-                transcript::render(&self.client.session_id, &past, crate::speech::language());
+            let text = transcript::render(&self.client.session_id, &past, self.language);
             self.printer.lines(Ink::Grey, text.trim_end())?;
         }
         self.printer.flush()
