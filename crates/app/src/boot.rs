@@ -3,6 +3,7 @@
 pub mod env;
 pub mod plugins;
 mod server_rules;
+mod settings;
 mod shell;
 mod target;
 mod tools;
@@ -25,8 +26,9 @@ use crate::errors::UsageError;
 use crate::flags::{Global, PermissionMode};
 use crate::locale;
 use crate::text::{Explain as _, Speak as _};
-use crate::trust::{rules, watch::Watch};
-use anyhow::{Context as _, anyhow};
+use crate::trust::rules;
+use anyhow::anyhow;
+use ostler_engine::RuleStore;
 use ostler_engine::budget::{Budget, Limits};
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::hooks::Hook;
@@ -34,11 +36,10 @@ use ostler_engine::ledger::Ledger;
 use ostler_engine::redact::Redactor;
 use ostler_engine::tool::ToolSettings;
 use ostler_engine::tools::unknown_tool;
-use ostler_engine::{Options, RuleStore};
 use ostler_guard::{Containment, Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_host::Local;
 use ostler_host::sandbox::Records;
-use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
+use ostler_llm::{Secret, Transport, TransportOptions};
 use ostler_wire::{Language, Say, Why, Word};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -225,88 +226,6 @@ impl Boot {
             .speaking(language)
     }
 
-    /// Everything the engine needs. `interactive`: somebody can answer asks.
-    pub fn options(self: &Arc<Self>, interactive: bool) -> anyhow::Result<Options> {
-        let language = self.language;
-        let config = &self.loaded.config;
-        self.redactor
-            .learn(self.secrets().iter().map(Secret::reveal));
-        crate::servers::hide_tokens(self);
-        let hidden = self.key_variables();
-        let tools = self.tool_settings(&hidden)?;
-        // From here on the keys are in our own memory only, where no command can look.
-        ostler_host::hide(hidden.iter().map(String::as_str));
-        Ok(Options {
-            version: crate::VERSION.into(),
-            home: self.places.home.clone(),
-            user_home: self.places.user_home.clone(),
-            root: self.places.root.clone(),
-            temp: std::env::temp_dir(),
-            sessions: self.sessions_dir(),
-            save: !self.global.no_save,
-            interactive,
-            model: self.wanted_model(),
-            models: self.clone(),
-            params: Params {
-                temperature: config.agent.temperature,
-                top_p: config.agent.top_p,
-                max_tokens: config.agent.max_tokens,
-                effort: config.agent.effort.map(effort),
-                ..Params::default()
-            },
-            max_steps: config.agent.max_steps,
-            checkpoints: crate::cmd::checkpoint::wanted(self),
-            context: config.context.settings(),
-            recall: config.agent.memory_compiler.enabled,
-            budget: self.budget(),
-            operator: self.operator()?,
-            policy: self.policy_for(interactive)?,
-            watch: Some(Arc::new(Watch::new(self))),
-            hooks: self.wanted_hooks()?,
-            mode: self.global.mode.map(mode),
-            plan_tools: config.agent.plan_mode_allowed_tools.clone(),
-            rules: Some(self.rule_store()),
-            tool_filter: self.tool_filter(),
-            more_tools: Vec::new(),
-            mcp: Arc::new(crate::servers::settings(self)),
-            redactor: self.redactor.clone(),
-            tools,
-            host: self.host(),
-            system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-            language: language,
-            agents: Arc::new(crate::config::agents::settings(&self.loaded, &self.places)),
-            templates: crate::front::command_folders(self),
-            extras: crate::extras::all(self),
-        })
-    }
-
-    fn operator(&self) -> anyhow::Result<Vec<String>> {
-        let language = self.language;
-        let agent = &self.loaded.config.agent;
-        let mut lines = Vec::new();
-        match (
-            &self.global.system_prompt,
-            &agent.system_prompt_file,
-            &agent.system_prompt,
-        ) {
-            (Some(text), _, _) | (None, None, Some(text)) => lines.push(text.trim().to_owned()),
-            (None, Some(file), _) => {
-                let text = crate::folders::prompt_file(self, Path::new(file))
-                    .map_err(anyhow::Error::msg)
-                    .with_context(|| language.filled(Word::BootPromptFile, &[&file]))?;
-                lines.push(text.trim().to_owned());
-            }
-            (None, None, None) => {}
-        }
-        match agent.reasoning_language {
-            schema::ReasoningLanguage::Auto => {}
-            schema::ReasoningLanguage::Zh => lines.push("Think in Simplified Chinese.".into()),
-            schema::ReasoningLanguage::En => lines.push("Think in English.".into()),
-        }
-        lines.retain(|line| !line.is_empty());
-        Ok(lines)
-    }
-
     fn wanted_hooks(&self) -> anyhow::Result<Arc<[Hook]>> {
         match self.hooks.faults.as_slice() {
             [] => Ok(self.hooks.hooks.clone().into()),
@@ -479,25 +398,6 @@ impl Boot {
         let holding = self.env.iter().filter(holds).map(|(name, _)| name.clone());
         let general = std::iter::once(keys::OVERRIDE.to_owned());
         general.chain(named).chain(holding).collect()
-    }
-}
-
-fn mode(mode: crate::flags::Mode) -> ostler_guard::Mode {
-    match mode {
-        crate::flags::Mode::Normal => ostler_guard::Mode::Normal,
-        crate::flags::Mode::Plan => ostler_guard::Mode::Plan,
-        crate::flags::Mode::Goal => ostler_guard::Mode::Goal,
-    }
-}
-
-fn effort(effort: schema::Effort) -> Effort {
-    match effort {
-        schema::Effort::None => Effort::None,
-        schema::Effort::Minimal => Effort::Minimal,
-        schema::Effort::Low => Effort::Low,
-        schema::Effort::Medium => Effort::Medium,
-        schema::Effort::High => Effort::High,
-        schema::Effort::Max => Effort::Max,
     }
 }
 

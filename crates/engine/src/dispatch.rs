@@ -25,7 +25,7 @@ use crate::cut::clip;
 use crate::hooks::{self, Permission, Said};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::skills::RunAs;
+use crate::sources::skills::RunAs;
 use crate::state::SessionState;
 use crate::tool::{Call, Context, Done, ToolError, Typed as _};
 use crate::tools::{self, Held, skill::Skill};
@@ -255,14 +255,17 @@ fn is_only_read(state: &SessionState, tool: &str, args: &Value) -> bool {
     tool == Skill::NAME && inline_skill(state, args).is_some()
 }
 
-fn inline_skill<'a>(state: &'a SessionState, args: &Value) -> Option<&'a crate::skills::Skill> {
+fn inline_skill<'a>(
+    state: &'a SessionState,
+    args: &Value,
+) -> Option<&'a crate::sources::skills::Skill> {
     let name = args.get("name").or_else(|| args.get("skill"))?.as_str()?;
     let skill = state.offers.offer.skills.find(name)?;
     (skill.run_as == RunAs::Inline).then_some(skill)
 }
 
 /// The skill that a call has brought into this session.
-fn followed(state: &SessionState, prepared: &Prepared) -> Option<crate::skills::Skill> {
+fn followed(state: &SessionState, prepared: &Prepared) -> Option<crate::sources::skills::Skill> {
     let skill = inline_skill(state, &prepared.args).filter(|skill| !skill.hidden);
     skill
         .filter(|_| prepared.tool.name() == Skill::NAME)

@@ -2,19 +2,19 @@
 
 use crate::agents::{Agents, Offer};
 use crate::artifacts::Artifacts;
-use crate::briefing::{self, Way};
 use crate::budget::{Amount, Booked, Budget, Payer};
 use crate::checkpoints::SessionCheckpoints;
+use crate::clients::feed::Feed;
 use crate::compaction::{Folding, Gauge, archive};
 use crate::confine::SandboxShare;
-use crate::conversation::{Conversation, Sent};
-use crate::cost;
+use crate::context::conversation::{Conversation, Sent};
+use crate::context::cost;
+use crate::context::side_request::{SideRequest, SideRequestCosts};
 use crate::dispatch::Leave;
-use crate::extra::Extra;
-use crate::feed::Feed;
 use crate::history::History;
 use crate::hooks::Hooks;
-use crate::hub::Options;
+use crate::inbox::server_question::ServerQuestions;
+use crate::interfaces::extra::Extra;
 use crate::interfaces::{RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
@@ -22,9 +22,9 @@ use crate::log::{Log, LogError};
 use crate::memory::SessionRecall;
 use crate::permission_state::PermissionState;
 use crate::seen::Seen;
-use crate::server_question::ServerQuestions;
 use crate::servers::ServerServices;
-use crate::side_request::{SideRequest, SideRequestCosts};
+use crate::session::hub::HubSettings;
+use crate::sources::briefing::{self, Way};
 use crate::tool::{Context, Delegate, Extension, Scope, Tool, ToolSettings, Typed as _};
 use crate::tools::Tools;
 use crate::tools::exit_plan_mode::ExitPlanMode;
@@ -114,14 +114,14 @@ pub struct ToolServices {
 
 impl ToolServices {
     pub fn new(
-        options: &Options,
+        options: &HubSettings,
         artifacts: Artifacts,
         feed: &Feed,
         history: History,
         writing: Arc<Semaphore>,
     ) -> Self {
         Self {
-            host: options.host.clone(),
+            host: options.toolbox.host.clone(),
             settings: Arc::new(options.tools.clone()),
             jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.sink())),
             share: Arc::default(),
@@ -129,7 +129,7 @@ impl ToolServices {
             history: Arc::new(history),
             seen: Arc::new(Seen::default()),
             todo: Arc::default(),
-            rules: options.rules.clone(),
+            rules: options.permissions.rules.clone(),
             writing,
             checkpoints: SessionCheckpoints::of(options),
             servers: None,

@@ -338,7 +338,7 @@ async fn asked(
 ) -> (Bench, crate::common::Shown) {
     let bench = Bench::new(Kind::Messages, steps.into_iter().chain([done()]));
     let mut session = bench
-        .open_with(Open::New, |options| options.interactive = true)
+        .open_with(Open::New, |options| options.run.interactive = true)
         .await;
     let shown = session.answered(answers).await;
     session.close().await;
@@ -405,7 +405,7 @@ async fn a_grant_for_the_session_covers_its_scope_and_no_more() {
 async fn an_interrupted_ask_ends_the_turn() {
     let bench = Bench::new(Kind::Chat, [bash("touch made"), done()]);
     let mut session = bench
-        .open_with(Open::New, |options| options.interactive = true)
+        .open_with(Open::New, |options| options.run.interactive = true)
         .await;
     session.prompt("go", Delivery::Queue).await;
     let shown = session
@@ -448,7 +448,9 @@ async fn headless(policy: Policy, steps: Vec<Step>) -> (Bench, crate::common::Sh
     let bench = Bench::new(Kind::Chat, steps.into_iter().chain([done()]));
     bench.space.write("secret.txt", "key");
     let mut session = bench
-        .open_with(Open::New, |options| options.policy = policy.clone())
+        .open_with(Open::New, |options| {
+            options.permissions.policy = policy.clone()
+        })
         .await;
     let shown = session.run("go").await;
     assert_eq!(shown.outcome(), Some(Outcome::Done));
@@ -651,7 +653,7 @@ async fn a_write_between_breaks_the_circle() {
 async fn max_steps_is_an_outcome_of_its_own() {
     let bench = Bench::new(Kind::Chat, [bash("echo 1"), bash("echo 2"), done()]);
     let mut session = bench
-        .open_with(Open::New, |options| options.max_steps = 2)
+        .open_with(Open::New, |options| options.run.max_steps = 2)
         .await;
     let shown = session.run("go").await;
     assert_eq!(shown.outcome(), Some(Outcome::MaxSteps));
@@ -832,7 +834,7 @@ async fn a_log_that_cannot_be_written_is_told_and_the_session_goes_on() {
 async fn a_session_that_is_not_saved_leaves_no_file() {
     let bench = Bench::new(Kind::Chat, [bash("echo hi"), done(), done()]);
     let mut session = bench
-        .open_with(Open::New, |options| options.save = false)
+        .open_with(Open::New, |options| options.run.save = false)
         .await;
     assert_eq!(session.run("go").await.outcome(), Some(Outcome::Done));
     session

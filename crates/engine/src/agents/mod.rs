@@ -1,17 +1,19 @@
 //! What a session has to let others work for it: roles and skills, limits, and the way to start a child for a call. The
 //! child itself is a session like any other; `children` looks after it.
 
+pub mod children;
 mod open;
 pub mod planner;
 mod send;
 mod skill;
+mod worktree;
 
-use crate::children::{Assignment, ChildSettings, Slots, Spent};
-use crate::roles::{RoleSettings, Roles};
-use crate::skills::{SkillSettings, Skills};
+use crate::agents::children::{Assignment, ChildSettings, Slots, Spent};
 use crate::sources::Source;
+use crate::sources::roles::{RoleSettings, Roles};
+use crate::sources::skills::{SkillSettings, Skills};
+use crate::sources::templates::Template;
 use crate::state::SessionState;
-use crate::templates::Template;
 use crate::tools::Tools;
 pub use open::settle;
 use ostler_wire::Json;

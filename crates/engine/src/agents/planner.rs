@@ -3,12 +3,12 @@
 
 use super::send::{Failed, assignment};
 use super::{ChildRole, Delegation};
-use crate::children::{Ended, How, post_prompt};
+use crate::agents::children::{Ended, How, post_prompt};
 use crate::cut::clip;
 use crate::dispatch::Leave;
 use crate::inbox::Inbox;
 use crate::log::LogError;
-use crate::roles::PLANNER;
+use crate::sources::roles::PLANNER;
 use crate::state::SessionState;
 use crate::tool::Typed as _;
 use crate::tools::task::Task;

@@ -2,12 +2,14 @@
 //! what became of it.
 
 use super::{Bill, ChildRole, Delegation};
-use crate::children::{Assignment, Caller, ChildSettings, Ended, How, post_prompt, shortened};
+use crate::agents::children::{
+    Assignment, Caller, ChildSettings, Ended, How, post_prompt, shortened,
+};
+use crate::agents::worktree::{self, Worktree};
 use crate::cut::{Capture, clip};
-use crate::roles::{PLANNER, Role};
+use crate::sources::roles::{PLANNER, Role};
 use crate::tool::{Context, Delegate, SkillOrder, TaskOrder, ToolError};
 use crate::tools::task::describe_worktree;
-use crate::worktree::{self, Worktree};
 use futures_util::future::BoxFuture;
 use ostler_guard::{Mode, Rule, time_shown};
 use ostler_wire::{Delta, Op, Word};

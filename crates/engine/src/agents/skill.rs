@@ -2,10 +2,10 @@
 
 use super::Delegation;
 use super::send::{Order, send};
-use crate::children::shortened;
-use crate::roles::{READER, WRITER};
-use crate::skills::{RunAs, Skill, beside};
-use crate::templates::Piece;
+use crate::agents::children::shortened;
+use crate::sources::roles::{READER, WRITER};
+use crate::sources::skills::{RunAs, Skill, beside};
+use crate::sources::templates::Piece;
 use crate::tool::{Context, SkillOrder, ToolError};
 use ostler_wire::Op;
 use serde_json::{Value, json};

@@ -11,18 +11,18 @@ pub use matcher::{Matcher, MatcherError};
 pub use runner::HookRunner;
 pub use verdict::{Permission, Said};
 
-use crate::briefing;
 use crate::cut::clip;
 use crate::dispatch::{Leave, Prepared};
 use crate::inbox::Inbox;
 use crate::log::LogError;
+use crate::sources::briefing;
 use crate::state::SessionState;
 use crate::tool::{Context, Typed as _};
 use crate::tools::bash::Bash;
 use facts::Facts;
 use ostler_guard::Call;
 use ostler_guard::resolve;
-use ostler_wire::{Body, Message, Notice, Word};
+use ostler_wire::{Body, Json, Message, Notice, Word};
 use run::Ended;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -386,7 +386,14 @@ pub(crate) async fn before_call(
     let facts = Facts::of_call(Moment::PreTool, prepared, &state.scope);
     let mut said = Said::default();
     for (place, hook) in meant(state, Moment::PreTool, prepared).await {
+        let name = hook.shown();
         let mut one = fire(state, inbox, vec![hook], facts.clone(), cancel).await;
+        if one.permission == Permission::Allow && speaks_as_hook(&prepared.call.input) {
+            one.permission = Permission::AsEver;
+            let language = state.settings.language;
+            one.notices
+                .push(language.fill(Word::HookAllowsEcho, &[&name]));
+        }
         tell(state, &mut one)?;
         let changed = one.input.take().filter(|_| !heard.contains(&place));
         let changed = changed.and_then(|input| facts::taken_back(prepared, input, &state.scope));
@@ -399,6 +406,14 @@ pub(crate) async fn before_call(
         }
     }
     Ok((said, None))
+}
+
+/// Whether the arguments of a call hold the words by which a hook allows one: a hook that prints what it is given, such as
+/// one that keeps a log, would pass on the model's words as its own.
+fn speaks_as_hook(input: &Json) -> bool {
+    let text = input.get().to_ascii_lowercase();
+    // Escapes of JSON can spell any letter.
+    ["decision", "\\u"].iter().any(|word| text.contains(word))
 }
 
 /// Whether somebody looks at what calls give.

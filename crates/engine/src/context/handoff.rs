@@ -2,12 +2,12 @@
 //! may say it better. No history is touched; a document goes to a file beside the work.
 
 use crate::budget::{self, Amount, Hold, Till};
+use crate::clients::feed::Feed;
 use crate::compaction::{Facts, MAX_PINNED, Plan, cut};
-use crate::conversation::Conversation;
-use crate::cost;
-use crate::feed::Feed;
+use crate::context::conversation::Conversation;
+use crate::context::cost;
+use crate::context::sample::{Sampled, sample};
 use crate::log::branch;
-use crate::sample::{Sampled, sample};
 use crate::state::SessionState;
 use ostler_llm::{Answer, AnswerPart, Model, Params, Prefix, TokenUsage};
 use ostler_wire::{Body, Entry, Language, Message, Outcome, Role, Say, Stop, TurnEnd, Usage, Word};

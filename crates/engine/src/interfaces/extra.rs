@@ -1,6 +1,6 @@
 //! Commands that the binary adds to a session: what needs the configuration, the environment or a home.
 
-use crate::feed::Feed;
+use crate::clients::feed::Feed;
 use ostler_wire::{CommandInfo, Language, ReplyTo, View};
 
 pub trait Extra: Send + Sync {

@@ -1,6 +1,6 @@
 //! Where a subscription reads what it missed: the log, and the questions that are open.
 
-use crate::feed::ClientRegister;
+use crate::clients::feed::ClientRegister;
 use crate::log::{Source, branch};
 use ostler_wire::{Ask, BoxFuture, Entry, EntrySource};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! One request to the model: sent, streamed, retried before anything was visible. What to do with the answer is the turn's business.
 
-use crate::feed::Feed;
+use crate::clients::feed::Feed;
 use crate::redact::Stream;
 use bytes::Bytes;
 use ostler_llm::{Answer, Assembler, Chunk, Error, MAX_RETRY_AFTER, Model, TokenUsage, backoff};

@@ -2,13 +2,13 @@
 //! and the branch that ended stays where it is.
 
 use crate::compaction;
-use crate::hub::settings_of;
+use crate::context::transcript::prefix_text;
 use crate::log::{LogError, branch};
 use crate::permission_state::mode_of;
 use crate::points::branch_to;
 use crate::prefixes;
 use crate::session::Session;
-use crate::transcript::prefix_text;
+use crate::session::hub::settings_of;
 use ostler_wire::{Body, Entry, Notice, Rewind, Settings};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Whatever a log holds, in whatever order, what is folded from it is a request that the vendor takes.
 
 use super::*;
-use crate::conversation::Conversation;
+use crate::context::conversation::Conversation;
 use crate::log::branch;
 use crate::testing::{
     answer, called, model, numbered, origin, params, prefix, result, said, tool_use, user,

@@ -2,9 +2,9 @@
 //! their text comes when one is called, here or in a session of its own. Reading happens once; the rest is pure.
 
 use crate::cut::clip;
-use crate::front;
+use crate::sources::front;
+use crate::sources::templates::{Template, described};
 use crate::sources::{self, Owner, Reader, Source, Wanted};
-use crate::templates::{Template, described};
 use ostler_wire::{Language, Word};
 use std::path::{Path, PathBuf};
 

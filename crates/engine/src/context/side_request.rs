@@ -2,13 +2,13 @@
 //! the ledger and the log. The caller decides who may send one.
 
 use crate::budget::{self, Booked};
-use crate::cost;
-use crate::feed::Feed;
+use crate::clients::feed::Feed;
+use crate::context::cost;
+use crate::context::sample::{Sampled, sample};
+use crate::context::transcript::Transcript;
 use crate::interfaces::Models;
 use crate::redact::Redactor;
-use crate::sample::{Sampled, sample};
 use crate::state::Account;
-use crate::transcript::Transcript;
 use ostler_llm::{Answer, AnswerPart, Model, Msg, Params, Prefix, TokenUsage, Transport};
 use ostler_mcp::{SamplingAnswer, SamplingEnd, SamplingMessage, SamplingRequest, SamplingRole};
 use ostler_wire::{Body, Language, Stop, Usage};

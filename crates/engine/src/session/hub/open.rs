@@ -2,7 +2,7 @@
 //! gone.
 
 use super::{LocalHub, Past};
-use crate::live::LiveSessions;
+use crate::clients::live::LiveSessions;
 use crate::log::{self, LogError};
 use crate::turn::cut_result;
 use ostler_wire::{
@@ -63,9 +63,9 @@ impl LocalHub {
     pub async fn try_open(&self, which: Open) -> Result<Client, OpenError> {
         if let Some(path) = self.path_to_own(&which)? {
             // Before servers are started for nothing.
-            log::check_free(&path).map_err(|e| OpenError::of(e, self.options.language))?;
+            log::check_free(&path).map_err(|e| OpenError::of(e, self.options.run.language))?;
         }
-        if self.options.recall && self.memory.is_there() {
+        if self.options.run.recall && self.memory.is_there() {
             let memory = self.memory.clone();
             drop(tokio::task::spawn_blocking(move || memory.warm()));
         }
@@ -80,7 +80,7 @@ impl LocalHub {
         let path = self.store().find(id).map_err(HubError)?;
         // The lock is held from here on, while servers start.
         let mut past = self.resume(&path)?;
-        end_cut_turn(&mut past).map_err(|e| OpenError::of(e, self.options.language))?;
+        end_cut_turn(&mut past).map_err(|e| OpenError::of(e, self.options.run.language))?;
         let failed = self.call_servers().await?;
         let opened = self.new_session(past, failed)?;
         let client = self.live.attach(&opened.session_id, after);
@@ -92,8 +92,8 @@ impl LocalHub {
     /// The log that is to be written to, if there is one already.
     fn path_to_own(&self, which: &Open) -> Result<Option<PathBuf>, HubError> {
         let found = match which {
-            Open::Resume(id) if self.options.save => self.store().find(id),
-            Open::Last if self.options.save => self.store().last(),
+            Open::Resume(id) if self.options.run.save => self.store().find(id),
+            Open::Last if self.options.run.save => self.store().last(),
             Open::Resume(_) | Open::Last | Open::New | Open::Fork(_) => return Ok(None),
         };
         found.map(Some).map_err(HubError)

@@ -1,8 +1,8 @@
 //! What the model has been told so far: the fold of the log, serialised for one model, with the measure of each request.
 
 use crate::compaction::Plan;
-use crate::fold::Fold;
-use crate::transcript::{Measure, Transcript, prefix_text};
+use crate::context::fold::Fold;
+use crate::context::transcript::{Measure, Transcript, prefix_text};
 use bytes::Bytes;
 use ostler_llm::{Calls, Model, Msg, Params, Prefix};
 use ostler_wire::{Body, Break, Compaction, Entry, Origin, Part, Role, Usage};

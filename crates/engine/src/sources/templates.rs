@@ -1,7 +1,7 @@
 //! Commands that people write as Markdown files: `git/commit.md` is `/git:commit`. Reading a folder is one function, the
 //! rest is pure: names, front matter, and what becomes of the text when it is called.
 
-use crate::front;
+use crate::sources::front;
 use crate::sources::{self, MAX_BYTES, Reader};
 use ostler_wire::{CommandInfo, Language, Word};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! The sessions that run in this process, so that further clients can attach to them.
 
-use crate::feed::{Attachment, Feed};
+use crate::clients::feed::{Attachment, Feed};
 use ostler_wire::{Client, EntrySource, Op, OpSender, ReplyTo, SentOp, Subscription, View};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

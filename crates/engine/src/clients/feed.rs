@@ -298,7 +298,7 @@ enum More {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backlog::Backlog;
+    use crate::clients::backlog::Backlog;
     use crate::log::Log;
     use futures_util::FutureExt as _;
     use ostler_wire::{AskKind, Body, Notice, Subscription};

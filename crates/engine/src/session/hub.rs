@@ -1,41 +1,43 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
 mod open;
-mod options;
+mod settings;
 
 pub use open::OpenError;
-pub use options::Options;
+pub use settings::{
+    CommandSources, HubSettings, ModelSettings, Paths, PermissionSettings, RunSettings, ToolSources,
+};
 
+use crate::agents::children::{ChildSettings, Children, Slots};
 use crate::agents::{self, Agents, Offer, listing};
 use crate::artifacts::Artifacts;
-use crate::backlog::Backlog;
 use crate::budget::{self, spent};
-use crate::children::{ChildSettings, Children, Slots};
+use crate::clients::backlog::Backlog;
+use crate::clients::feed::Feed;
+use crate::clients::live::{LiveSession, LiveSessions};
+use crate::commands;
 use crate::compaction::Folding;
-use crate::conversation::Conversation;
-use crate::cost::check_affordable;
-use crate::extra::Extra;
-use crate::feed::Feed;
+use crate::context::conversation::Conversation;
+use crate::context::cost::check_affordable;
+use crate::context::side_request::SideRequestCosts;
+use crate::context::transcript::prefix_text;
 use crate::goal::Goal;
 use crate::hooks::{HookRunner, Hooks};
 use crate::inbox::Inbox;
-use crate::interfaces::{Models, RuleStore};
 use crate::ledger::Ledger;
-use crate::live::{LiveSession, LiveSessions};
 use crate::log::{Log, branch};
 use crate::memory::{Memory, SessionRecall};
 use crate::permission_state::{PermissionState, mode_of};
+use crate::points;
+use crate::prefixes;
 use crate::servers::ServerToolState;
 use crate::session::Session;
-use crate::side_request::SideRequestCosts;
+use crate::sources::instructions;
 use crate::state::{Account, Offers, SessionSettings, SessionState, ToolServices};
 use crate::store::{Store, copied, moved, project_name};
-use crate::tool::{Scope, Tool};
-use crate::transcript::prefix_text;
+use crate::tool::Scope;
 use crate::turn::Opening;
-use crate::{commands, instructions, points, prefixes};
 use ostler_guard::Mode;
-use ostler_host::Host;
 use ostler_llm::{Model, Params, Prefix, Transport};
 use ostler_mcp::Servers;
 use ostler_wire::{
@@ -55,7 +57,7 @@ const RENDERING: u32 = 1;
 
 #[derive(Clone)]
 pub struct LocalHub {
-    pub(crate) options: Arc<Options>,
+    pub(crate) options: Arc<HubSettings>,
     pub(crate) transport: Arc<Transport>,
     /// Whoever changes the tree holds it: sessions of a hub take turns.
     pub(crate) writing: Arc<Semaphore>,
@@ -80,43 +82,43 @@ pub(crate) struct Past {
 }
 
 impl LocalHub {
-    pub fn new(options: Arc<Options>, transport: Arc<Transport>) -> Self {
+    pub fn new(options: Arc<HubSettings>, transport: Arc<Transport>) -> Self {
         Self {
             servers: Servers::new(&options.mcp, || options.server_context()).map(Arc::new),
             memory: Arc::new(Memory::new(
-                &options.home,
-                &project_name(&options.root),
-                options.redactor.clone(),
+                &options.paths.home,
+                &project_name(&options.paths.root),
+                options.run.redactor.clone(),
             )),
             transport,
             writing: Arc::new(Semaphore::new(1)),
-            project: options.root.clone(),
+            project: options.paths.root.clone(),
             live: LiveSessions::default(),
             options,
         }
     }
 
     pub(crate) fn store(&self) -> Store {
-        Store::new(&self.options.sessions, &self.project)
-            .of_home(&self.options.home)
-            .speaking(self.options.language)
+        Store::new(&self.options.paths.sessions, &self.project)
+            .of_home(&self.options.paths.home)
+            .speaking(self.options.run.language)
     }
 
     /// A log that does not exist yet, and what it is to begin with.
     pub(crate) fn fresh(&self, forked_from: Option<ForkedFrom>, entries: Vec<Entry>) -> Past {
         let (store, id) = (self.store(), uuid::Uuid::new_v4().to_string());
-        let (log, folder) = match self.options.save {
+        let (log, folder) = match self.options.run.save {
             true => {
                 let log = Log::plan(&store.path_of(&id)).recorded_by(store.owners().clone());
                 (log, store.folder_of(&id))
             }
             false => (
                 Log::memory(),
-                self.options.temp.join(format!("ostler-{id}")),
+                self.options.paths.temp.join(format!("ostler-{id}")),
             ),
         };
         Past {
-            log: log.redacting(self.options.redactor.clone()),
+            log: log.redacting(self.options.run.redactor.clone()),
             entries,
             notices: Vec::new(),
             id,
@@ -128,7 +130,7 @@ impl LocalHub {
 
     fn past(&self, which: Open) -> Result<Past, OpenError> {
         let store = self.store();
-        let say = |e: crate::log::LogError| OpenError::of(e, self.options.language);
+        let say = |e: crate::log::LogError| OpenError::of(e, self.options.run.language);
         let mut tip = None;
         let (path, copy) = match which {
             Open::New => return Ok(self.fresh(None, Vec::new())),
@@ -138,8 +140,8 @@ impl LocalHub {
                 (store.find(id), true)
             }
             // Without saving, a session goes on as a copy in memory.
-            Open::Resume(id) => (store.find(&id), !self.options.save),
-            Open::Last => (store.last(), !self.options.save),
+            Open::Resume(id) => (store.find(&id), !self.options.run.save),
+            Open::Last => (store.last(), !self.options.run.save),
         };
         let path = path.map_err(HubError)?;
         if !copy {
@@ -157,7 +159,8 @@ impl LocalHub {
             copied: copied(&entries),
         };
         let mut past = self.fresh(Some(forked_from), entries);
-        past.notices.extend(damage.notice(self.options.language));
+        past.notices
+            .extend(damage.notice(self.options.run.language));
         past.notices.extend(self.foreign_notice(&path));
         Ok(past)
     }
@@ -165,17 +168,23 @@ impl LocalHub {
     /// What is said of a log that this person's Ostler did not write.
     fn foreign_notice(&self, path: &std::path::Path) -> Option<String> {
         let is_foreign = !self.store().owners().has(path);
-        let text = || self.options.language.say(Word::SessionForeign).to_owned();
+        let text = || {
+            self.options
+                .run
+                .language
+                .say(Word::SessionForeign)
+                .to_owned()
+        };
         is_foreign.then(text)
     }
 
     fn resume(&self, path: &std::path::Path) -> Result<Past, OpenError> {
-        let language = self.options.language;
+        let language = self.options.run.language;
         let (log, entries, damage) = Log::open(path).map_err(|e| OpenError::of(e, language))?;
-        let moved = moved(&entries, &self.options.root, language);
+        let moved = moved(&entries, &self.options.paths.root, language);
         let foreign = self.foreign_notice(path);
         Ok(Past {
-            log: log.redacting(self.options.redactor.clone()),
+            log: log.redacting(self.options.run.redactor.clone()),
             entries: branch(entries),
             notices: damage
                 .notice(language)
@@ -198,17 +207,20 @@ impl LocalHub {
         let options = &self.options;
         let stored = settings_of(&past.entries, &[]).prefix;
         if let Some(hash) = stored.filter(|hash| !hash.is_empty()) {
-            let text = prefixes::load(&self.options.home, &hash);
+            let text = prefixes::load(&self.options.paths.home, &hash);
             match text.and_then(|text| serde_json::from_str(&text).ok()) {
                 Some(prefix) => return prefix,
-                None => notes.push(options.language.say(Word::PromptGone).into()),
+                None => notes.push(options.run.language.say(Word::PromptGone).into()),
             }
         }
-        let language = options.language;
-        let homes = (options.home.as_path(), options.user_home.as_deref());
-        let scope = Scope::new(&options.root, options.user_home.clone());
-        let border = options.policy.instructions_border(&scope);
-        let found = instructions::load(homes, &options.root, &border, language);
+        let language = options.run.language;
+        let homes = (
+            options.paths.home.as_path(),
+            options.paths.user_home.as_deref(),
+        );
+        let scope = Scope::new(&options.paths.root, options.paths.user_home.clone());
+        let border = options.permissions.policy.instructions_border(&scope);
+        let found = instructions::load(homes, &options.paths.root, &border, language);
         notes.extend(found.warnings);
         let from = |file: &String| language.fill(Word::InstructionsFrom, &[file]);
         notes.extend(found.loaded.iter().map(from));
@@ -218,8 +230,8 @@ impl LocalHub {
 
     fn model(&self, past: &Past, notes: &mut Vec<String>) -> Result<Model, HubError> {
         let kept = settings_of(&past.entries, &[]).model;
-        let wanted = self.options.model.clone();
-        let models = &self.options.models;
+        let wanted = self.options.model.wanted.clone();
+        let models = &self.options.model.models;
         let target = match (&wanted, &kept) {
             (Some(reference), _) => models.resolve(Some(reference)),
             // A model that the configuration no longer knows must not lock the session up.
@@ -227,7 +239,7 @@ impl LocalHub {
                 let other = models.resolve(None)?;
                 let now = format!("{}/{}", other.origin.provider, other.origin.model);
                 let why = why.lines().next().unwrap_or_default();
-                let language = self.options.language;
+                let language = self.options.run.language;
                 notes.push(language.fill(Word::ModelGone, &[reference, why, &now]));
                 Ok(other)
             }),
@@ -235,7 +247,7 @@ impl LocalHub {
         };
         let target = Arc::new(target.map_err(HubError)?);
         Model::new(target, self.transport.clone())
-            .map_err(|e| HubError(e.say(self.options.language)))
+            .map_err(|e| HubError(e.say(self.options.run.language)))
     }
 
     fn opening(
@@ -254,11 +266,11 @@ impl LocalHub {
             let meta = Body::Meta(Meta {
                 schema_version: SCHEMA_VERSION,
                 session_id: past.id.clone(),
-                root: self.options.root.display().to_string(),
+                root: self.options.paths.root.display().to_string(),
                 host: "local".into(),
                 prefix: hash.clone(),
                 rendering: RENDERING,
-                version: self.options.version.clone(),
+                version: self.options.run.version.clone(),
                 forked_from: past.forked_from.clone(),
                 child_of: past.child_of.clone(),
             });
@@ -295,18 +307,18 @@ impl LocalHub {
         let today = jiff::Zoned::now().date();
         format!(
             "<environment>\nroot: {}\nsystem: {}\ndate: {today}\n</environment>",
-            self.options.root.display(),
-            self.options.system,
+            self.options.paths.root.display(),
+            self.options.run.system,
         )
     }
 }
 
 /// The settings of a run, with what the reference of the model says itself.
-pub(crate) fn params_for(options: &Options, model: &Model) -> Params {
+pub(crate) fn params_for(options: &HubSettings, model: &Model) -> Params {
     let own = model.target().effort;
     Params {
-        effort: own.or(options.params.effort),
-        ..options.params.clone()
+        effort: own.or(options.model.params.effort),
+        ..options.model.params.clone()
     }
 }
 
@@ -361,11 +373,11 @@ impl LocalHub {
             notes,
         } = parts;
         let options = self.options.clone();
-        check_affordable(&options.budget, &model)
-            .map_err(|why| HubError(why.say(options.language)))?;
+        check_affordable(&options.model.budget, &model)
+            .map_err(|why| HubError(why.say(options.run.language)))?;
         let reference = model.reference();
         let (ops, receiver) = mpsc::channel(OPS);
-        let feed = Feed::redacting(self.options.redactor.clone());
+        let feed = Feed::redacting(self.options.run.redactor.clone());
         let mut params = params_for(&options, &model);
         let effort = child.as_ref().and_then(|child| child.effort);
         params.effort = effort.or(params.effort);
@@ -373,7 +385,7 @@ impl LocalHub {
         let conversation = Conversation::new(model, prefix.clone(), &params, envelope);
         let mut state = self.state(&past, conversation, feed.clone(), offer);
         state.log = std::mem::replace(&mut past.log, Log::memory());
-        take_in(&mut state, &past.entries, options.mode);
+        take_in(&mut state, &past.entries, options.permissions.mode);
         let title = child.as_ref().map(|child| child.title.clone());
         if let Some(child) = child {
             agents::settle(&mut state, child);
@@ -407,11 +419,11 @@ impl LocalHub {
         let opener = Box::new(move |child| hub.open_child(child));
         let slots = Slots::new(options.agents.max_children);
         let jobs = state.services.jobs.clone();
-        let children = Children::new(opener, jobs, options.language, slots);
+        let children = Children::new(opener, jobs, options.run.language, slots);
         state.offers.agents.door = Some(children.door());
         let mut inbox = Inbox::new(receiver, feed, children);
         inbox.hang(HookRunner::new(&state));
-        state.settings.server_questions = options.interactive.then(|| inbox.server_questions());
+        state.settings.server_questions = options.run.interactive.then(|| inbox.server_questions());
         let session = Session {
             inbox,
             state,
@@ -438,12 +450,8 @@ impl LocalHub {
     ) -> SessionState {
         let options = &self.options;
         let artifacts =
-            Artifacts::new(past.folder.clone()).redacting(self.options.redactor.clone());
-        let history = self.store().history(&options.home, Some(&past.id));
-        let temp = options.tools.sandbox.seen_as_tmp();
-        let mut kept = options.tools.sandbox.policy.writable.clone();
-        kept.extend(options.tools.sandbox.policy.visible.iter().cloned());
-        kept.extend([options.home.clone(), past.folder.clone()]);
+            Artifacts::new(past.folder.clone()).redacting(self.options.run.redactor.clone());
+        let history = self.store().history(&options.paths.home, Some(&past.id));
         let services = ToolServices {
             servers: self.servers.clone(),
             ..ToolServices::new(options, artifacts, &feed, history, self.writing.clone())
@@ -454,49 +462,50 @@ impl LocalHub {
             log: Log::memory(),
             feed,
             tools,
-            policy: Arc::new(options.policy.clone()),
-            scope: Arc::new(
-                Scope::new(&options.root, options.user_home.clone())
-                    .with_shell(&options.tools.shell)
-                    .with_temp(temp, kept)
-                    .with_path(path_of(options), &options.policy.folders.inside)
-                    .held_by(options.policy.containment)
-                    .with_open(options.policy.folders.open())
-                    .with_trees(options.policy.folders.trees()),
-            ),
+            policy: Arc::new(options.permissions.policy.clone()),
+            scope: Arc::new(scope_of(options, &past.folder)),
             services,
             settings: SessionSettings {
-                interactive: options.interactive,
-                max_steps: options.max_steps,
-                language: options.language,
+                interactive: options.run.interactive,
+                max_steps: options.run.max_steps,
+                language: options.run.language,
                 effort: None,
-                folding: Folding::new(options.context, options.save.then(|| options.home.clone())),
+                folding: Folding::new(
+                    options.context,
+                    options.run.save.then(|| options.paths.home.clone()),
+                ),
                 server_questions: None,
                 side_requests: SideRequestCosts::new(
-                    options.models.clone(),
+                    options.model.models.clone(),
                     self.transport.clone(),
                 ),
                 hooks: Hooks::new(
                     options.hooks.clone(),
-                    options.save.then(|| past.folder.with_extension("jsonl")),
+                    options
+                        .run
+                        .save
+                        .then(|| past.folder.with_extension("jsonl")),
                 ),
-                recall: SessionRecall::new(self.memory.clone(), options.recall),
+                recall: SessionRecall::new(self.memory.clone(), options.run.recall),
             },
             used_ids: HashSet::new(),
             offers: Offers {
                 offer,
-                extras: options.extras.clone(),
+                extras: options.commands.extras.clone(),
                 agents: Agents::of(options),
             },
-            permissions: PermissionState::new(options.policy.posture, options.plan_tools.clone()),
+            permissions: PermissionState::new(
+                options.permissions.policy.posture,
+                options.permissions.plan_tools.clone(),
+            ),
             account: Account {
-                ledger: options.save.then(|| Ledger::new(&options.home)),
+                ledger: options.run.save.then(|| Ledger::new(&options.paths.home)),
                 session: past.id.clone(),
                 project: self.store().project().to_owned(),
                 role: budget::MAIN.into(),
                 budget_session: past.id.clone(),
-                budget: options.budget.clone(),
-                max_tokens: options.params.max_tokens,
+                budget: options.model.budget.clone(),
+                max_tokens: options.model.params.max_tokens,
                 pace: None,
             },
         }
@@ -526,7 +535,7 @@ impl Hub for LocalHub {
     async fn attach(&self, id: &str, after: Option<u64>) -> Result<Client, HubError> {
         self.live
             .attach(id, after)
-            .ok_or_else(|| HubError(self.options.language.fill(Word::NotLive, &[id])))
+            .ok_or_else(|| HubError(self.options.run.language.fill(Word::NotLive, &[id])))
     }
 
     fn list(&self) -> Result<Vec<SessionInfo>, HubError> {
@@ -534,8 +543,24 @@ impl Hub for LocalHub {
     }
 }
 
+/// What tools work in.
+fn scope_of(options: &HubSettings, folder: &std::path::Path) -> Scope {
+    let sandbox = &options.tools.sandbox;
+    let policy = &options.permissions.policy;
+    let mut kept = sandbox.policy.writable.clone();
+    kept.extend(sandbox.policy.visible.iter().cloned());
+    kept.extend([options.paths.home.clone(), folder.to_owned()]);
+    Scope::new(&options.paths.root, options.paths.user_home.clone())
+        .with_shell(&options.tools.shell)
+        .with_temp(sandbox.seen_as_tmp(), kept)
+        .with_path(path_of(options), &policy.folders.inside)
+        .held_by(policy.containment)
+        .with_open(policy.folders.open())
+        .with_trees(policy.folders.trees())
+}
+
 /// Where commands find programs.
-fn path_of(options: &Options) -> Option<&std::ffi::OsStr> {
+fn path_of(options: &HubSettings) -> Option<&std::ffi::OsStr> {
     let mut variables = options.tools.env.iter();
     let (_, path) = variables.find(|(name, _)| name == "PATH")?;
     Some(path)

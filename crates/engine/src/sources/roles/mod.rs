@@ -1,7 +1,7 @@
 //! Roles: a persona, a model and what it may do. Sub-agents, skills and the planner play one. They come with us, from
 //! Markdown files of people and projects, and from the configuration, which has the last word.
 
-use crate::front::{self, Front};
+use crate::sources::front::{self, Front};
 use crate::sources::{self, Reader, Source, Wanted};
 use crate::tools::declarations;
 use ostler_wire::{Language, ToolDeclaration, ToolKind, ToolMark, Word};

@@ -1,17 +1,17 @@
 //! What the person says becomes a message: with what it points at, what is recalled, and what hooks have to say to it.
 
-use crate::briefing;
 use crate::budget;
 use crate::checkpoints;
 use crate::hooks::{self, Start};
 use crate::inbox::{Inbox, Prompt, Purpose};
-use crate::ingest;
 use crate::log::LogError;
-use crate::references::{Found, Library, PIPED, Voice};
 use crate::servers;
+use crate::sources::briefing;
+use crate::sources::references::{Found, Library, PIPED, Voice};
 use crate::state::SessionState;
 use crate::tool::Typed as _;
 use crate::tools::read_file::ReadFile;
+use crate::turn::ingest;
 use ostler_wire::{Body, Deed, Message, Notice, View, Word};
 use tokio_util::sync::CancellationToken;
 
