@@ -8,13 +8,14 @@ mod shell;
 mod target;
 mod tools;
 
-use crate::auth::{Logins, known_secrets};
+use crate::auth::known_secrets;
 use crate::config::budget::{self, Cap};
 use crate::config::diagnose::{self, ConfigError, Notice};
 use crate::config::env::Override;
 use crate::config::hooks::{self, Gathered};
 use crate::config::keys::{self, Dotenv};
 use crate::config::layers::{self, Inputs, Loaded, RuleList};
+use crate::config::logins::Logins;
 use crate::config::paths::{Env, Places, Platform, RUNNING, config_files};
 use crate::config::plugins::{Configured, gather};
 use crate::config::providers;
@@ -133,7 +134,7 @@ impl Boot {
             servers,
             hooks,
             machine: Arc::new(Local::new()),
-            redactor: crate::cmd::redactor().clone(),
+            redactor: crate::output::redactor().clone(),
             language,
         };
         let wide = crate::sandbox::wide_root_notice(&boot).map(Notice::plain);
@@ -231,7 +232,7 @@ impl Boot {
             [] => Ok(self.hooks.hooks.clone().into()),
             faults => Err(anyhow!(
                 "{}",
-                crate::print::printable(&Why::list(faults, "\n").say(self.language))
+                ostler_wire::printable(&Why::list(faults, "\n").say(self.language))
             )),
         }
     }
@@ -272,7 +273,7 @@ impl Boot {
         }
         // A rule that cannot be read might be the one that should have stopped something.
         if !faults.is_empty() {
-            let faults: Vec<String> = faults.iter().map(|f| crate::print::printable(f)).collect();
+            let faults: Vec<String> = faults.iter().map(|f| ostler_wire::printable(f)).collect();
             return Err(anyhow!("{}", faults.join("\n")));
         }
         Ok(Policy {

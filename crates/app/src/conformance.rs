@@ -2,7 +2,8 @@
 //! get, logs in where it must, and calls every tool there is. Nothing of the person's configuration takes part.
 
 use crate::VERSION;
-use crate::auth::{Logins, ServerTokens};
+use crate::auth::ServerTokens;
+use crate::config::logins::Logins;
 use crate::config::oauth::TokenStore as TokenStoreKind;
 use anyhow::{Context as _, anyhow};
 use futures_util::future::BoxFuture;

@@ -1,9 +1,10 @@
 //! Errors in the person's language: those of our own crates and of the system by the table of texts, all others in their
 //! own words.
 
-use crate::auth::{IssuerError, StoreError};
+use crate::auth::IssuerError;
 use crate::config::diagnose::{ConfigError, Paint};
 use crate::config::keys::{KeyError, SaveError};
+use crate::config::logins::StoreError;
 use crate::config::paths::NoHome;
 use crate::config::resolve::{LoginError, Redirected, ResolveError};
 use crate::config::show::GetError;

@@ -6,6 +6,7 @@ pub mod joined;
 use crate::boot::Boot;
 use crate::color::{self, Ink, Paint};
 use crate::errors::UsageError;
+use crate::exit::{FAILED, INTERRUPTED, OK, TERMINATED};
 use crate::flags::{Exec, Format as FlagFormat, InputFormat, Output, OutputFormat};
 use crate::line::typed::Typed;
 use crate::print::{End, Format, Printer, Show};
@@ -30,13 +31,6 @@ const CLOSING: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(2);
 /// What is taken from a pipe at most.
 const MAX_STDIN: u64 = 10 * 1024 * 1024;
-
-/// Exit codes of the contract.
-pub const OK: u8 = 0;
-pub const FAILED: u8 = 1;
-pub const USAGE: u8 = 2;
-pub const INTERRUPTED: u8 = 130;
-pub const TERMINATED: u8 = 143;
 
 /// What to run, and how to show it.
 pub struct Job {

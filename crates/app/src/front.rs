@@ -5,7 +5,7 @@ use crate::boot::Boot;
 use crate::color;
 use crate::config::units::ColorChoice;
 use crate::exec::hub::{Attendance, ConversationHub};
-use crate::exec::{OK, TERMINATED};
+use crate::exit::{OK, TERMINATED};
 use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::TemplateFolder;

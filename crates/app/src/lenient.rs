@@ -52,7 +52,7 @@ impl Lenient {
             places,
             loaded,
             machine: Arc::new(ostler_host::Local::new()),
-            redactor: crate::cmd::redactor().clone(),
+            redactor: crate::output::redactor().clone(),
             language,
         };
         Ok(Self {
@@ -73,7 +73,7 @@ impl Lenient {
     pub fn warned(self) -> Arc<Boot> {
         if let Some(fault) = &self.fault {
             let language = self.boot.language;
-            crate::cmd::say(&language.filled(Word::GoingOn, &[&fault]));
+            crate::output::say(&language.filled(Word::GoingOn, &[&fault]));
         }
         self.boot
     }

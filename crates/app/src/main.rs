@@ -14,6 +14,7 @@ mod connect;
 mod drafts;
 mod errors;
 mod exec;
+mod exit;
 mod extras;
 mod flags;
 mod folders;
@@ -25,6 +26,7 @@ mod live;
 mod locale;
 mod models;
 mod ops;
+mod output;
 mod pictures;
 mod print;
 mod sandbox;
@@ -234,13 +236,13 @@ fn wants_result(cli: &Cli) -> bool {
 
 fn exit_code(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<UsageError>() {
-        Some(_) => exec::USAGE,
-        None => exec::FAILED,
+        Some(_) => exit::USAGE,
+        None => exit::FAILED,
     }
 }
 
 /// What happened, on stderr; the code says whose fault it was.
 fn fail(error: &anyhow::Error, language: Language) -> ExitCode {
-    cmd::say(&format!("ostler: {}", language.told(error)));
+    output::say(&format!("ostler: {}", language.told(error)));
     ExitCode::from(exit_code(error))
 }

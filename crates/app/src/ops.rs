@@ -2,9 +2,10 @@
 
 use crate::boot::Boot;
 use crate::color::Ink;
+use crate::exec;
 use crate::exec::hub::{Attendance, ConversationHub};
 use crate::exec::joined::Outstanding;
-use crate::exec::{self, FAILED, INTERRUPTED, OK, TERMINATED};
+use crate::exit::{FAILED, INTERRUPTED, OK, TERMINATED};
 use crate::print::{End, Format, Printer};
 use crate::text::Explain as _;
 use ostler_host::signals::{Signals, Stop};

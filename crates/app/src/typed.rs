@@ -2,7 +2,7 @@
 //! language. The flags themselves are in `flags`.
 
 use crate::boot;
-use crate::exec::USAGE;
+use crate::exit::USAGE;
 use crate::flags::{Cli, Global, chinese};
 use clap::error::{ContextKind, Error, ErrorKind};
 use clap::{CommandFactory, Parser};

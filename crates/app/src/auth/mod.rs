@@ -9,7 +9,6 @@ mod loopback;
 mod pkce;
 mod refresh;
 mod server_tokens;
-mod store;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -21,10 +20,10 @@ pub use http::{Http, IssuerError};
 pub use loopback::Loopback;
 pub use pkce::Attempt;
 pub use refresh::{LoginKey, LoginOf};
-pub use server_tokens::{OLD_TOKENS, ServerTokens};
-pub use store::{AUTH_FILE, Login, Logins, StoreError};
+pub use server_tokens::ServerTokens;
 pub use tokens::Tokens;
 
+use crate::config::logins::{Login, Logins};
 use crate::config::oauth::{TokenStore, parse_address};
 use std::path::Path;
 

@@ -2,8 +2,8 @@
 //! refused, by one process at a time.
 
 use super::http::{Form, Http, IssuerError};
-use super::store::{Login, Logins, StoreError};
 use super::tokens::Tokens;
+use crate::config::logins::{Login, Logins, StoreError};
 use crate::config::oauth::parse_address;
 use crate::text::phrase;
 use jiff::Timestamp;

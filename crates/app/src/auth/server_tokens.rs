@@ -1,7 +1,7 @@
 //! The logins of MCP servers in `auth.json`, by address. What they are good for is the engine's business. They once lay in a
 //! file of their own, which is still read, and gone with the next change.
 
-use super::store::Logins;
+use crate::config::logins::{Logins, OLD_TOKENS};
 use crate::text::Speak as _;
 use futures_util::future::BoxFuture;
 use ostler_engine::redact::Redactor;
@@ -16,8 +16,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Where they lay before.
-pub const OLD_TOKENS: &str = "mcp-auth.json";
 /// Held while a token is renewed. `auth.lock` is only held for a change of the file, which a renewal ends with.
 const LOCK: &str = "mcp-auth.lock";
 const MAX_FILE_BYTES: u64 = 1024 * 1024;

@@ -2,7 +2,7 @@
 
 use super::endpoints::Endpoints;
 use super::http::IssuerError;
-use super::store::Login;
+use crate::config::logins::Login;
 use jiff::{SignedDuration, Timestamp};
 use ostler_wire::{Why, Word};
 use serde_json::{Map, Value};

@@ -1,8 +1,8 @@
 //! Asks the person at the terminal by numbered lines. Without a terminal nobody is asked.
 
-use super::text;
 use crate::asking::no_answer;
 use crate::line::typed;
+use crate::output;
 use crate::text::Speak as _;
 use ostler_host::keyboard::KeyByKey;
 use ostler_wire::{Language, Word};
@@ -45,7 +45,7 @@ impl Person {
 /// A line from the person, trimmed; None at the end of input.
 pub fn ask(question: &str) -> io::Result<Option<String>> {
     let mut err = io::stderr();
-    write!(err, "{}", text::visible(question))?;
+    write!(err, "{}", output::visible(question))?;
     err.flush()?;
     let line = read_line()?;
     if line.is_none() {
@@ -79,7 +79,7 @@ pub fn ask_fresh(question: &str, language: Language) -> io::Result<Option<String
             return Ok(Some(line));
         }
         let bare = line.replace(PASTE_BEGINS, "").replace(PASTE_ENDS, "");
-        text::say(&no_answer(&bare, language));
+        output::say(&no_answer(&bare, language));
     }
 }
 
@@ -143,7 +143,7 @@ pub fn pick(
         };
         match meant(&line, options, first) {
             Some(picked) => return Ok(picked),
-            None => text::say(&language.filled(Word::ChooseNo, &[&line, &options.len()])),
+            None => output::say(&language.filled(Word::ChooseNo, &[&line, &options.len()])),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `ostler config`: where settings come from, what they are, and changing one.
 
 use super::panel::print_view;
-use super::text;
 use crate::boot::Boot;
 use crate::config::diagnose::{ConfigError, Paint};
 use crate::config::edit::{self, EditableFile};
@@ -10,9 +9,11 @@ use crate::config::paths::{ConfigFile, config_files};
 use crate::config::show::{self, Origins, Setting};
 use crate::config::tree::Layer;
 use crate::errors::UsageError;
-use crate::exec::{self, OK};
+use crate::exec;
+use crate::exit::OK;
 use crate::flags::{Config, Listing, MemorySwitch};
 use crate::lenient::Lenient;
+use crate::output;
 use crate::text::Speak as _;
 use anyhow::anyhow;
 use ostler_wire::{Column, ColumnKind, Language, Report, Say, Table, View, Word};
@@ -44,7 +45,7 @@ pub fn run(start: Lenient, args: Config) -> anyhow::Result<u8> {
             return print_view(&list(&start.warned(), origins), format);
         }
         Config::Memory { switch } => memory(&start, switch)?,
-        Config::Schema => text::print_json(&json_schema::json_schema())?,
+        Config::Schema => output::print_json(&json_schema::json_schema())?,
     }
     Ok(OK)
 }
@@ -94,7 +95,7 @@ fn path(boot: &Boot) -> View {
 fn init(boot: &Boot) -> anyhow::Result<()> {
     let language = boot.language;
     let written = edit::init(&user_file(boot), &boot.places).map_err(|e| failed(boot, &e))?;
-    text::print(&language.filled(Word::WroteLine, &[&written.display()]))
+    output::print(&language.filled(Word::WroteLine, &[&written.display()]))
 }
 
 fn get(boot: &Boot, key: &str) -> anyhow::Result<()> {
@@ -107,8 +108,8 @@ fn get(boot: &Boot, key: &str) -> anyhow::Result<()> {
         Err(error @ show::GetError::Unset(_)) => return Err(error.into()),
     };
     match found.as_slice() {
-        [one] if one.key == key => text::print_foreign(&format!("{}\n", one.bare())),
-        several => text::print_foreign(&show::render(several, Origins::Hidden)),
+        [one] if one.key == key => output::print_foreign(&format!("{}\n", one.bare())),
+        several => output::print_foreign(&show::render(several, Origins::Hidden)),
     }
 }
 
@@ -128,23 +129,23 @@ fn set(boot: &Boot, layer: Layer, key: &str, value: &str) -> anyhow::Result<()> 
     };
     let changed = file.set(key, value).map_err(|e| failed(boot, &e))?;
     for notice in &changed.notices {
-        text::say(&notice.say(language));
+        output::say(&notice.say(language));
     }
     if layer == Layer::Project
         && let Ok(now) = boot.anew()
         && !now.loaded.workspace.is_trusted()
     {
-        text::say(language.say(Word::CfgUntrustedNow));
+        output::say(language.say(Word::CfgUntrustedNow));
     }
     let file = boot.places.shown(&changed.path);
     if is_secret(&changed.key) {
-        return text::print(&language.filled(Word::CfgIsSet, &[&changed.key, &file]));
+        return output::print(&language.filled(Word::CfgIsSet, &[&changed.key, &file]));
     }
     let before = match &changed.before {
         Some(before) if *before != changed.after => language.filled(Word::WasBefore, &[&before]),
         Some(_) | None => String::new(),
     };
-    text::print_foreign(&language.filled(
+    output::print_foreign(&language.filled(
         Word::CfgSetTo,
         &[&changed.key, &changed.after, &before, &file],
     ))
@@ -158,7 +159,7 @@ fn memory(start: &Lenient, switch: MemorySwitch) -> anyhow::Result<()> {
         MemorySwitch::Off => "false",
         MemorySwitch::Status => {
             let on = start.boot.loaded.config.agent.memory_compiler.enabled;
-            return text::print(match on {
+            return output::print(match on {
                 true => language.say(Word::CfgRecallOn),
                 false => language.say(Word::CfgRecallOff),
             });

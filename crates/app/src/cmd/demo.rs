@@ -1,10 +1,10 @@
 //! `ostler demo`: a short real coding session in a scratch folder, with a scripted model and everything else real.
 
-use super::text;
 use crate::boot::Boot;
 use crate::color::Ink;
 use crate::exec::{self, Farewell, Job};
 use crate::flags::{Demo, Global};
+use crate::output;
 use crate::text::Speak as _;
 use anyhow::{Context as _, bail};
 use ostler_llm::demo::{KIND, MARKER, scratch_files};
@@ -38,7 +38,7 @@ pub async fn run(mut global: Global, args: Demo, language: Language) -> anyhow::
     let code = exec::run(boot.clone(), job).await?;
     let row = |what: &str, value: &str| {
         let what = paint.with(Ink::Cyan, &format!("{what:8}"));
-        let _ = writeln!(io::stderr(), "{what} {}", text::visible(value));
+        let _ = writeln!(io::stderr(), "{what} {}", output::visible(value));
     };
     let _ = writeln!(err);
     row(language.say(Word::DemoFolder), &dir.display().to_string());
@@ -51,7 +51,7 @@ pub async fn run(mut global: Global, args: Demo, language: Language) -> anyhow::
             .unwrap_or_default();
         row(
             language.say(Word::DemoReadIt),
-            &format!("ostler sessions show {}", text::short(&id)),
+            &format!("ostler sessions show {}", output::short(&id)),
         );
     }
     row(language.say(Word::DemoNext), "ostler setup");

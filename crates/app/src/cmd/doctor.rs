@@ -1,8 +1,8 @@
 //! `ostler doctor`: what is there, what is missing, and what to do about it. A broken configuration is a finding like others.
 
+use super::health;
 use super::panel::print_view;
 use super::probe::{Answer, Endpoint, Probe};
-use super::{health, text};
 use crate::boot::Boot;
 use crate::color::{self, Ink, Paint};
 use crate::config::diagnose::Notice;
@@ -16,9 +16,10 @@ use crate::config::schema::AuthKind;
 use crate::config::trust::State;
 use crate::config::units::ColorChoice;
 use crate::errors::Told as _;
-use crate::exec::{FAILED, OK};
+use crate::exit::{FAILED, OK};
 use crate::flags::{Doctor, Listing};
 use crate::lenient::Lenient;
+use crate::output;
 use crate::text::Speak as _;
 use ostler_engine::Models as _;
 use ostler_engine::confine::SandboxMode;
@@ -121,7 +122,7 @@ pub async fn run(start: Lenient, args: Doctor) -> anyhow::Result<u8> {
         return print_view(&view, Listing::Json);
     }
     // In colours, and with what to do below each finding.
-    text::print(&drawn(&findings, stdout_paint(&boot), language))?;
+    output::print(&drawn(&findings, stdout_paint(&boot), language))?;
     Ok(if view.is_failure() { FAILED } else { OK })
 }
 
@@ -178,11 +179,11 @@ fn drawn(findings: &[Finding], paint: Paint, language: Language) -> String {
         let (ink, word) = finding.status.shown();
         let status = paint.with(ink, &pad_to_width(language.say(word), 8));
         let indent = format!("\n{}", " ".repeat(20));
-        let text = text::visible(finding.text.trim_end()).replace('\n', &indent);
+        let text = output::visible(finding.text.trim_end()).replace('\n', &indent);
         let topic = pad_to_width(finding.topic(language), 10);
         out.push_str(&format!("{status} {topic} {text}\n"));
         if let Some(fix) = &finding.fix {
-            let fix = text::visible(fix).replace('\n', &format!("{indent}  "));
+            let fix = output::visible(fix).replace('\n', &format!("{indent}  "));
             out.push_str(&format!(
                 "{:20}{}\n",
                 "",

@@ -1,12 +1,12 @@
 //! `ostler handoff`: what a fresh session needs to go on with the work of another one. It reads a log and writes a draft.
 
 use super::mcp::check_link;
-use super::text;
 use crate::boot::Boot;
 use crate::config::files;
 use crate::errors::UsageError;
-use crate::exec::OK;
+use crate::exit::OK;
 use crate::flags::Handoff as Args;
+use crate::output;
 use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::Models as _;
@@ -35,7 +35,7 @@ pub async fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
     let path = path.map_err(|e| anyhow!(e))?;
     let (entries, damage) = log::read(&path)?;
     if let Some(notice) = damage.notice(language) {
-        text::say(&notice);
+        output::say(&notice);
     }
     let entries = log::branch(entries);
     let own = boot.places.root.display().to_string();
@@ -46,14 +46,14 @@ pub async fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
     }
     let document = document.render();
     let Some(out) = args.out else {
-        text::print_foreign(&document)?;
+        output::print_foreign(&document)?;
         return Ok(OK);
     };
     let place = boot.places.cwd.join(&out);
     check_link(boot, &place)?;
     files::write_document(&place, document.as_bytes())
         .with_context(|| language.filled(Word::CannotBeWritten, &[&out.display()]))?;
-    text::say(&language.filled(Word::Wrote, &[&out.display()]));
+    output::say(&language.filled(Word::Wrote, &[&out.display()]));
     Ok(OK)
 }
 
@@ -68,7 +68,7 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
         Ok(model) => model,
         Err(why) => {
             let why = why.lines().next().unwrap_or_default().to_owned();
-            text::say(&language.filled(Word::HandoffNoModel, &[&why]));
+            output::say(&language.filled(Word::HandoffNoModel, &[&why]));
             return draft;
         }
     };
@@ -76,7 +76,7 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
     let session = session.unwrap_or_default();
     let budget = boot.budget();
     if let Err(why) = ostler_engine::cost::check_affordable(&budget, &model) {
-        text::say(&language.filled(Word::HandoffNoModel, &[&why.say(language)]));
+        output::say(&language.filled(Word::HandoffNoModel, &[&why.say(language)]));
         return draft;
     }
     budget.remember(&session, spent(entries));
@@ -105,7 +105,7 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
         });
     }
     if let Some(why) = improved.fault {
-        text::say(&language.filled(Word::HandoffDraft, &[&why]));
+        output::say(&language.filled(Word::HandoffDraft, &[&why]));
     }
     improved.handoff
 }

@@ -2,7 +2,7 @@
 //! there is.
 
 use super::doctor::{Finding, Status};
-use super::text;
+use crate::output;
 use crate::text::Speak as _;
 use ostler_engine::ledger::Ledger;
 use ostler_engine::log;
@@ -87,7 +87,7 @@ pub fn sessions(dir: &Path, language: Language) -> Vec<Finding> {
         Word::DocSessions,
         &[
             &language.counted(logs.len(), Word::ManySessions),
-            &text::size(total),
+            &output::size(total),
             &dir.display(),
         ],
     );
@@ -151,7 +151,7 @@ fn harm(path: &Path, language: Language) -> Option<String> {
             ),
         },
     };
-    Some(format!("{} ({what})", text::short(&id)))
+    Some(format!("{} ({what})", output::short(&id)))
 }
 
 fn named(damaged: &[String], language: Language) -> String {
@@ -178,7 +178,7 @@ pub fn ledger(home: &Path, language: Language) -> Finding {
     if bytes > MAX_LEDGER {
         return Finding::ok(
             "ledger",
-            language.filled(Word::DocHas, &[&path.display(), &text::size(bytes)]),
+            language.filled(Word::DocHas, &[&path.display(), &output::size(bytes)]),
         );
     }
     let (lines, all) = match (Ledger::new(home).lines(), fs::read(&path)) {

@@ -1,19 +1,20 @@
 //! `ostler login`, `ostler logout` and `ostler auth`: talks to the person; what is said to the issuer is `auth`.
 
-use super::text::{self, say};
 use crate::auth::{
-    Attempt, Device, Endpoints, Http, Login, Loopback, Tokens, browser_is_here, open_browser,
-    revoke, wanted,
+    Attempt, Device, Endpoints, Http, Loopback, Tokens, browser_is_here, open_browser, revoke,
+    wanted,
 };
 use crate::boot::Boot;
+use crate::config::logins::Login;
 use crate::config::oauth::{LoginFlow, OauthConfig};
 use crate::config::providers::Provider;
 use crate::config::resolve::Resolver;
 use crate::config::schema::AuthKind;
 use crate::config::tree::Layer;
 use crate::errors::{Told as _, UsageError};
-use crate::exec::{INTERRUPTED, OK, TERMINATED};
+use crate::exit::{INTERRUPTED, OK, TERMINATED};
 use crate::flags;
+use crate::output::{self, say};
 use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow, bail};
 use jiff::Timestamp;
@@ -53,7 +54,7 @@ pub async fn login(boot: &Boot, args: flags::Login) -> anyhow::Result<u8> {
     let work = log_in(boot, &args, person);
     let stop = tokio::select! {
         done = work => {
-            text::print(&text::visible(&format!("{}\n", done?)))?;
+            output::print(&output::visible(&format!("{}\n", done?)))?;
             return Ok(OK);
         }
         stop = signals.next() => stop,
@@ -69,7 +70,7 @@ pub async fn logout(boot: &Boot, args: flags::Logout) -> anyhow::Result<u8> {
     let language = boot.language;
     let language = language;
     let done = log_out(boot, args.provider, language, &say).await?;
-    text::print(&text::visible(&format!("{done}\n")))?;
+    output::print(&output::visible(&format!("{done}\n")))?;
     Ok(OK)
 }
 
@@ -129,7 +130,7 @@ pub fn status(boot: &Boot, format: flags::Listing) -> anyhow::Result<u8> {
             let rows: Vec<_> = all.iter().map(|login| row(login, now)).collect();
             let without: Vec<&str> = without_login(&resolver, &all).collect();
             let whole = json!({"file": logins.path(), "logins": rows, "not_logged_in": without});
-            text::print_json(&whole)?;
+            output::print_json(&whole)?;
         }
         flags::Listing::Text => {
             let mut out = String::new();
@@ -142,7 +143,7 @@ pub fn status(boot: &Boot, format: flags::Listing) -> anyhow::Result<u8> {
             if out.is_empty() {
                 out.push_str(language.say(Word::AuthNoneAtAll));
             }
-            text::print(&text::visible(&out))?;
+            output::print(&output::visible(&out))?;
         }
     }
     Ok(OK)

@@ -2,7 +2,6 @@
 
 use super::choose::{self, Person};
 use super::panel::print_view;
-use super::text;
 use crate::auth::{Loopback, browser_is_here, open_browser};
 use crate::boot::Boot;
 use crate::config::diagnose::is_secret;
@@ -11,8 +10,9 @@ use crate::config::layers::read_text;
 use crate::config::paths::{absolute, is_inside};
 use crate::config::plugins::{Configured, PluginConfig, PluginKind, Scope, ServerFile};
 use crate::errors::UsageError;
-use crate::exec::{FAILED, INTERRUPTED, OK};
+use crate::exit::{FAILED, INTERRUPTED, OK};
 use crate::flags::{Mcp, McpAdd, McpScope};
+use crate::output;
 use crate::servers;
 use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow, bail};
@@ -110,13 +110,13 @@ fn add(boot: &Boot, args: McpAdd) -> anyhow::Result<u8> {
         Ok(())
     })?;
     let shown = boot.places.shown(&path);
-    let mut said = language.filled(Word::McpAdded, &[&text::one_line(&args.name), &shown]);
+    let mut said = language.filled(Word::McpAdded, &[&output::one_line(&args.name), &shown]);
     said.push_str(match args.scope {
         McpScope::User => "",
         McpScope::Project | McpScope::Local => language.say(Word::McpAfterTrust),
     });
-    said.push_str(&language.filled(Word::McpTryIt, &[&text::one_line(&args.name)]));
-    text::print_foreign(&said)?;
+    said.push_str(&language.filled(Word::McpTryIt, &[&output::one_line(&args.name)]));
+    output::print_foreign(&said)?;
     Ok(OK)
 }
 
@@ -312,7 +312,7 @@ fn get(boot: &Boot, name: &str) -> anyhow::Result<u8> {
         }
         fields.insert("place".into(), one.place.as_str().into());
     }
-    text::print_json(&shown)?;
+    output::print_json(&shown)?;
     Ok(OK)
 }
 
@@ -356,7 +356,9 @@ fn remove(boot: &Boot, name: &str, scope: Option<McpScope>) -> anyhow::Result<u8
             Ok(())
         })?;
         let shown = boot.places.shown(&path);
-        text::print_foreign(&language.filled(Word::McpTookOut, &[&text::one_line(name), &shown]))?;
+        output::print_foreign(
+            &language.filled(Word::McpTookOut, &[&output::one_line(name), &shown]),
+        )?;
         return Ok(OK);
     }
     let toml = boot.servers.iter().find(|one| one.plugin.name == name);
@@ -393,14 +395,14 @@ fn import(boot: &Boot, file: Option<PathBuf>) -> anyhow::Result<u8> {
         }
     }
     if found.is_empty() {
-        text::say(language.say(Word::McpNothingFound));
+        output::say(language.say(Word::McpNothingFound));
         return Ok(FAILED);
     }
     let path = path_of(boot, McpScope::User);
     let mut said = String::new();
     change(boot, &path, |file| {
         for (name, entry) in found {
-            let shown = text::one_line(&name);
+            let shown = output::one_line(&name);
             if let Err(error) = serde_json::from_value::<PluginConfig>(entry.clone()) {
                 said.push_str(&language.filled(Word::McpLeftOut, &[&shown, &error]));
             } else if file.servers.contains_key(&name) {
@@ -412,7 +414,7 @@ fn import(boot: &Boot, file: Option<PathBuf>) -> anyhow::Result<u8> {
         }
         Ok(())
     })?;
-    text::print_foreign(&said)?;
+    output::print_foreign(&said)?;
     Ok(OK)
 }
 
@@ -425,7 +427,7 @@ fn servers_in(boot: &Boot, path: &Path) -> anyhow::Result<Map<String, Value>> {
         Err(report) => return Err(anyhow!("{name}: {}", report.title.say(language))),
     };
     let Ok(value) = serde_json::from_str::<Value>(&text) else {
-        text::say(&language.filled(Word::McpFileNoJson, &[&name]));
+        output::say(&language.filled(Word::McpFileNoJson, &[&name]));
         return Ok(Map::new());
     };
     let servers = ["mcpServers", "servers"]
@@ -456,16 +458,16 @@ fn is_of_project(boot: &Boot, path: &Path) -> bool {
 fn agrees(boot: &Boot, path: &Path, (name, entry): (&str, &Value)) -> anyhow::Result<bool> {
     let language = boot.language;
     let place = boot.places.shown(path);
-    let shown = text::one_line(name);
+    let shown = output::one_line(name);
     if Person::look() == Person::Away {
-        text::say(&text::visible(
+        output::say(&output::visible(
             &language.filled(Word::McpImportAway, &[&shown, &place, &place]),
         ));
         return Ok(false);
     }
     let whole = serde_json::to_string_pretty(entry)?;
     let said = language.filled(Word::McpImportAsk, &[&shown, &place, &whole]);
-    text::say(&text::visible(&said));
+    output::say(&output::visible(&said));
     let line = choose::ask_fresh(language.say(Word::McpImportYesNo), language)?.unwrap_or_default();
     Ok(matches!(line.to_ascii_lowercase().as_str(), "y" | "yes"))
 }
@@ -480,7 +482,7 @@ async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result
     let context = boot.options(false)?.server_context();
     let challenge = match Connection::open(&server, &context, CancellationToken::new()).await {
         Ok(_) => {
-            text::print_foreign(&language.filled(Word::McpNoLoginNeeded, &[&name]))?;
+            output::print_foreign(&language.filled(Word::McpNoLoginNeeded, &[&name]))?;
             return Ok(OK);
         }
         // Some want a login without a word of where.
@@ -512,11 +514,11 @@ async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result
             done.map_err(|why| anyhow!(language.filled(Word::McpNoLogin, &[&name, &why])))?;
         }
         _ = signals.next() => {
-            text::say(language.say(Word::StoppedUnchanged));
+            output::say(language.say(Word::StoppedUnchanged));
             return Ok(INTERRUPTED);
         }
     }
-    text::print_foreign(&language.filled(Word::McpLoggedIn, &[&name, &name]))?;
+    output::print_foreign(&language.filled(Word::McpLoggedIn, &[&name, &name]))?;
     Ok(OK)
 }
 
@@ -529,15 +531,15 @@ async fn came_back(
 ) -> Result<String, String> {
     let language = boot.language;
     let url = url::Url::parse(&page).map_err(|e| e.to_string())?;
-    text::say(&language.filled(Word::LoginPage, &[&url]));
+    output::say(&language.filled(Word::LoginPage, &[&url]));
     if opens && let Err(error) = open_browser(&url, &boot.env, &crate::sandbox::programs(boot)) {
-        text::say(&language.filled(Word::NoBrowser, &[&error]));
+        output::say(&language.filled(Word::NoBrowser, &[&error]));
     }
     let query = tokio::time::timeout(BROWSER_PATIENCE, loopback.query()).await;
     let query = query.map_err(|_| language.say(Word::McpBrowserGone).to_owned())?;
     let mut pairs = url::form_urlencoded::parse(query.as_bytes());
     match pairs.find(|(key, _)| key == "error") {
-        Some((_, error)) => Err(language.filled(Word::McpServerSays, &[&text::one_line(&error)])),
+        Some((_, error)) => Err(language.filled(Word::McpServerSays, &[&output::one_line(&error)])),
         None => Ok(format!("{redirect}?{query}")),
     }
 }
@@ -552,6 +554,6 @@ async fn logout(boot: &Boot, name: &str) -> anyhow::Result<u8> {
             .await
             .map_err(anyhow::Error::msg)?;
     }
-    text::print_foreign(&language.filled(Word::McpLoggedOut, &[&name]))?;
+    output::print_foreign(&language.filled(Word::McpLoggedOut, &[&name]))?;
     Ok(OK)
 }

@@ -1,12 +1,12 @@
 //! `ostler mcp test`: meets one server or plugin, and says what it offers or why it does not work.
 
 use super::mcp::find;
-use super::text;
 use crate::boot::Boot;
 use crate::config::plugins::{Configured, PluginProvides};
 use crate::errors::Told as _;
-use crate::exec::{FAILED, OK};
+use crate::exit::{FAILED, OK};
 use crate::flags::Listing;
+use crate::output;
 use crate::servers;
 use crate::text::Speak as _;
 use ostler_mcp::{ConnectError, Connection, Lists, tool_name};
@@ -40,7 +40,7 @@ pub async fn run(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Resul
             let tools = lists.tools.iter().map(|tool| {
                 json!({"name": tool_name(name, &tool.name), "read_only": tool.read_only, "description": tool.description})
             });
-            text::print_json(&json!({
+            output::print_json(&json!({
                 "ok": true, "server": about.server, "protocol": about.protocol, "ms": took,
                 "tools": tools.collect::<Vec<_>>(), "prompts": lists.prompts, "resources": lists.resources,
                 "left_out": lists.left_out.iter().map(|left| left.why().to_string()).collect::<Vec<_>>(),
@@ -48,11 +48,11 @@ pub async fn run(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Resul
             Ok(OK)
         }
         (Ok((link, lists)), Listing::Text) => {
-            text::print_foreign(&works(name, &link, &lists, took, language))?;
+            output::print_foreign(&works(name, &link, &lists, took, language))?;
             Ok(OK)
         }
         (Err(ConnectError { code, why, .. }), Listing::Json) => {
-            text::print_json(&json!({
+            output::print_json(&json!({
                 "ok": false, "code": code.name(), "status": code.status(), "error": why.to_string(),
                 "ms": took, "place": configured.place,
             }))?;
@@ -64,9 +64,9 @@ pub async fn run(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Resul
 
 fn broken(one: &Configured, why: &str, language: Language) -> u8 {
     let name = &one.plugin.name;
-    text::say(&language.filled(Word::McpBroken, &[name, &why]));
-    let shown = text::one_line(name);
-    text::say(&language.filled(Word::McpConfiguredIn, &[&one.place, &shown]));
+    output::say(&language.filled(Word::McpBroken, &[name, &why]));
+    let shown = output::one_line(name);
+    output::say(&language.filled(Word::McpConfiguredIn, &[&one.place, &shown]));
     FAILED
 }
 
@@ -79,7 +79,7 @@ async fn test_models(boot: &Boot, one: &Configured, format: Listing) -> anyhow::
     let took = start.elapsed().as_millis();
     match (models, format) {
         (Ok(models), Listing::Json) => {
-            text::print_json(&json!({"ok": true, "ms": took, "models": models}))?;
+            output::print_json(&json!({"ok": true, "ms": took, "models": models}))?;
             Ok(OK)
         }
         (Ok(models), Listing::Text) => {
@@ -89,12 +89,12 @@ async fn test_models(boot: &Boot, one: &Configured, format: Listing) -> anyhow::
             for model in models.iter().take(MAX_NAMED) {
                 out.push_str(&format!("  {name}/{}\n", model.name));
             }
-            text::print_foreign(&out)?;
+            output::print_foreign(&out)?;
             Ok(OK)
         }
         (Err(why), Listing::Json) => {
             let error = language.told(&why);
-            text::print_json(
+            output::print_json(
                 &json!({"ok": false, "error": error, "ms": took, "place": one.place}),
             )?;
             Ok(FAILED)
@@ -130,7 +130,7 @@ fn works(name: &str, link: &Connection, lists: &Lists, took: u128, language: Lan
         let about = tool.description.lines().next().unwrap_or_default();
         out.push_str(&format!(
             "  {}{reads}  {}\n",
-            text::one_line(&tool.name),
+            output::one_line(&tool.name),
             cut_to_width(about, 80)
         ));
     }

@@ -1,10 +1,10 @@
 //! `ostler memory`: the command `memory` on the command line. Opening an editor is done here.
 
 use super::panel::{hub_context, print_view};
-use super::text;
 use crate::boot::Boot;
-use crate::exec::{FAILED, OK};
+use crate::exit::{FAILED, OK};
 use crate::flags::Memory as Args;
+use crate::output;
 use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::commands::{MemoryRequest, memory};
@@ -42,7 +42,7 @@ fn edit(boot: &Boot, id: &str) -> anyhow::Result<u8> {
         .with_context(|| language.filled(Word::CannotStart, &[&editor]))?;
     // A file that is no fact any more is named at once, while it can still be mended.
     for left in context.memory.left_out()? {
-        text::say(&left.say(language));
+        output::say(&left.say(language));
     }
     Ok(if status.success() { OK } else { FAILED })
 }

@@ -2,15 +2,15 @@
 //! said to a call, and rules in files (`trust::rules`). Nothing is run.
 
 use super::panel::{hub_context, print_view};
-use super::text;
 use crate::boot::{self, Boot};
 use crate::config::diagnose;
 use crate::config::layers::RuleList;
 use crate::config::tree::Layer;
 use crate::errors::UsageError;
-use crate::exec::OK;
+use crate::exit::OK;
 use crate::flags::{Listing, Permissions, RuleLayer};
 use crate::lenient::Lenient;
+use crate::output;
 use crate::text::Speak as _;
 use crate::trust::rules::{self, RuleStoreError};
 use anyhow::anyhow;
@@ -158,7 +158,7 @@ async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::
     }
     let lines: Vec<String> = lines
         .iter()
-        .map(|line| text::visible(line).replace('\n', " "))
+        .map(|line| output::visible(line).replace('\n', " "))
         .collect();
     Ok(View::Report(Report {
         text: lines.join("\n"),
@@ -261,7 +261,7 @@ fn remove(boot: &Boot, rule: &str, layer: Option<RuleLayer>) -> anyhow::Result<(
         ));
     }
     if !said.is_empty() {
-        return text::print_foreign(&said);
+        return output::print_foreign(&said);
     }
     let elsewhere = boot.loaded.rules().into_iter().find(|other| {
         matches!(other.layer, Layer::Environment | Layer::Flag) && rules::is_same(&other.text, rule)
@@ -317,7 +317,7 @@ fn save(boot: &Boot, found: &Suggestions, layer: RuleLayer) -> anyhow::Result<()
     }
     let saved = rules::allow(boot, &rules, layer);
     let (added, file) = saved.map_err(|error| anyhow!(error.say(language)))?;
-    text::say(&language.filled(
+    output::say(&language.filled(
         Word::PermSaved,
         &[&language.counted(added, Word::ManyRules), &file],
     ));

@@ -1,8 +1,8 @@
 //! Asks a provider which models it has: the cheapest request that shows whether address and key are right.
 
-use super::text::one_line;
 use crate::boot::Boot;
 use crate::client;
+use crate::output::one_line;
 use crate::text::Speak as _;
 use anyhow::Context as _;
 use ostler_llm::{Auth, Kind, Protocol, Secret, Target};

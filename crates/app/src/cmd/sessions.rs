@@ -2,15 +2,16 @@
 
 use super::mcp::check_link;
 use super::panel::{hub_context, print_view};
-use super::{resume, text};
+use super::resume;
 use crate::boot::Boot;
 use crate::config::files;
 use crate::config::schema::SessionLocation;
 use crate::config::units::ByteSize;
 use crate::errors::UsageError;
-use crate::exec::OK;
+use crate::exit::OK;
 use crate::flags::{ExportFormat, Listing, Sessions};
 use crate::lenient::Lenient;
+use crate::output;
 use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::commands::{Collect, Prefixes, Projects, SessionsRequest, sessions};
@@ -79,7 +80,7 @@ fn export_to(
     let path = boot.store().find(id).map_err(|e| anyhow!(e))?;
     let (entries, damage) = log::read(&path)?;
     if let Some(notice) = damage.notice(language) {
-        text::say(&notice);
+        output::say(&notice);
     }
     let document = match format {
         ExportFormat::Json => export::json(&entries),
@@ -87,13 +88,13 @@ fn export_to(
         ExportFormat::Html => export::html(&log::branch(entries)),
     };
     let Some(out) = out else {
-        text::print_foreign(&document)?;
+        output::print_foreign(&document)?;
         return Ok(OK);
     };
     let path = boot.places.cwd.join(&out);
     check_link(boot, &path)?;
     files::write_document(&path, document.as_bytes())
         .with_context(|| language.filled(Word::CannotBeWritten, &[&out.display()]))?;
-    text::say(&language.filled(Word::Wrote, &[&out.display()]));
+    output::say(&language.filled(Word::Wrote, &[&out.display()]));
     Ok(OK)
 }

@@ -1,16 +1,17 @@
 //! `ostler setup`: finds a provider, tests it, lets the person choose a model, and writes that down.
 
 use super::choose::{self, Person, Picked};
+use super::config as config_command;
 use super::plan::{self, Plan};
 use super::probe::{Answer, Probe};
-use super::{config as config_command, text};
 use crate::boot::Boot;
 use crate::config::edit::{self, EditableFile};
 use crate::config::keys;
 use crate::config::tree::{Layer, push_key};
 use crate::errors::UsageError;
-use crate::exec::{FAILED, OK};
+use crate::exit::{FAILED, OK};
 use crate::flags::Setup;
+use crate::output;
 use crate::text::Speak as _;
 use anyhow::bail;
 use ostler_llm::Secret;
@@ -41,7 +42,7 @@ pub async fn run(boot: &Boot, args: Setup) -> anyhow::Result<u8> {
 }
 
 fn left(language: Language) -> anyhow::Result<u8> {
-    text::say(language.say(Word::NothingWritten));
+    output::say(language.say(Word::NothingWritten));
     Ok(FAILED)
 }
 
@@ -105,14 +106,14 @@ async fn test(probe: &Probe, plan: &Plan, language: Language) -> anyhow::Result<
     let name = &plan.endpoint.provider;
     match probe.models(&plan.endpoint).await {
         Ok(Answer::Models(models)) => {
-            text::say(&language.filled(
+            output::say(&language.filled(
                 Word::SetAnswers,
                 &[&name, &language.counted(models.len(), Word::ManyModels)],
             ));
             Ok(models)
         }
         Ok(Answer::NoList) => {
-            text::say(&language.filled(Word::SetNoModels, &[&name]));
+            output::say(&language.filled(Word::SetNoModels, &[&name]));
             Ok(Vec::new())
         }
         Ok(Answer::NoServer) => Ok(Vec::new()),
@@ -130,7 +131,7 @@ fn choose_model(
     let provider = &plan.endpoint.provider;
     if let Some(wanted) = wanted_model(boot, provider) {
         if !listed.is_empty() && !listed.contains(&wanted) {
-            text::say(&language.filled(Word::SetUnlisted, &[&provider, &wanted]));
+            output::say(&language.filled(Word::SetUnlisted, &[&provider, &wanted]));
         }
         return Ok(Some(wanted));
     }
@@ -197,7 +198,7 @@ fn write(boot: &Boot, mut plan: Plan, model: &str) -> anyhow::Result<()> {
     }
     lines.push(set(boot, &file, "default_model", &quoted(&reference))?);
     lines.push(language.say(Word::SetNext).into());
-    text::print_foreign(&(lines.join("\n") + "\n"))?;
+    output::print_foreign(&(lines.join("\n") + "\n"))?;
     say_if_overridden(boot, &reference);
     Ok(())
 }
@@ -232,6 +233,6 @@ fn say_if_overridden(boot: &Boot, reference: &str) {
     if now != Some(reference)
         && let Some(place) = again.loaded.place(&["default_model"])
     {
-        text::say(&language.filled(Word::SetOverruled, &[&place, &now.unwrap_or_default()]));
+        output::say(&language.filled(Word::SetOverruled, &[&place, &now.unwrap_or_default()]));
     }
 }

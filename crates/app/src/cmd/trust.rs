@@ -5,7 +5,6 @@ mod items;
 
 use super::choose::{self, Person};
 use super::panel::print_view;
-use super::text;
 use crate::boot::{self, Boot};
 use crate::config::files;
 use crate::config::plugins::gather;
@@ -14,9 +13,10 @@ use crate::config::trust::{
     Answer, Approval, Book, Difference, Item, MAX_ITEMS, Record, State, TrustError, Workspace,
 };
 use crate::errors::{Told as _, UsageError};
-use crate::exec::{FAILED, OK};
+use crate::exit::{FAILED, OK};
 use crate::flags::{Listing, Trust};
 use crate::lenient::Lenient;
+use crate::output;
 use crate::sandbox;
 use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow};
@@ -47,24 +47,24 @@ pub fn at_start(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     if !open || Person::look() == Person::Away {
         return Ok(boot);
     }
-    text::say(shown(&boot, workspace).trim_end());
+    output::say(shown(&boot, workspace).trim_end());
     let answer = loop {
         let question = language.say(Word::TrustKeys);
         let line = choose::ask_fresh(question, language)?.unwrap_or_default();
         match line.to_ascii_lowercase().as_str() {
             "t" | "trust" => match too_long(workspace, &[], language) {
                 None => break Answer::Trusted,
-                Some(why) => text::say(&why),
+                Some(why) => output::say(&why),
             },
             "v" | "never" => break Answer::Refused,
             "" | "n" | "no" | "not now" => return Ok(boot),
-            _ => text::say(language.say(Word::TrustType)),
+            _ => output::say(language.say(Word::TrustType)),
         }
     };
     match decide(&boot, answer) {
         Ok(()) => Ok(Arc::new(boot.anew()?)),
         Err(error) => {
-            text::say(&language.told(&error));
+            output::say(&language.told(&error));
             Ok(boot)
         }
     }
@@ -75,7 +75,7 @@ fn trust(boot: &Boot, args: &Trust) -> anyhow::Result<u8> {
     let workspace = &boot.loaded.workspace;
     match workspace.state {
         State::NotNeeded => {
-            text::print(language.say(Word::TrustNothing))?;
+            output::print(language.say(Word::TrustNothing))?;
             return Ok(OK);
         }
         State::Trusted | State::ThisRun | State::Untrusted | State::Changed | State::Refused => {}
@@ -84,7 +84,7 @@ fn trust(boot: &Boot, args: &Trust) -> anyhow::Result<u8> {
         return Err(TrustError::TooMany(workspace.items.len()).into());
     }
     // Here the text goes through pipes as well, and is as foreign there.
-    text::print(&text::visible(&shown(boot, workspace)))?;
+    output::print(&output::visible(&shown(boot, workspace)))?;
     if workspace.state == State::Trusted {
         return Ok(OK);
     }
@@ -104,11 +104,11 @@ fn trust(boot: &Boot, args: &Trust) -> anyhow::Result<u8> {
         }
     };
     if !yes {
-        text::say(language.say(Word::Unchanged));
+        output::say(language.say(Word::Unchanged));
         return Ok(FAILED);
     }
     decide(boot, Answer::Trusted)?;
-    text::print(language.say(Word::TrustDone))?;
+    output::print(language.say(Word::TrustDone))?;
     Ok(OK)
 }
 
@@ -157,7 +157,7 @@ fn write(boot: &Boot, root: &Path, record: Option<Record>) -> anyhow::Result<()>
     let path = boot.places.trust();
     let aside = Book::load(&path).set(&path, root, record)?;
     if let Some(aside) = aside {
-        text::say(&language.filled(Word::TrustDamaged, &[&path.display(), &aside.display()]));
+        output::say(&language.filled(Word::TrustDamaged, &[&path.display(), &aside.display()]));
     }
     Ok(())
 }
@@ -165,7 +165,7 @@ fn write(boot: &Boot, root: &Path, record: Option<Record>) -> anyhow::Result<()>
 /// The items as a table, with what became of them since they were trusted.
 fn shown(boot: &Boot, workspace: &Workspace) -> String {
     let language = boot.language;
-    let root = text::one_line(&boot.places.root.display().to_string());
+    let root = output::one_line(&boot.places.root.display().to_string());
     let items = language.counted(workspace.items.len(), Word::ManyItems);
     let head = match workspace.state {
         State::NotNeeded | State::Trusted => language.filled(Word::TrustIs, &[&root, &items]),
@@ -238,7 +238,7 @@ fn servers(boot: &Boot, workspace: &Workspace) -> String {
         !what.contains(" ${") && keys.any(|key| what.starts_with(&format!("{key}.")))
     };
     let items = workspace.items.iter().map(|item| item.what.as_str());
-    let names: Vec<String> = items.filter(is_server).map(text::one_line).collect();
+    let names: Vec<String> = items.filter(is_server).map(output::one_line).collect();
     if names.is_empty() {
         return String::new();
     }
@@ -261,7 +261,7 @@ fn renamed(boot: &Boot) -> String {
     for one in gather(&loaded, places, &mut Vec::new()) {
         if let Some(written) = &one.written {
             let name = server_name(&one.plugin.name);
-            let (written, place) = (text::one_line(written), text::one_line(&one.place));
+            let (written, place) = (output::one_line(written), output::one_line(&one.place));
             out.push_str(&language.filled(Word::TrustRenamed, &[&written, &place, &name]));
         }
     }
@@ -280,7 +280,7 @@ fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
     let language = boot.language;
     let book = Book::load(&boot.places.trust());
     if let Some(fault) = &book.fault {
-        return Err(anyhow!("{}", text::one_line(&fault.say(language))));
+        return Err(anyhow!("{}", output::one_line(&fault.say(language))));
     }
     let all: Vec<Listed<'_>> = book
         .workspaces
@@ -324,11 +324,11 @@ fn remove(boot: &Boot, path: Option<PathBuf>) -> anyhow::Result<u8> {
             whole.canonicalize().unwrap_or(whole)
         }
     };
-    let shown = text::one_line(&root.display().to_string());
+    let shown = output::one_line(&root.display().to_string());
     if Book::load(&boot.places.trust()).record(&root).is_none() {
         return Err(anyhow!(language.filled(Word::TrustNotListed, &[&shown])));
     }
     write(boot, &root, None)?;
-    text::print(&language.filled(Word::TrustGone, &[&shown]))?;
+    output::print(&language.filled(Word::TrustGone, &[&shown]))?;
     Ok(OK)
 }

@@ -160,7 +160,7 @@ impl Report {
 }
 
 fn safe(text: &str) -> String {
-    crate::print::printable_block(&text.replace('\t', "\u{fffd}"))
+    ostler_wire::printable_block(&text.replace('\t', "\u{fffd}"))
 }
 
 /// The line a span starts on, with secrets covered; none when it is too long to show.

@@ -1,7 +1,7 @@
 //! Where things live: Ostler's home, the two configuration files, and what a path written in one
 //! of them means. It follows links where it must, and reads no file.
 
-use crate::auth::{AUTH_FILE, OLD_TOKENS};
+use super::logins::{AUTH_FILE, OLD_TOKENS};
 use crate::text::phrase;
 use ostler_engine::tool::normalise;
 use ostler_wire::{Why, Word};

@@ -51,7 +51,7 @@ impl ConfigFiles {
 
     /// A file's name, ready to show.
     fn shown(&self, path: &Path) -> String {
-        crate::print::printable(&self.places.shown(path))
+        ostler_wire::printable(&self.places.shown(path))
     }
 
     /// Waits until no other process changes configuration or trust.

@@ -1,8 +1,8 @@
 //! Items of a project as rows that a person reads before trusting them. What an item grants is shown whole, with its line
 //! breaks; what is too long for that is not trusted by a question.
 
-use super::text::visible;
 use crate::config::trust::Item;
+use crate::output::visible;
 use crate::text::Speak as _;
 use ostler_wire::{Language, Word};
 use unicode_width::UnicodeWidthChar;
