@@ -497,3 +497,35 @@ fn what_is_left_in_the_git_folder_leads_nowhere() {
         }
     }
 }
+
+/// A file of the project that the settings of git include is as protected as those: commands and file tools leave it alone.
+#[test]
+fn included_settings_of_the_project_stay() {
+    let evil = "[core]\n\tfsmonitor = evil\n";
+    let command = format!("printf '{evil}' > .gitconfig; printf '{evil}' > shared/new; true");
+    for layer in layers() {
+        let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+        project(&scene);
+        scene
+            .space
+            .write(".gitconfig", "[include]\n\tpath = shared/new\n");
+        scene.space.write("shared/other", "");
+        let root = scene.space.root().to_owned();
+        git(&root, &["config", "include.path", "../.gitconfig"]);
+        let write = json!({"path": ".gitconfig", "content": evil});
+        let calls = [("bash", json!({"command": command})), ("write_file", write)];
+        for (tool, call) in &calls {
+            scene.server.push(Step::answer().call(tool, call.clone()));
+        }
+        scene.server.push(Step::answer().text("ok"));
+        scene.ostler(["exec", "-p", "go"]).output().ok();
+        let told = scene.server.request(calls.len()).tool_results();
+        let left = scene.space.read(".gitconfig");
+        assert_eq!(
+            left, "[include]\n\tpath = shared/new\n",
+            "{layer}: {told:#?}"
+        );
+        assert!(!scene.space.exists("shared/new"), "{layer}: {told:#?}");
+        assert!(told[1].1.contains("protected"), "{layer}: {told:#?}");
+    }
+}

@@ -278,6 +278,14 @@ pub fn last_value(text: &[u8], key: &str) -> Option<String> {
     found.value
 }
 
+/// Files that a file of settings includes, on whatever condition, as it names them.
+pub fn included(text: &[u8]) -> Vec<String> {
+    let all = parse(text).unwrap_or_default().into_iter();
+    let includes =
+        all.filter(|setting| setting.is("include.path") || setting.is("includeif.*.path"));
+    includes.filter_map(|setting| setting.value).collect()
+}
+
 /// The new text if it names no program, else what was there, or what stands for nothing.
 fn keep_or(before: Option<&[u8]>, after: &[u8], plain: Option<()>, nothing: &str) -> Merged {
     let is_plain = plain.is_some() || before == Some(after);

@@ -32,7 +32,8 @@ const MAX_CONFIG: u64 = 256 << 10;
 const DOT_GIT: &str = ".git";
 /// Settings that git reads from a repository.
 const CONFIGS: [&str; 2] = ["config", "config.worktree"];
-const HOOKS: &str = "hooks";
+/// Folders of programs that git runs, and of remotes in the forms that it had before settings.
+const LISTED: [&str; 3] = ["hooks", "remotes", "branches"];
 /// Files that lead git to the settings of another folder.
 const POINTERS: [&str; 1] = ["commondir"];
 /// In the folder of a linked worktree, where that is. A new one is what `git worktree add` makes.
@@ -286,7 +287,9 @@ impl Repositories {
     fn judge(&self, path: &Path, bytes: &[u8], was: Option<&Vec<u8>>) -> Option<Tampered> {
         let name = path.file_name()?;
         let instead = was.cloned().map_or(Instead::Nothing, Instead::Text);
-        let in_hooks = path.parent().and_then(Path::file_name) == Some(OsStr::new(HOOKS));
+        let is_listed =
+            |name: Option<&OsStr>| LISTED.iter().any(|one| name == Some(OsStr::new(one)));
+        let in_listed = is_listed(path.parent().and_then(Path::file_name));
         let tampered = |instead| {
             Some(Tampered {
                 path: path.to_owned(),
@@ -300,7 +303,7 @@ impl Repositories {
         if PLAN_FOLDERS.iter().any(|folder| name == *folder) {
             return tampered(Instead::Nothing);
         }
-        if in_hooks || name == HOOKS || POINTERS.iter().any(|pointer| name == *pointer) {
+        if in_listed || is_listed(Some(name)) || POINTERS.iter().any(|pointer| name == *pointer) {
             return tampered(instead);
         }
         if name == DOT_GIT {
@@ -390,19 +393,27 @@ impl Repositories {
                 content.insert(folder, target.as_os_str().as_bytes().to_vec());
             }
         }
-        let hooks = repository.join(HOOKS);
-        let Ok(hooks_folder) = self.open_folder(&hooks) else {
-            if hooks.is_symlink() || hooks.exists() {
-                content.insert(hooks, Vec::new());
+        for folder in LISTED.map(|name| repository.join(name)) {
+            content.extend(self.listed(&folder));
+        }
+        content
+    }
+
+    /// The files of a folder that git runs or reads addresses from, or the folder itself if it is none.
+    fn listed(&self, folder: &Path) -> Content {
+        let mut content = Content::new();
+        let Ok(held) = self.open_folder(folder) else {
+            if folder.is_symlink() || folder.exists() {
+                content.insert(folder.to_owned(), Vec::new());
             }
             return content;
         };
-        let entries = fs::read_dir(&hooks).into_iter().flatten().flatten();
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         for name in entries.map(|entry| entry.file_name()) {
             if !name.as_bytes().ends_with(SAMPLE)
-                && let Some(bytes) = read_at(&hooks_folder, &name)
+                && let Some(bytes) = read_at(&held, &name)
             {
-                content.insert(hooks.join(name), bytes);
+                content.insert(folder.join(name), bytes);
             }
         }
         content
@@ -622,6 +633,10 @@ mod tests {
             &|top| put(top, ".git/modules/lib/hooks/post-checkout", ""),
             &[".git/modules/lib/hooks/post-checkout"],
         );
+        for name in ["remotes/origin", "branches/origin"] {
+            let path = format!("old/.git/{name}");
+            check(&|top| put(top, &path, "URL: ext::evil\n"), &[&path]);
+        }
         check(
             &|top| put(top, "old/.git/commondir", "../../evil\n"),
             &["old/.git/commondir"],

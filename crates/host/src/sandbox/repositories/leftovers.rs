@@ -4,8 +4,8 @@
 
 use super::index::{MAX_INDEX, ObjectFormat, Verdict, is_plain_path, judge_index};
 use super::walk::{Seen, is_special};
-use super::{HEAD, Instead, MAX_CONFIG, Repositories, Stamp, Tampered, changed};
-use crate::sandbox::gitconfig::last_value;
+use super::{CONFIGS, HEAD, Instead, MAX_CONFIG, Repositories, Stamp, Tampered, changed};
+use crate::sandbox::gitconfig::{Kind, included, last_value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs;
@@ -47,6 +47,8 @@ const PATCH_OPTIONS: [&str; 9] = [
     "--ignore-space-change",
     "--ignore-whitespace",
 ];
+/// Most files that the settings of one repository include and that are looked at.
+const MAX_INCLUDED: usize = 32;
 /// Where a repository without a readable `HEAD` begins.
 const FIRST_HEAD: &str = "ref: refs/heads/main\n";
 
@@ -62,6 +64,8 @@ enum File {
     Alternates,
     /// Settings of another program, which runs what they name.
     Settings,
+    /// Settings of git that others include.
+    Included,
 }
 
 /// What git trusts, as the person left it.
@@ -128,8 +132,10 @@ impl Repositories {
             }
         }
         for repository in &self.looked_into {
-            for (name, file) in FILES {
-                let path = repository.join(name);
+            let named = FILES.map(|(name, file)| (repository.join(name), file));
+            let included = self.included_by(repository).into_iter();
+            let included = included.map(|path| (path, File::Included));
+            for (path, file) in named.into_iter().chain(included) {
                 let folder = path.parent().and_then(|folder| self.folders.get(folder));
                 let age = Age::of(&path, folder, since);
                 found.extend(self.check_file(&mut trusted, (&path, file), age));
@@ -294,6 +300,10 @@ impl Repositories {
                     false => Instead::Text([lines.join(&b"\n"[..]), b"\n".to_vec()].concat()),
                 }
             }
+            (File::Included, was, Some(now)) => {
+                let was = was.map(Vec::as_slice);
+                Instead::Text(Kind::Settings.merge(was, &now).text)
+            }
             (_, Some(was), _) => Instead::Text(was.clone()),
             (_, None, _) => Instead::Nothing,
         };
@@ -347,7 +357,20 @@ impl Repositories {
                 odd.map(shown).collect()
             }
             File::Settings => vec!["settings that name programs".into()],
+            File::Included => {
+                let was = was.map(Vec::as_slice);
+                Kind::Settings.merge(was, now).refused
+            }
         }
+    }
+
+    /// Files below the root that the settings of a repository include.
+    fn included_by(&self, repository: &Path) -> Vec<PathBuf> {
+        let settings = CONFIGS.map(|name| self.read(&repository.join(name), MAX_CONFIG));
+        let written = settings.into_iter().flatten();
+        let written = written.flat_map(|text| included(&text)).take(MAX_INCLUDED);
+        let real = written.filter_map(|path| fs::canonicalize(repository.join(path)).ok());
+        real.filter(|path| path.starts_with(&self.root)).collect()
     }
 
     /// Whether a folder of objects is one that was named before, or of a repository that is looked into.
@@ -661,6 +684,32 @@ mod tests {
         ] {
             check(name, "x\n", Some("x\n"));
         }
+    }
+
+    /// Settings in the project that those of a repository include are judged like those.
+    #[test]
+    fn included_settings_are_judged() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        project(&top);
+        let mine = "[alias]\n\tst = status\n";
+        put(&top, "lib/.gitconfig", mine.as_bytes());
+        git(
+            &top.join("lib"),
+            &["config", "include.path", "../.gitconfig"],
+        );
+        let mut all = Repositories::new(&top);
+        let later = SystemTime::now() + Duration::from_secs(60);
+        assert_eq!(all.check(later), []);
+        let after = format!("{mine}[core]\n\tfsmonitor = evil\n");
+        put(&top, "lib/.gitconfig", after.as_bytes());
+        let found = all.check(SystemTime::UNIX_EPOCH);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].refused, ["core.fsmonitor"]);
+        all.mend(&found[0]).unwrap();
+        let left = fs::read_to_string(top.join("lib/.gitconfig")).unwrap();
+        assert_eq!(left, mine);
+        assert_eq!(all.check(SystemTime::UNIX_EPOCH), []);
     }
 
     #[test]
