@@ -3,6 +3,7 @@
 mod denied;
 mod git;
 mod home;
+mod included;
 mod reader;
 mod stores;
 mod temp;
@@ -212,6 +213,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let keys = keys::held_in(&boot.loaded, boot.places.user_config());
     forbid_read.extend(keys.iter().cloned());
     sealed.extend(keys);
+    protect.extend(included::find(boot, &roots));
     protect.extend(named_config(boot));
     protect.extend(agents::named_skill_folders(&boot.loaded, &boot.places));
     for paths in [&mut forbid_read, &mut sealed, &mut protect] {
@@ -424,6 +426,11 @@ fn protected_roots(boot: &Boot, granted: &[PathBuf]) -> Vec<PathBuf> {
         }
     }
     roots
+}
+
+/// Files of the project and of added folders that settings of git include.
+pub fn included_settings(boot: &Boot) -> Vec<PathBuf> {
+    included::find(boot, &protected_roots(boot, &granted(boot)))
 }
 
 /// At the top of a folder.
