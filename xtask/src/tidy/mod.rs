@@ -7,6 +7,7 @@ mod rooms;
 mod rules;
 mod source;
 mod spawns;
+mod tool_names;
 
 use crate::root;
 use anyhow::Context as _;
@@ -52,6 +53,7 @@ fn check() -> anyhow::Result<Vec<Violation>> {
     found.extend(edges::check()?);
     found.extend(rooms::check(&rooms(&rules::production(&sources))));
     found.extend(rules::check(&sources));
+    found.extend(tool_names::check(&rules::production(&sources)));
     found.sort();
     Ok(found)
 }

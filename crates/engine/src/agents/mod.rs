@@ -17,7 +17,7 @@ use crate::sources::templates::Template;
 use crate::state::SessionState;
 use crate::tools::Tools;
 pub use open::settle;
-use ostler_wire::Json;
+use ostler_wire::{Json, ToolMark};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -162,14 +162,14 @@ impl SessionState {
 
 /// What the prompt says of roles and skills, as far as there are tools for them.
 pub fn listing(offer: &Offer, tools: &Tools) -> String {
-    let has = |names: [&str; 2]| tools.names().any(|name| names.contains(&name));
+    let has = |mark: ToolMark| tools.declarations().any(|about| about.has(mark));
     let mut out = String::new();
-    if has(["task", "read_only_task"]) {
+    if has(ToolMark::TakesRoles) {
         out.push_str("# Roles\nSub-agents play one of these and know only their prompt.\n");
         out.push_str(&offer.roles.listing());
     }
     let skills = offer.skills.listing();
-    if has(["skill", "read_only_skill"]) && !skills.is_empty() {
+    if has(ToolMark::TakesSkills) && !skills.is_empty() {
         out.push_str(
             "\n# Skills\nTold how to do certain work. Call the one that fits before you begin.\n",
         );

@@ -228,6 +228,10 @@ impl Tools {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.enabled.iter().map(|t| t.name())
     }
+
+    pub fn declarations(&self) -> impl Iterator<Item = &ToolDeclaration> {
+        self.enabled.iter().map(|t| t.about())
+    }
 }
 
 /// The names in a filter that select.
