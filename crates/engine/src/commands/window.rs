@@ -1,6 +1,7 @@
 //! `/context`: what fills the window.
 
-use crate::compaction::{self, Plan};
+use crate::compaction;
+use crate::context::digest::Plan;
 use crate::context::transcript::BYTES_PER_TOKEN;
 use crate::inbox::Inbox;
 use crate::state::SessionState;

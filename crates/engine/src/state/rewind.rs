@@ -4,11 +4,11 @@
 use crate::compaction;
 use crate::context::transcript::prefix_text;
 use crate::log::{LogError, branch};
-use crate::permission_state::mode_of;
+use crate::permissions::mode_of;
 use crate::points::branch_to;
 use crate::prefixes;
-use crate::session::Session;
-use crate::session::hub::settings_of;
+use crate::state::session::Session;
+use crate::state::session::settings_of;
 use ostler_wire::{Body, Entry, Notice, Rewind, Settings};
 use std::sync::Arc;
 
