@@ -20,6 +20,7 @@ use crate::context::conversation::{Conversation, Sent};
 use crate::context::cost;
 use crate::context::handoff::HandoffPlace;
 use crate::context::side_request::{SideRequest, SideRequestCosts};
+use crate::context::transcript::BYTES_PER_TOKEN;
 use crate::context::window::{Folding, Gauge};
 use crate::hooks::Hooks;
 use crate::inbox::server_question::ServerQuestions;
@@ -304,6 +305,12 @@ impl SessionState {
         };
         let was = self.permissions.told;
         (mode != was).then(|| briefing::text(mode, was, way))
+    }
+
+    /// Tokens of the last request and its answer, as reported; by bytes when nobody has counted.
+    pub fn tokens(&self) -> u64 {
+        let counted = self.settings.folding.gauge.tokens;
+        counted.unwrap_or_else(|| self.conversation.bytes() / BYTES_PER_TOKEN)
     }
 
     /// The usage entry of a request, and its line in the ledger.

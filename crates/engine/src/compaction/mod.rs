@@ -266,7 +266,7 @@ async fn carry_out(
             |body| matches!(body, Body::Message(m) if m.role == Role::Assistant),
         ),
         calls: count(folded, |body| matches!(body, Body::ToolUse(_))),
-        tokens_before: tokens(state),
+        tokens_before: state.tokens(),
         tokens_after: 0,
         shared_bytes: 0,
     };
@@ -391,12 +391,6 @@ fn last_prompt(entries: &[Entry]) -> usize {
 fn last_step(entries: &[Entry]) -> usize {
     let is_answer = |e: &Entry| matches!(&e.body, Body::Message(m) if m.role == Role::Assistant);
     entries.iter().rposition(is_answer).unwrap_or(entries.len())
-}
-
-/// Tokens of the last request and its answer, as reported; by bytes when nobody has counted.
-pub(crate) fn tokens(state: &SessionState) -> u64 {
-    let counted = state.settings.folding.gauge.tokens;
-    counted.unwrap_or_else(|| state.conversation.bytes() / BYTES_PER_TOKEN)
 }
 
 fn window(state: &SessionState) -> u64 {
