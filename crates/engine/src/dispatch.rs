@@ -70,6 +70,7 @@ impl Prepared {
         HookedCall {
             id: &self.call.id,
             tool: self.tool.about(),
+            input: &self.call.input,
             args: &self.args,
             accesses: &self.accesses,
             asks: self.typed.question().is_some(),

@@ -1062,6 +1062,7 @@ words! {
     HookExit: "exit {}: {}", "退出码 {}：{}";
     HookRefuses: "A hook did not let this prompt in: {}", "钩子未放行此提示：{}";
     HookHalts: "A hook ended the turn: {}", "钩子结束了本回合：{}";
+    HookAllowsEcho: "The hook `{}` allows a call, which does not count: the call itself holds the words of such an answer, and the hook may only have printed it.", "钩子 `{}` 允许了一次调用，但不作数：调用本身就含有这样的回答，钩子可能只是把它打印了出来。";
     HookAllowsByProject: "The hook `{}` allows a call, which does not count: it depends on files that commands may change. Only a hook outside of the project can answer for you.", "钩子 `{}` 允许了一次调用，但不作数：它依赖命令可以更改的文件。只有项目之外的钩子才能代你回答。";
     HookStops: "A hook has sent the model on {} times; the turn ends here.", "钩子已让模型继续 {} 次；本回合到此结束。";
     // Memory

@@ -45,16 +45,15 @@ impl Denied {
                 found.take(&[rule], &path, scope);
             }
         }
-        // Links are not followed on the way through the project: a rule may name what lies behind one.
+        // A rule that names its path is not looked for: what it names may lie deep, or behind a link, which the way through
+        // the project does not follow.
         for rule in &inside {
             let is_path = spec(rule).is_some_and(|s| s.trim_end_matches('/').contains('/'));
             let named = is_path.then(|| candidates(rule, scope));
-            for path in named
-                .into_iter()
-                .flatten()
-                .filter(|path| is_behind_link(path))
-            {
-                found.take(&[rule], &path, scope);
+            for path in named.into_iter().flatten() {
+                if path.symlink_metadata().is_ok() {
+                    found.take(&[rule], &path, scope);
+                }
             }
         }
         if !inside.is_empty() {
@@ -93,18 +92,19 @@ impl Denied {
     fn take(&mut self, rules: &[&Rule], path: &Path, scope: &Scope) -> bool {
         let reads = rules.iter().any(|rule| rule.touches_read(path, scope));
         let writes = rules.iter().any(|rule| rule.touches_write(path, scope));
-        if reads && self.read.len() < MAX_FOUND {
-            self.read.push(path.to_owned());
+        let add = |list: &mut Vec<PathBuf>| {
+            if list.len() < MAX_FOUND && !list.iter().any(|known| known == path) {
+                list.push(path.to_owned());
+            }
+        };
+        if reads {
+            add(&mut self.read);
         }
-        if writes && self.write.len() < MAX_FOUND {
-            self.write.push(path.to_owned());
+        if writes {
+            add(&mut self.write);
         }
         reads
     }
-}
-
-fn is_behind_link(path: &Path) -> bool {
-    path.symlink_metadata().is_ok() && ostler_host::real_path(path) != path
 }
 
 /// What a rule of a certain path or of a pattern in one folder may be about.
@@ -113,15 +113,18 @@ fn candidates(rule: &Rule, scope: &Scope) -> Vec<PathBuf> {
         return Vec::new();
     };
     let path = scope.path(spec.trim_end_matches("/**").trim_end_matches('/'));
-    let is_pattern = |part: &str| part.contains(['*', '?']);
-    if !is_pattern(&path.to_string_lossy()) {
-        return vec![path];
-    }
+    let is_pattern = |path: &Path| path.to_string_lossy().contains(['*', '?']);
+    let entries = |folder: &Path| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.take(MAX_LOOKED_AT).map(|entry| entry.path())
+    };
     match path.parent() {
-        Some(folder) if !is_pattern(&folder.to_string_lossy()) => {
-            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-            entries.take(MAX_LOOKED_AT).map(|e| e.path()).collect()
+        _ if !is_pattern(&path) && spec.ends_with("/**") => {
+            let inner = entries(&path);
+            std::iter::once(path.clone()).chain(inner).collect()
         }
+        _ if !is_pattern(&path) => vec![path],
+        Some(folder) if !is_pattern(folder) => entries(folder).collect(),
         Some(_) | None => Vec::new(),
     }
 }
@@ -146,6 +149,7 @@ mod tests {
             "root/sub/.env",
             "root/sub/key.pem",
             "root/private/a",
+            "root/1/2/3/4/5/6/deep",
             "root/node_modules/x/.env",
             "root/.git/config",
             "home/.netrc",
@@ -173,6 +177,17 @@ mod tests {
         check(&["Read", "Bash", "Bash(rm:*)", "Net(a.b)"], &[], &[]);
         check(&["Read(.env)"], &["root/.env", "root/sub/.env"], &[]);
         check(&["Read(./.env)"], &["root/.env"], &[]);
+        // A name is looked for near the top; a path is found wherever it leads.
+        check(&["Read(deep)"], &[], &[]);
+        let deep = ["root/1/2/3/4/5/6/deep"];
+        for rule in [
+            "1/2/3/4/5/6/deep",
+            "./1/2/3/4/5/6/deep",
+            "1/2/3/4/5/6/*",
+            "1/2/3/4/5/6/**",
+        ] {
+            check(&[&format!("Read({rule})")], &deep, &[]);
+        }
         check(&["Read(*.pem)"], &["root/sub/key.pem"], &[]);
         check(&["Read(private/**)"], &["root/private/a"], &[]);
         check(&["Edit(sub/key.pem)"], &[], &["root/sub/key.pem"]);

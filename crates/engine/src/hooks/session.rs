@@ -2,12 +2,15 @@
 //! caller writes their notices into the log.
 
 use super::facts::{self, Facts};
-use super::{Changed, Greeting, Hook, Hooks, MAX_STOPS, Matcher, Moment, QUIET, Said, Start, hear};
+use super::{
+    Changed, Greeting, Hook, Hooks, MAX_STOPS, Matcher, Moment, Permission, QUIET, Said, Start,
+    hear,
+};
 use crate::clients::feed::Feed;
 use crate::inbox::Inbox;
 use crate::tool::Context;
 use ostler_guard::{Call, Mode, Posture, resolve};
-use ostler_wire::{Access, Delta, Language, Message, ToolDeclaration, Word};
+use ostler_wire::{Access, Delta, Json, Language, Message, ToolDeclaration, Word};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -28,7 +31,9 @@ pub struct SessionFacts {
 pub struct HookedCall<'a> {
     pub id: &'a str,
     pub tool: &'a ToolDeclaration,
-    /// As JSON.
+    /// The arguments as the model wrote them.
+    pub input: &'a Json,
+    /// The same, read.
     pub args: &'a Value,
     pub accesses: &'a [Access],
     /// It puts a question to the person, which no hook may change.
@@ -175,7 +180,14 @@ impl HookSession<'_> {
         let facts = Facts::of_call(Moment::PreTool, call, &self.context.scope);
         let mut said = Said::default();
         for (place, hook) in self.meant(Moment::PreTool, call).await {
+            let name = hook.shown();
             let mut one = self.fire(inbox, vec![hook], facts.clone(), cancel).await;
+            if one.permission == Permission::Allow && speaks_as_hook(call.input) {
+                one.permission = Permission::AsEver;
+                let language = self.facts.language;
+                one.notices
+                    .push(language.fill(Word::HookAllowsEcho, &[&name]));
+            }
             let changed = one.input.take().filter(|_| !heard.contains(&place));
             let scope = &self.context.scope;
             let changed = changed.and_then(|input| facts::taken_back(call, input, scope));
@@ -274,6 +286,14 @@ impl HookSession<'_> {
             .with("custom_instructions", focus.unwrap_or_default());
         self.fire(inbox, hooks, facts, cancel).await.notices
     }
+}
+
+/// Whether the arguments of a call hold the words by which a hook allows one: a hook that prints what it is given, such as
+/// one that keeps a log, would pass on the model's words as its own.
+fn speaks_as_hook(input: &Json) -> bool {
+    let text = input.get().to_ascii_lowercase();
+    // Escapes of JSON can spell any letter.
+    ["decision", "\\u"].iter().any(|word| text.contains(word))
 }
 
 impl SessionFacts {

@@ -233,7 +233,7 @@ impl Call for ServerCall {
             .unwrap_or(&about.name);
         let (server, tool) = rest.split_once("__").unwrap_or((rest, ""));
         let args = Value::Object(self.args.clone());
-        let accesses = mcp_accesses(server, tool, &args, scope);
+        let accesses = mcp_accesses(server, tool, &args, scope, handle.server.folder());
         let looks = info.read_only || handle.trusts(&info.name);
         Ok(if looks { mcp_looks(accesses) } else { accesses })
     }

@@ -93,8 +93,7 @@ fn list(
     let mut items = Vec::new();
     let mut truncated = false;
     let mut reader = TreeReader::new(guard.border.clone());
-    let mut walker = walk::builder(base, guard, &["node_modules"]);
-    walker.max_depth(Some(depth));
+    let walker = walk::builder_to(base, depth, guard, &["node_modules"]);
     for (walked, entry) in walker.build().enumerate() {
         if cancel.is_cancelled() {
             return Err(walk::interrupted());

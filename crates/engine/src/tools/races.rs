@@ -27,12 +27,28 @@ fn flip(link: &Path, targets: [&Path; 2], over: &AtomicBool) {
     }
 }
 
-/// What the calls show while `link` leads to `public` and to `secret` in turn.
+/// Puts a folder and a link in each other's place until it is told to stop, each time in two steps.
+fn exchange(folder: &Path, target: &Path, over: &AtomicBool) {
+    let [aside, link] = ["aside", "link"].map(|name| folder.with_extension(name));
+    symlink(target, &link).unwrap();
+    while !over.load(Ordering::Relaxed) {
+        for [from, to] in [
+            [folder, &aside],
+            [&link, folder],
+            [folder, &link],
+            [&aside, folder],
+        ] {
+            std::fs::rename(from, to).unwrap();
+        }
+    }
+}
+
+/// What the calls show while `change` goes on, which is told when it is over.
 async fn shown(
     bench: &Bench,
     tool: &dyn Tool,
     args: Value,
-    (link, public, secret): (&str, &str, &Path),
+    change: impl FnOnce(&AtomicBool) + Send + 'static,
 ) -> Vec<String> {
     let policy = Policy {
         rules: ostler_guard::Rules {
@@ -43,10 +59,9 @@ async fn shown(
     };
     let cx = bench.context_under(tool.name(), policy);
     let over = Arc::new(AtomicBool::new(false));
-    let flipping = {
-        let (over, link, public) = (over.clone(), bench.path(link), bench.path(public));
-        let secret = secret.to_owned();
-        std::thread::spawn(move || flip(&link, [&public, &secret], &over))
+    let changing = {
+        let over = over.clone();
+        std::thread::spawn(move || change(&over))
     };
     let mut results = Vec::new();
     for _ in 0..ROUNDS {
@@ -57,7 +72,7 @@ async fn shown(
         });
     }
     over.store(true, Ordering::Relaxed);
-    flipping.join().unwrap();
+    changing.join().unwrap();
     results
 }
 
@@ -89,11 +104,42 @@ async fn a_link_that_is_swapped_while_a_tool_reads_leaks_nothing() {
         (&Glob, glob, folder),
     ];
     for (tool, args, link) in cases {
-        let results = shown(&bench, tool, args.clone(), link).await;
-        let name = tool.name();
-        let leaks = results.iter().filter(|text| text.contains("SECRET"));
-        assert_eq!(leaks.count(), 0, "{name} {args}");
-        let good = results.iter().filter(|text| text.contains("public"));
-        assert!(good.count() > 0, "{name} {args}: nothing was read");
+        let (link, public, secret) = (bench.path(link.0), bench.path(link.1), link.2.to_owned());
+        let flipping = move |over: &AtomicBool| flip(&link, [&public, &secret], over);
+        let results = shown(&bench, tool, args.clone(), flipping).await;
+        check(tool, &args, &results);
+    }
+}
+
+fn check(tool: &dyn Tool, args: &Value, results: &[String]) {
+    let name = tool.name();
+    let leaks = results.iter().filter(|text| text.contains("SECRET"));
+    assert_eq!(leaks.count(), 0, "{name} {args}");
+    let good = results.iter().filter(|text| text.contains("public"));
+    assert!(good.count() > 0, "{name} {args}: nothing was read");
+}
+
+#[tokio::test]
+async fn a_folder_that_becomes_a_link_during_the_walk_leaks_nothing() {
+    let bench = Bench::new();
+    bench.put("a/b/public.txt", "public word");
+    bench.put("a/b/c/public.txt", "public word");
+    let outside = bench.dir.path().canonicalize().unwrap().join("outside");
+    std::fs::create_dir_all(outside.join("c")).unwrap();
+    for name in ["public.txt", "SECRET.txt", "c/public.txt", "c/SECRET.txt"] {
+        std::fs::write(outside.join(name), "SECRET word").unwrap();
+    }
+    let cases: [(&dyn Tool, Value); 4] = [
+        (&Grep, json!({"pattern": "word"})),
+        (&Grep, json!({"pattern": "word", "path": "a/b/c"})),
+        (&Ls, json!({"depth": 5})),
+        (&Glob, json!({"pattern": "**/*.txt"})),
+    ];
+    for (tool, args) in cases {
+        let (folder, target) = (bench.path("a/b"), outside.clone());
+        let exchanging = move |over: &AtomicBool| exchange(&folder, &target, over);
+        let results = shown(&bench, tool, args.clone(), exchanging).await;
+        std::fs::remove_file(bench.path("a/b.link")).unwrap();
+        check(tool, &args, &results);
     }
 }

@@ -43,19 +43,38 @@ pub fn glob(pattern: &str) -> Result<GlobSet, ToolError> {
         })
 }
 
-/// Folders that the rules shut are not entered, nor is anything with one of these names.
+/// Folders that the rules shut are not entered, nor is anything with one of these names. What counts is where the base
+/// really lies, whatever it is called.
 pub fn builder(base: &Path, guard: &Guard, skipped: &'static [&str]) -> WalkBuilder {
+    builder_to(base, usize::MAX, guard, skipped)
+}
+
+/// The same down to a level.
+pub fn builder_to(
+    base: &Path,
+    levels: usize,
+    guard: &Guard,
+    skipped: &'static [&str],
+) -> WalkBuilder {
     let (scope, guard) = (guard.scope.clone(), guard.clone());
     let ignored = Ignored::new(base, &scope.root);
+    let (named, real) = (base.to_owned(), ostler_host::real_path(base));
     let mut builder = WalkBuilder::new(base);
     builder
         // The library would open ignore files whatever they are: `Ignored` reads them.
         .standard_filters(false)
+        .max_depth(Some(levels))
         .current_dir(&scope.root)
         .filter_entry(move |entry| {
             let is_skipped = || skipped.iter().any(|name| entry.file_name() == *name);
             entry.depth() == 0
-                || is_wanted(entry, &guard) && !is_skipped() && !is_ignored(entry, &ignored)
+                || is_wanted(
+                    entry,
+                    &place_of(entry.path(), &named, &real),
+                    &guard,
+                    levels,
+                ) && !is_skipped()
+                    && !is_ignored(entry, &ignored)
         });
     builder
 }
@@ -79,15 +98,27 @@ pub fn lines(names: &serde_json::Value) -> Vec<Cow<'_, str>> {
     names.filter_map(|n| n.as_str()).map(one_line).collect()
 }
 
-/// Whether to look at an entry that a call does not name itself. Of a file that may not be read the name may be known.
-fn is_wanted(entry: &DirEntry, guard: &Guard) -> bool {
-    let is_folder = entry.file_type().is_some_and(|t| t.is_dir());
-    entry.file_name() != ".git" && (!is_folder || guard.reads(entry.path()))
+/// Where an entry below the base really lies: links are not followed on the way.
+fn place_of<'a>(path: &'a Path, named: &Path, real: &Path) -> Cow<'a, Path> {
+    match path.strip_prefix(named) {
+        Ok(below) if named != real => real.join(below).into(),
+        Ok(_) | Err(_) => path.into(),
+    }
 }
 
-/// What a call reads that goes through a tree. Of some folders of the system anybody may see the names, and not more.
+/// Whether to look at an entry that a call does not name itself. Of a file that may not be read the name may be known, and
+/// of a folder in one whose names may be listed.
+fn is_wanted(entry: &DirEntry, real: &Path, guard: &Guard, levels: usize) -> bool {
+    let is_folder = entry.file_type().is_some_and(|t| t.is_dir());
+    let is_named = || levels == 1 && real.parent().is_some_and(is_listed);
+    entry.file_name() != ".git" && (!is_folder || guard.reads(real) || is_named())
+}
+
+/// What a call reads that goes through a tree. Of some folders of the system anybody may see the names, and not more: so
+/// where the base leads is part of what the call reads. Which folder is opened in the end is judged again then.
 pub fn read_tree(base: PathBuf) -> Access {
-    Access::Read(match is_listed(&base) {
+    let leads_to_names = is_listed(&base) || is_listed(&ostler_host::real_path(&base));
+    Access::Read(match leads_to_names {
         true => base.join("**"),
         false => base,
     })
