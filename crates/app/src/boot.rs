@@ -28,7 +28,7 @@ use crate::trust::rules;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::RuleStore;
 use ostler_engine::budget::{Budget, Limits};
-use ostler_engine::confine::SandboxMode;
+use ostler_engine::confine::{SandboxMode, SandboxSettings};
 use ostler_engine::hooks::Hook;
 use ostler_engine::ledger::Ledger;
 use ostler_engine::redact::Redactor;
@@ -318,13 +318,14 @@ impl Boot {
         tools.enabled.iter().cloned().chain(switches).collect()
     }
 
-    fn tool_settings(&self, hidden: &[String]) -> anyhow::Result<ToolSettings> {
+    /// What tools may do, and the sandbox of the programs that they start.
+    fn tool_settings(&self, hidden: &[String]) -> anyhow::Result<(ToolSettings, SandboxSettings)> {
         let config = &self.loaded.config;
         let tools = &config.tools;
         let sandbox = crate::sandbox::wanted(self)?;
         let mut writable = crate::sandbox::granted(self);
         writable.extend(sandbox.temp.as_ref().map(|temp| temp.scratch.folder()));
-        Ok(ToolSettings {
+        let settings = ToolSettings {
             shell: self.shell(),
             env: self.command_env(hidden),
             bash_timeout_seconds: tools.bash_timeout_seconds,
@@ -339,8 +340,8 @@ impl Boot {
             ca_file: config.network.ca_file.clone().map(PathBuf::from),
             envelope: tools.result_format == schema::ResultFormat::Envelope,
             language: crate::speech::language(),
-            sandbox,
-        })
+        };
+        Ok((settings, sandbox))
     }
 
     /// Everything that lets one in at a provider of this person.

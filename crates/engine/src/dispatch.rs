@@ -618,7 +618,7 @@ fn commit(
 mod tests {
     use super::*;
     use crate::tool::{Rendered, Scope, Tool as _, Typed};
-    use crate::tools::testing::Bench;
+    use ostler_tools::testing::Bench;
     use ostler_wire::ToolDeclaration;
 
     #[derive(Clone)]
@@ -629,6 +629,7 @@ mod tests {
 
     impl Typed for Faulty {
         type Args = Nothing;
+        type Uses = ();
         const NAME: &'static str = "faulty";
         const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Other);
         const PROSE: &'static str = "";
@@ -637,7 +638,7 @@ mod tests {
             Ok(Vec::new())
         }
 
-        async fn run(&self, _: Nothing, _: Context) -> Result<Done, ToolError> {
+        async fn run(&self, _: Nothing, _: Context<()>) -> Result<Done, ToolError> {
             panic!("a tool's own fault");
         }
 

@@ -3,7 +3,6 @@
 
 mod accept;
 pub mod agents;
-mod arguments;
 mod checkpoints;
 mod clients;
 pub mod commands;
@@ -15,19 +14,14 @@ pub mod goal;
 pub mod hooks;
 mod inbox;
 mod interfaces;
-mod jobs;
 mod permissions;
 mod proxy;
-mod schema;
-mod seen;
 mod servers;
 mod session;
 pub mod sources;
 mod state;
 #[cfg(test)]
 mod testing;
-pub mod tool;
-pub mod tools;
 mod turn;
 
 pub use ostler_host::checkpoint;
@@ -36,6 +30,9 @@ pub use ostler_store::{
     sessions as store,
 };
 
+pub use ostler_tools::{builtin as tools, tool};
+
+use ostler_tools::{arguments, jobs, seen};
 use ostler_wire::hex;
 
 pub use clients::feed;

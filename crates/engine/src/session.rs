@@ -40,7 +40,7 @@ impl Session {
         checkpoints::settle(&mut self.state).await;
         commands::answer_waiting(&mut self.state, &mut self.inbox);
         self.state.services.jobs.close().await;
-        let put_back = self.state.services.share.finish().await;
+        let put_back = self.state.services.sandbox.share.finish().await;
         if let Some(text) = put_back.filter(|_| !self.state.log.is_empty()) {
             // A log that cannot be written has said so before.
             let _ = self.state.commit(vec![Body::Notice(Notice { text })]);
@@ -60,12 +60,12 @@ impl Session {
     async fn recover(&mut self) {
         let services = &self.state.services;
         let services = Services {
-            share: services.share.clone(),
+            share: services.sandbox.share.clone(),
             artifacts: Some(services.artifacts.clone()),
             call_id: "recover".into(),
             root: Some(self.state.scope.root.clone()),
             user_home: self.state.scope.user_home.clone(),
-            ..Services::without_session(services.host.clone(), services.settings.sandbox.clone())
+            ..Services::without_session(services.host.clone(), services.sandbox.settings())
         };
         if let Some(text) = Box::pin(confine::recover(services)).await {
             self.opening.entries.push(Body::Notice(Notice { text }));

@@ -2,6 +2,7 @@
 
 pub mod attend;
 pub mod checkpoints;
+mod context;
 mod hooks;
 mod rewind;
 mod rules;
@@ -15,11 +16,12 @@ use crate::agents::children::ChildSettings;
 use crate::agents::{Agents, Delegation};
 use crate::budget::{Amount, Booked};
 use crate::clients::feed::Feed;
+use crate::confine::CallSandbox;
 use crate::context::account::Account;
 use crate::context::conversation::{Conversation, Sent};
 use crate::context::cost;
 use crate::context::handoff::HandoffPlace;
-use crate::context::side_request::{SideRequest, SideRequestCosts};
+use crate::context::side_request::SideRequestCosts;
 use crate::context::transcript::BYTES_PER_TOKEN;
 use crate::context::window::{Folding, Gauge};
 use crate::hooks::Hooks;
@@ -27,25 +29,20 @@ use crate::inbox::server_question::ServerQuestions;
 use crate::interfaces::extra::Extra;
 use crate::log::{Log, LogError};
 use crate::memory::SessionRecall;
-use crate::permissions::{Leave, PermissionState};
+use crate::permissions::PermissionState;
 use crate::seen::Seen;
-use crate::servers::ServerServices;
 use crate::sources::briefing::{self, Way};
 use crate::sources::definitions::Definitions;
-use crate::tool::{Context, Delegate, Extension, Scope, Typed as _};
+use crate::tool::{Scope, Typed as _};
 use crate::tools::Tools;
 use crate::tools::exit_plan_mode::ExitPlanMode;
 use attend::AnswerCommands;
 use ostler_guard::{Mode, Policy};
 use ostler_llm::{Answer, Effort, TokenUsage};
-use ostler_wire::{
-    Body, Delta, Entry, Language, Rewind, Role, TodoItem, ToolDeclaration, ToolKind, Usage, When,
-    is_server_tool,
-};
+use ostler_wire::{Body, Delta, Entry, Language, Rewind, Role, TodoItem, Usage, When};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 pub struct SessionState {
     pub log: Log,
@@ -248,46 +245,6 @@ impl SessionState {
         }
     }
 
-    /// What a run of this tool works with.
-    pub fn context(
-        &self,
-        call_id: &str,
-        tool: &ToolDeclaration,
-        leave: &Leave,
-        cancel: CancellationToken,
-    ) -> Context {
-        if let Some(temp) = &self.services.settings.sandbox.temp {
-            // What cannot be made is said by the command or tool that wants it.
-            let _ = temp.scratch.make();
-        }
-        let delegates = tool.kind == ToolKind::Delegate;
-        Context {
-            call_id: call_id.to_owned(),
-            tool: tool.name.as_ref().into(),
-            scope: self.scope.clone(),
-            host: self.services.host.clone(),
-            settings: self.services.settings.clone(),
-            cancel: cancel.clone(),
-            deltas: self.feed.sink(),
-            artifacts: self.services.artifacts.clone(),
-            seen: self.services.seen.clone(),
-            jobs: self.services.jobs.clone(),
-            history: self.services.history.clone(),
-            memory: self.settings.recall.memory.clone(),
-            share: self.services.share.clone(),
-            guard: self.guard(tool).opening(&leave.paths),
-            terms: Arc::new(self.permissions.terms(&self.policy.rules, leave)),
-            todo: self.services.todo.clone(),
-            answer: None,
-            extension: match is_server_tool(&tool.name) {
-                true => Extension::new(self.server_services(cancel)),
-                false => Extension::default(),
-            },
-            delegate: delegates.then(|| -> Arc<dyn Delegate> { Arc::new(self.delegation()) }),
-            language: self.settings.language,
-        }
-    }
-
     /// Writes down how things stand, if that has changed. Before the first prompt there is no log to write to.
     pub fn record_standing(&mut self) -> Result<(), LogError> {
         match self.permissions.unrecorded && !self.log.is_empty() {
@@ -353,21 +310,6 @@ impl SessionState {
         self.show_budget();
     }
 
-    /// For a tool of a server.
-    fn server_services(&self, cancel: CancellationToken) -> ServerServices {
-        ServerServices {
-            questions: self.settings.server_questions.clone(),
-            side_request: SideRequest {
-                account: self.account.clone(),
-                model: self.conversation.model.clone(),
-                feed: self.feed.clone(),
-                language: self.settings.language,
-                services: self.settings.side_requests.services.clone(),
-                cancel,
-            },
-        }
-    }
-
     /// How much of the budget is spent, if there is one.
     pub fn show_budget(&self) {
         let account = &self.account;
@@ -393,8 +335,9 @@ impl SessionState {
         }
     }
 
-    pub fn delegation(&self) -> Delegation {
+    pub fn delegation(&self, sandbox: CallSandbox) -> Delegation {
         Delegation {
+            sandbox,
             agents: self.extensions.agents.clone(),
             child: self.child(String::new()),
             tools: self.tools.clone(),

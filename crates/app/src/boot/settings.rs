@@ -21,7 +21,7 @@ impl Boot {
             .learn(self.secrets().iter().map(Secret::reveal));
         crate::servers::hide_tokens(self);
         let hidden = self.key_variables();
-        let tools = self.tool_settings(&hidden)?;
+        let (tools, sandbox) = self.tool_settings(&hidden)?;
         // From here on the keys are in our own memory only, where no command can look.
         ostler_host::hide(hidden.iter().map(String::as_str));
         Ok(HubSettings {
@@ -59,6 +59,7 @@ impl Boot {
                 host: self.host(),
                 filter: self.tool_filter(),
                 more: Vec::new(),
+                sandbox,
             },
             mcp: Arc::new(crate::servers::settings(self)),
             agents: Arc::new(crate::config::agents::settings(&self.loaded, &self.places)),

@@ -7,6 +7,7 @@ mod skill;
 mod worktree;
 
 use crate::agents::children::{Assignment, ChildSettings, Slots, Spent};
+use crate::confine::CallSandbox;
 use crate::sources::Source;
 use crate::sources::roles::RoleSettings;
 use crate::sources::skills::SkillSettings;
@@ -113,6 +114,8 @@ pub struct Delegation {
     /// As the session stands now; the assigned_role is for the call to fill in.
     pub child: ChildSettings,
     pub tools: Tools,
+    /// For git, which makes worktrees.
+    pub sandbox: CallSandbox,
 }
 
 /// What a result says of the tokens that a child took.

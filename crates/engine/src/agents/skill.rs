@@ -15,7 +15,7 @@ const MAX_NAME: usize = 100;
 
 /// The result's data.
 pub async fn run(
-    cx: &Context,
+    cx: &Context<()>,
     delegation: &Delegation,
     order: SkillOrder,
 ) -> Result<Value, ToolError> {
@@ -56,7 +56,7 @@ fn inline(skill: &Skill, words: &str) -> Value {
 
 /// What a sub-agent makes of it.
 async fn follow(
-    cx: &Context,
+    cx: &Context<()>,
     delegation: &Delegation,
     skill: &Skill,
     order: &SkillOrder,

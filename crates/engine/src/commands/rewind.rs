@@ -356,7 +356,7 @@ async fn put_back(session: &mut Session, files: Files, again: &str) -> Result<Re
     let writing = session.state.services.writing.clone();
     let _turn = writing.acquire_owned().await;
     // What still runs could change files at the same time, and has no part in what comes back.
-    let ended = session.state.services.share.end_leftovers().await;
+    let ended = session.state.services.sandbox.share.end_leftovers().await;
     // What commands left in a checkpoint is judged like what they leave in the project.
     let watched = WatchedCall::begin_restore(services(session)).await;
     let (opened, label) = (place.clone(), language.say(Word::CpProtected));
@@ -391,12 +391,12 @@ async fn put_back(session: &mut Session, files: Files, again: &str) -> Result<Re
 fn services(session: &Session) -> Services {
     let (services, scope) = (&session.state.services, &session.state.scope);
     Services {
-        share: services.share.clone(),
+        share: services.sandbox.share.clone(),
         artifacts: Some(services.artifacts.clone()),
         call_id: "rewind".into(),
         root: Some(scope.root.clone()),
         user_home: scope.user_home.clone(),
-        ..Services::without_session(services.host.clone(), services.settings.sandbox.clone())
+        ..Services::without_session(services.host.clone(), services.sandbox.settings())
     }
 }
 

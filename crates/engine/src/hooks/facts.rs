@@ -82,7 +82,7 @@ impl Facts {
         let mut all = json!({
             "session_id": session.facts.session,
             "transcript_path": transcript,
-            "cwd": session.context.scope.root.display().to_string(),
+            "cwd": session.context.cx.scope.root.display().to_string(),
             "hook_event_name": self.moment.common_name(),
             "event": self.moment.name(),
             "permission_mode": mode,

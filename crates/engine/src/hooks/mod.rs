@@ -15,9 +15,9 @@ pub use verdict::{Permission, Said};
 
 use crate::cut::clip;
 use crate::sources::briefing;
-use crate::tool::Context;
 use ostler_wire::{Body, Notice, Word};
 use run::Ended;
+pub use run::{CALL_ID, HookContext};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -182,8 +182,8 @@ impl Hooks {
 
 /// What one hook says. It answers for the person only if it says so, too, where nothing is that commands may change: they
 /// could have written the answer.
-async fn hear(hook: &Hook, facts: &str, cx: &Context) -> Said {
-    let language = cx.settings.language;
+async fn hear(hook: &Hook, facts: &str, cx: &HookContext) -> Said {
+    let language = cx.cx.language;
     let mut said = verdict::judge(hook, run::run(hook, facts, cx).await, language);
     if said.permission != Permission::Allow {
         return said;

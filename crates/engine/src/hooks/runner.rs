@@ -1,8 +1,7 @@
 //! Hooks that tell the person that they are waited for. Nobody waits for these, and what they print is not looked at.
 
-use super::run::{Ended, run};
+use super::run::{Ended, HookContext, run};
 use super::{Hook, HookSession, Moment, facts::Facts, verdict};
-use crate::tool::Context;
 use ostler_wire::{Ask, AskKind, Delta, Language, View};
 use serde_json::Value;
 use std::sync::Arc;
@@ -19,7 +18,7 @@ pub struct HookRunner {
     hooks: Vec<Hook>,
     /// What every one of them is told, as an object.
     facts: Value,
-    cx: Context,
+    cx: HookContext,
     language: Language,
     room: Arc<Semaphore>,
 }
@@ -78,7 +77,7 @@ impl HookRunner {
                 for text in verdict::judge(&hook, ended, language).notices {
                     let view = View::Error(text);
                     let view = Box::new(view);
-                    cx.deltas.send(Delta::Announcement { view });
+                    cx.cx.deltas.send(Delta::Announcement { view });
                 }
             }
             drop(room);

@@ -3,12 +3,11 @@
 
 use super::facts::{self, Facts};
 use super::{
-    Changed, Greeting, Hook, Hooks, MAX_STOPS, Matcher, Moment, Permission, QUIET, Said, Start,
-    hear,
+    Changed, Greeting, Hook, HookContext, Hooks, MAX_STOPS, Matcher, Moment, Permission, QUIET,
+    Said, Start, hear,
 };
 use crate::clients::feed::Feed;
 use crate::inbox::Inbox;
-use crate::tool::Context;
 use ostler_guard::{Call, Mode, Posture, resolve};
 use ostler_wire::{Access, Delta, Json, Language, Message, ToolDeclaration, Word};
 use serde_json::Value;
@@ -45,7 +44,7 @@ pub struct HookSession<'a> {
     pub hooks: &'a mut Hooks,
     pub facts: SessionFacts,
     /// What a hook runs in.
-    pub context: Context,
+    pub context: HookContext,
     pub feed: &'a Feed,
 }
 
@@ -154,10 +153,10 @@ impl HookSession<'_> {
     }
 
     async fn takes_call(&self, matcher: &Matcher, call: &HookedCall<'_>) -> bool {
-        let scope = &self.context.scope;
+        let scope = &self.context.cx.scope;
         let resolved = match matcher.policy() {
             Some(policy) => {
-                let host = self.context.host.as_ref();
+                let host = self.context.cx.host.as_ref();
                 resolve::resolved(host, call.accesses, policy, scope).await
             }
             None => Vec::new(),
@@ -177,7 +176,7 @@ impl HookSession<'_> {
         (call, heard): (&HookedCall<'_>, &[usize]),
         cancel: &CancellationToken,
     ) -> (Said, Option<Changed>) {
-        let facts = Facts::of_call(Moment::PreTool, call, &self.context.scope);
+        let facts = Facts::of_call(Moment::PreTool, call, &self.context.cx.scope);
         let mut said = Said::default();
         for (place, hook) in self.meant(Moment::PreTool, call).await {
             let name = hook.shown();
@@ -189,7 +188,7 @@ impl HookSession<'_> {
                     .push(language.fill(Word::HookAllowsEcho, &[&name]));
             }
             let changed = one.input.take().filter(|_| !heard.contains(&place));
-            let scope = &self.context.scope;
+            let scope = &self.context.cx.scope;
             let changed = changed.and_then(|input| facts::taken_back(call, input, scope));
             said.add(one);
             if said.block.is_some() || said.halt.is_some() {
@@ -215,7 +214,7 @@ impl HookSession<'_> {
         if hooks.is_empty() || cancel.is_cancelled() {
             return Said::default();
         }
-        let facts = Facts::of_call(Moment::PostTool, call, &self.context.scope);
+        let facts = Facts::of_call(Moment::PostTool, call, &self.context.cx.scope);
         let facts = facts.with_result(call, data);
         self.fire(inbox, hooks, facts, cancel).await
     }

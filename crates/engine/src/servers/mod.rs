@@ -8,6 +8,7 @@ mod tool;
 
 pub use launch::SandboxLauncher;
 
+use crate::confine::CallSandbox;
 use crate::context::side_request::SideRequest;
 use crate::context::transcript::BYTES_PER_TOKEN;
 use crate::inbox::server_question::ServerQuestions;
@@ -34,6 +35,8 @@ pub struct ServerToolState {
 pub struct ServerServices {
     /// `None` where nobody can be asked.
     pub questions: Option<ServerQuestions>,
+    /// What watching a server in the sandbox takes.
+    pub sandbox: CallSandbox,
     pub side_request: SideRequest,
 }
 

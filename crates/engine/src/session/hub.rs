@@ -544,7 +544,7 @@ impl Hub for LocalHub {
 
 /// What tools work in.
 fn scope_of(options: &HubSettings, folder: &std::path::Path) -> Scope {
-    let sandbox = &options.tools.sandbox;
+    let sandbox = &options.toolbox.sandbox;
     let policy = &options.permissions.policy;
     let mut kept = sandbox.policy.writable.clone();
     kept.extend(sandbox.policy.visible.iter().cloned());

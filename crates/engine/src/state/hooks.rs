@@ -1,6 +1,8 @@
 //! The state as the hooks of the session see it.
 
-use crate::hooks::{HookRunner, HookSession, Moment, Said, SessionFacts, notices};
+use crate::hooks::{
+    CALL_ID, HookContext, HookRunner, HookSession, Moment, Said, SessionFacts, notices,
+};
 use crate::inbox::Notify;
 use crate::log::LogError;
 use crate::permissions::Leave;
@@ -34,13 +36,24 @@ impl SessionState {
             posture: self.permissions.posture(&Bash::ABOUT, Instant::now()),
             language: self.settings.language,
         };
-        let context = self.context("hook", &Bash::ABOUT, &Leave::default(), cancel.clone());
+        let context = self.hook_context(cancel.clone());
         Some(HookSession {
             hooks: &mut self.settings.hooks,
             facts,
             context,
             feed: &self.feed,
         })
+    }
+
+    /// What a command of the model would have, without anything that was granted to one call.
+    fn hook_context(&self, cancel: CancellationToken) -> HookContext {
+        let leave = Leave::default();
+        let terms = self.permissions.terms(&self.policy.rules, &leave);
+        let cx = self.context(CALL_ID, &Bash::ABOUT, &leave, cancel);
+        HookContext {
+            cx: cx.with_services(()),
+            sandbox: self.call_sandbox(CALL_ID, terms),
+        }
     }
 
     /// What runs when the person is asked something. The parent of a child puts the questions of it.

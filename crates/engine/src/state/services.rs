@@ -3,7 +3,7 @@
 use crate::artifacts::Artifacts;
 use crate::checkpoints::SessionCheckpoints;
 use crate::clients::feed::Feed;
-use crate::confine::SandboxShare;
+use crate::confine::{SandboxSettings, SandboxShare};
 use crate::history::History;
 use crate::interfaces::RuleStore;
 use crate::jobs::Jobs;
@@ -24,7 +24,7 @@ pub struct ToolServices {
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
     pub history: Arc<History>,
-    pub share: Arc<SandboxShare>,
+    pub sandbox: SessionSandbox,
     /// The task list as it stands.
     pub todo: Arc<Vec<TodoItem>>,
     /// Where rules that shall hold for ever are kept.
@@ -47,7 +47,10 @@ impl ToolServices {
             host: settings.toolbox.host.clone(),
             settings: Arc::new(settings.tools.clone()),
             jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.sink())),
-            share: Arc::default(),
+            sandbox: SessionSandbox {
+                settings: Arc::new(settings.toolbox.sandbox.clone()),
+                share: Arc::default(),
+            },
             artifacts,
             history: Arc::new(history),
             seen: Arc::new(Seen::default()),
@@ -57,5 +60,18 @@ impl ToolServices {
             checkpoints: SessionCheckpoints::new(settings.checkpoint_place()),
             servers: None,
         }
+    }
+}
+
+/// The sandbox of the session's programs.
+pub struct SessionSandbox {
+    pub settings: Arc<SandboxSettings>,
+    pub share: Arc<SandboxShare>,
+}
+
+impl SessionSandbox {
+    /// A copy that may be changed for one program.
+    pub fn settings(&self) -> SandboxSettings {
+        SandboxSettings::clone(&self.settings)
     }
 }

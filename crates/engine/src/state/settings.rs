@@ -4,6 +4,7 @@ use crate::agents::AgentSettings;
 use crate::budget::Budget;
 use crate::checkpoint::Limits;
 use crate::checkpoints::Place;
+use crate::confine::SandboxSettings;
 use crate::context::window::ContextSettings;
 use crate::hooks::Hook;
 use crate::interfaces::extra::Extra;
@@ -60,7 +61,7 @@ impl HubSettings {
             launcher: Arc::new(SandboxLauncher {
                 host: self.toolbox.host.clone(),
                 env: self.tools.env.clone(),
-                sandbox: self.tools.sandbox.clone(),
+                sandbox: self.toolbox.sandbox.clone(),
                 writable: self.tools.writable.clone(),
                 root: self.paths.root.clone(),
                 user_home: self.paths.user_home.clone(),
@@ -138,6 +139,8 @@ pub struct ToolSources {
     pub filter: Vec<String>,
     /// Tools beside the built-in ones.
     pub more: Vec<&'static dyn Tool>,
+    /// What the programs that tools start may touch.
+    pub sandbox: SandboxSettings,
 }
 
 /// Commands beside the built-in ones.

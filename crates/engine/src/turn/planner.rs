@@ -33,6 +33,7 @@ pub async fn before_turn(
     let first = post_prompt(told(state, words));
     let limit = child.limit;
     let cx = state.context("", &Task::ABOUT, &Leave::default(), cancel.clone());
+    let cx = cx.with_services(());
     let delegation = child.delegation;
     let working = assignment(&cx, &delegation, delegation.child.clone(), first, limit);
     let ended = match inbox.attend(working).await {
@@ -69,7 +70,10 @@ fn child(state: &SessionState) -> Option<Planner> {
         return None;
     }
     let role = state.extensions.definitions.roles.find(PLANNER)?.clone();
-    let mut delegation = state.delegation();
+    let terms = state
+        .permissions
+        .terms(&state.policy.rules, &Leave::default());
+    let mut delegation = state.delegation(state.call_sandbox("", terms));
     let mut caps = role.capabilities.clone();
     caps.read_only = true;
     delegation.child.model.clone_from(&planner.model);

@@ -95,7 +95,7 @@ impl LocalHub {
         }
         options.run.interactive &= assigned_role.attended;
         if !assigned_role.network {
-            options.tools.sandbox.policy.network = Network::Loopback;
+            options.toolbox.sandbox.policy.network = Network::Loopback;
         }
         let mut hub = self.clone();
         if let Some(root) = &assigned_role.root {
@@ -184,7 +184,7 @@ fn move_to(options: &mut HubSettings, root: &Path) {
         }
     };
     shift(&mut options.tools.writable);
-    let policy = &mut options.tools.sandbox.policy;
+    let policy = &mut options.toolbox.sandbox.policy;
     shift(&mut policy.writable);
     let mut protect = policy.protect.clone();
     shift(&mut protect);
@@ -192,7 +192,7 @@ fn move_to(options: &mut HubSettings, root: &Path) {
     policy.protect.push(root.join(".git"));
     let forbidden = copied_paths(&policy.forbid_read, &old, root);
     policy.forbid_read.extend(forbidden.iter().cloned());
-    options.tools.sandbox.sealed.extend(forbidden);
+    options.toolbox.sandbox.sealed.extend(forbidden);
     options.checkpoints = None;
 }
 
