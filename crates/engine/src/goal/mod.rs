@@ -410,7 +410,7 @@ pub(crate) fn conclude(state: &mut SessionState, outcome: Outcome) -> Vec<Body> 
     }
     let mode = ostler_wire::Mode {
         goal: Some(shown),
-        ..state.permissions.shown(Instant::now())
+        ..state.permissions.shown(&state.policy.rules, Instant::now())
     };
     let notice = text.map(|text| Body::Notice(Notice { text }));
     notice.into_iter().chain([Body::Mode(mode)]).collect()

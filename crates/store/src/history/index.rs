@@ -285,6 +285,7 @@ impl Index {
             [row.project],
             |r| r.get(0),
         )?;
+        let foreign = source::foreign(&source.path);
         let reached = loop {
             if *room == 0 || Instant::now() >= until {
                 break Reached::Limit;
@@ -297,6 +298,9 @@ impl Index {
             match source::meaning(&line.bytes) {
                 Meaning::Said(said) => {
                     let entry = row.count(said.entry);
+                    if foreign > 0 && entry <= foreign {
+                        continue;
+                    }
                     if said.role == USER {
                         row.prompt = Some(entry);
                     }

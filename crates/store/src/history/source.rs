@@ -170,6 +170,18 @@ pub enum Meaning {
     Nothing(Option<u64>),
 }
 
+/// The number of the last entry of a log that was copied from somebody else's, as its first line says; 0 where there is
+/// none.
+pub fn foreign(path: &Path) -> u64 {
+    let first = Lines::new(path, 0).and_then(|mut lines| lines.next());
+    let first = first.ok().flatten();
+    let text = first
+        .as_ref()
+        .and_then(|l| std::str::from_utf8(&l.bytes).ok());
+    let entry = text.and_then(|text| Entry::from_line(text, UNNUMBERED).ok());
+    entry.map_or(0, |entry| crate::sessions::foreign(&[entry]))
+}
+
 /// A number that no counter reaches stands for a line without one.
 const UNNUMBERED: u64 = u64::MAX;
 
