@@ -5,7 +5,7 @@ use crate::commands::SESSION;
 use crate::confine::Terms;
 use crate::dispatch::Leave;
 use crate::goal::Goal;
-use crate::templates::Template;
+use crate::sources::templates::Template;
 use ostler_guard::{Mode, Posture, Rule, Rules, Stance};
 use ostler_wire::{Access, Body, Entry, ToolDeclaration};
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! What file tools may read and change, through whole sessions: outside of the project, behind links, protected paths.
 
 use crate::common::{Bench, Session, Shown};
-use ostler_engine::Options;
+use ostler_engine::HubSettings;
 use ostler_guard::{Containment, Headless, Mode, Posture, Rule};
 use ostler_testkit::{Kind, Step};
 use ostler_wire::{Body, Op, Open};
@@ -36,17 +36,17 @@ fn bench(steps: impl IntoIterator<Item = Step>) -> Bench {
     bench
 }
 
-async fn open(bench: &Bench, change: impl Fn(&mut Options)) -> Session {
+async fn open(bench: &Bench, change: impl Fn(&mut HubSettings)) -> Session {
     let home = bench.space.user_home().canonicalize().unwrap();
     std::fs::create_dir_all(bench.space.home()).unwrap();
     let own = bench.space.home().canonicalize().unwrap();
     let opened = bench.open_with(Open::New, |options| {
-        options.interactive = true;
-        options.policy.headless = Headless::Deny;
-        options.policy.containment = Containment::Sandbox;
-        options.policy.folders.forbidden = vec![home.join(".ssh")];
-        options.policy.folders.outside = vec![own.clone()];
-        options.policy.folders.protected = vec![own.clone()];
+        options.run.interactive = true;
+        options.permissions.policy.headless = Headless::Deny;
+        options.permissions.policy.containment = Containment::Sandbox;
+        options.permissions.policy.folders.forbidden = vec![home.join(".ssh")];
+        options.permissions.policy.folders.outside = vec![own.clone()];
+        options.permissions.policy.folders.protected = vec![own.clone()];
         change(options);
     });
     opened.await
@@ -70,7 +70,8 @@ async fn reading_outside_is_asked_in_every_posture_but_yolo() {
         for posture in [Posture::Ask, Posture::Auto] {
             for (answer, seen) in [("once", true), ("deny", false)] {
                 let bench = bench([call(tool, args.clone()), done()]);
-                let change = |options: &mut Options| options.policy.posture = posture;
+                let change =
+                    |options: &mut HubSettings| options.permissions.policy.posture = posture;
                 let mut session = open(&bench, change).await;
                 let shown = session.answered(&[(answer, None)]).await;
                 assert_eq!(
@@ -82,10 +83,13 @@ async fn reading_outside_is_asked_in_every_posture_but_yolo() {
             }
         }
         let bench = bench([call(tool, args.clone()), done()]);
-        let mut session = open(&bench, |options| options.mode = Some(Mode::Plan)).await;
+        let mut session = open(&bench, |options| {
+            options.permissions.mode = Some(Mode::Plan)
+        })
+        .await;
         assert!(shows(&session.answered(&[("once", None)]).await, "OUTSIDE"));
         session.close().await;
-        let yolo = |options: &mut Options| options.policy.posture = Posture::Yolo;
+        let yolo = |options: &mut HubSettings| options.permissions.policy.posture = Posture::Yolo;
         let bench = self::bench([call(tool, args), done()]);
         let mut session = open(&bench, yolo).await;
         assert!(shows(&session.answered(&[]).await, "OUTSIDE"));
@@ -124,7 +128,10 @@ async fn what_is_forbidden_is_read_in_no_posture() {
             done(),
         ];
         let bench = bench(steps.into_iter().chain(more));
-        let mut session = open(&bench, |options| options.policy.posture = posture).await;
+        let mut session = open(&bench, |options| {
+            options.permissions.policy.posture = posture
+        })
+        .await;
         let shown = session.answered(&[]).await;
         assert_eq!(shown.codes(), ["blocked"; 5], "{posture:?}");
         assert!(!shows(&shown, "KEY"));
@@ -149,7 +156,7 @@ async fn nobody_to_ask_means_no() {
         call("read_file", json!({"path": "/usr/share"})),
         done(),
     ]));
-    let mut session = open(&bench, |options| options.interactive = false).await;
+    let mut session = open(&bench, |options| options.run.interactive = false).await;
     let shown = session.run("go").await;
     assert_eq!(shown.codes(), ["blocked", "blocked", "ok", "is_directory"]);
     session.close().await;
@@ -181,8 +188,8 @@ async fn a_rule_opens_what_lies_outside() {
         (&["Edit(~/notes/**)"], 1),
     ] {
         let bench = bench([call("read_file", json!({"path": "~/notes/a.txt"})), done()]);
-        let change = |options: &mut Options| {
-            options.policy.rules.allow = rules.iter().map(|text| rule(text)).collect();
+        let change = |options: &mut HubSettings| {
+            options.permissions.policy.rules.allow = rules.iter().map(|text| rule(text)).collect();
         };
         let mut session = open(&bench, change).await;
         let shown = session.answered(&vec![("once", None); asks]).await;
@@ -293,12 +300,12 @@ async fn a_link_opens_nothing_that_its_target_does_not() {
             symlink(home.join(".ssh"), root.join("keys")).unwrap();
             symlink("system", root.join("chain")).unwrap();
             symlink("/proc/self/root", root.join("proc")).unwrap();
-            let change = |options: &mut Options| match setting {
-                Setting::Ask => options.policy.posture = Posture::Ask,
-                Setting::Auto => options.policy.posture = Posture::Auto,
+            let change = |options: &mut HubSettings| match setting {
+                Setting::Ask => options.permissions.policy.posture = Posture::Ask,
+                Setting::Auto => options.permissions.policy.posture = Posture::Auto,
                 Setting::Exec => {
-                    options.interactive = false;
-                    options.policy.headless = Headless::Sandbox;
+                    options.run.interactive = false;
+                    options.permissions.policy.headless = Headless::Sandbox;
                 }
             };
             let mut session = open(&bench, change).await;
@@ -419,9 +426,9 @@ async fn protected_paths_take_the_persons_own_yes() {
     for posture in [Posture::Ask, Posture::Auto, Posture::Yolo] {
         let bench = bench(calls().into_iter().chain([done()]));
         bench.space.write("nested/deep/.git/config", "y");
-        let change = |options: &mut Options| {
-            options.policy.posture = posture;
-            options.policy.rules.allow = vec![rule("Edit"), rule("Edit(./**)")];
+        let change = |options: &mut HubSettings| {
+            options.permissions.policy.posture = posture;
+            options.permissions.policy.rules.allow = vec![rule("Edit"), rule("Edit(./**)")];
         };
         let mut session = open(&bench, change).await;
         let shown = session.answered(&[("deny", None); 10]).await;
@@ -429,10 +436,10 @@ async fn protected_paths_take_the_persons_own_yes() {
         session.close().await;
         let bench = self::bench(calls().into_iter().chain([done()]));
         bench.space.write("nested/deep/.git/config", "y");
-        let alone = |options: &mut Options| {
+        let alone = |options: &mut HubSettings| {
             change(options);
-            options.interactive = false;
-            options.policy.headless = Headless::Allow;
+            options.run.interactive = false;
+            options.permissions.policy.headless = Headless::Allow;
         };
         let mut session = open(&bench, alone).await;
         let shown = session.run("go").await;
@@ -441,10 +448,10 @@ async fn protected_paths_take_the_persons_own_yes() {
     }
     // A rule that names the very path is a yes, and no other path's.
     let bench = self::bench([write("ostler.toml"), write("sub/ostler.toml"), done()]);
-    let named = |options: &mut Options| {
-        options.interactive = false;
-        options.policy.headless = Headless::Sandbox;
-        options.policy.rules.allow = vec![rule("Edit(./ostler.toml)")];
+    let named = |options: &mut HubSettings| {
+        options.run.interactive = false;
+        options.permissions.policy.headless = Headless::Sandbox;
+        options.permissions.policy.rules.allow = vec![rule("Edit(./ostler.toml)")];
     };
     let mut session = open(&bench, named).await;
     let shown = session.run("go").await;
@@ -538,9 +545,9 @@ async fn what_a_link_at_a_protected_name_leads_to_is_protected() {
     for posture in [Posture::Ask, Posture::Auto, Posture::Yolo] {
         let bench = bench(calls().into_iter().chain([done()]));
         space(&bench);
-        let change = |options: &mut Options| {
-            options.policy.posture = posture;
-            options.policy.rules.allow = vec![rule("Edit"), rule("Edit(./**)")];
+        let change = |options: &mut HubSettings| {
+            options.permissions.policy.posture = posture;
+            options.permissions.policy.rules.allow = vec![rule("Edit"), rule("Edit(./**)")];
         };
         let mut session = open(&bench, change).await;
         let shown = session.answered(&vec![("deny", None); count]).await;
@@ -549,10 +556,10 @@ async fn what_a_link_at_a_protected_name_leads_to_is_protected() {
         for headless in [Headless::Sandbox, Headless::Allow] {
             let bench = self::bench(calls().into_iter().chain([done()]));
             space(&bench);
-            let alone = |options: &mut Options| {
+            let alone = |options: &mut HubSettings| {
                 change(options);
-                options.interactive = false;
-                options.policy.headless = headless;
+                options.run.interactive = false;
+                options.permissions.policy.headless = headless;
             };
             let mut session = open(&bench, alone).await;
             let shown = session.run("go").await;
@@ -565,7 +572,7 @@ async fn what_a_link_at_a_protected_name_leads_to_is_protected() {
     let steps = free.map(write).into_iter().chain([write("rc"), done()]);
     let bench = bench(steps);
     space(&bench);
-    let auto = |options: &mut Options| options.policy.posture = Posture::Auto;
+    let auto = |options: &mut HubSettings| options.permissions.policy.posture = Posture::Auto;
     let mut session = open(&bench, auto).await;
     let shown = session.answered(&[("once", None)]).await;
     assert_eq!(shown.codes(), ["ok"; 5]);
@@ -635,10 +642,10 @@ async fn a_command_of_the_project_points_only_into_the_project() {
         bench
             .space
             .write(".ostler/commands/fine.md", "See @in.txt and $ARGUMENTS.");
-        let change = |options: &mut Options| {
-            options.policy.posture = posture;
-            options.policy.rules.ask = vec![rule("Read(secret.txt)")];
-            options.policy.rules.deny = vec![rule("Read(denied.txt)")];
+        let change = |options: &mut HubSettings| {
+            options.permissions.policy.posture = posture;
+            options.permissions.policy.rules.ask = vec![rule("Read(secret.txt)")];
+            options.permissions.policy.rules.deny = vec![rule("Read(denied.txt)")];
         };
         let mut session = open(&bench, change).await;
         for (n, (name, text)) in NAMES.iter().enumerate() {
@@ -758,11 +765,11 @@ async fn a_task_points_at_what_may_be_read_unasked() {
     std::fs::create_dir_all(&notes).unwrap();
     std::fs::write(notes.join("a.txt"), "OUTSIDE").unwrap();
     bench.space.write("in.txt", "INSIDE");
-    let change = |options: &mut Options| {
+    let change = |options: &mut HubSettings| {
         trusting(options);
-        options.interactive = true;
-        options.policy.posture = Posture::Ask;
-        options.policy.headless = Headless::Deny;
+        options.run.interactive = true;
+        options.permissions.policy.posture = Posture::Ask;
+        options.permissions.policy.headless = Headless::Deny;
     };
     let mut session = bench.open_with(Open::New, change).await;
     session.run("go").await;

@@ -424,9 +424,7 @@ impl Policy {
                     .forms(path)
                     .all(|p| rule.allows_write(p, scope) || rule.allows_tool_path(tool, p, scope)),
                 Access::Net(host) => rule.allows_host(host) || rule.touches_tool(tool, host),
-                Access::Delegate { role, .. } => {
-                    rule.touches_role(role) || rule.touches_tool(tool, role)
-                }
+                Access::Delegate { role, .. } => rule.touches_role(tool, role),
                 Access::Run(_)
                 | Access::Mcp { .. }
                 | Access::Job(_)
