@@ -21,6 +21,7 @@ use crate::flags::{Doctor, Listing};
 use crate::lenient::Lenient;
 use crate::output;
 use crate::text::Speak as _;
+use crate::{policy, wiring};
 use ostler_engine::Models as _;
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::hooks::Hook;
@@ -281,7 +282,7 @@ fn configuration(boot: &Boot, fault: Option<String>) -> Vec<Finding> {
         let fix = language.filled(Word::DocTighten, &[&boot.places.home.display()]);
         findings.push(Finding::new(Status::Note, "config", text).fix(fix));
     }
-    if let Err(error) = boot.policy() {
+    if let Err(error) = policy::policy(boot) {
         let fix = language.say(Word::DocMendRule);
         findings.push(Finding::new(Status::Problem, "config", language.told(&error)).fix(fix));
     }
@@ -502,7 +503,7 @@ fn trust(boot: &Boot) -> Finding {
 fn sandbox(boot: &Boot) -> Finding {
     let language = boot.language;
     let finding = |status, text: String| Finding::new(status, "sandbox", text);
-    let mode = crate::sandbox::mode(boot);
+    let mode = crate::grants::mode(boot);
     if mode == SandboxMode::Off {
         let text = language.say(Word::DocSandboxOff);
         return finding(Status::Note, text.into()).fix(language.say(Word::DocContain));
@@ -514,7 +515,7 @@ fn sandbox(boot: &Boot) -> Finding {
     let report = sandbox::probe();
     let missing: Vec<String> = report.missing.iter().map(|m| m.say(language)).collect();
     let missing = missing.join("\n");
-    let active = match crate::sandbox::active(boot) {
+    let active = match crate::grants::active(boot) {
         Ok(active) => active,
         Err(why) => {
             let (status, commands) = match mode {
@@ -565,7 +566,7 @@ fn programs(boot: &Arc<Boot>) -> Vec<Finding> {
     };
     let mut findings = vec![git];
     // Without options no session starts either, which has been said.
-    if let Ok(options) = boot.options(false) {
+    if let Ok(options) = wiring::options(&boot, false) {
         let shell = options
             .tools
             .shell

@@ -93,6 +93,12 @@ pub struct Places {
 }
 
 impl Places {
+    /// Whether the project is the person's home, holds it, or is the whole disk. Then nothing is writable because of it.
+    pub fn has_wide_root(&self) -> bool {
+        let holds_home = |home: &PathBuf| is_inside(home, &self.root);
+        self.root.parent().is_none() || self.user_home.as_ref().is_some_and(holds_home)
+    }
+
     /// Finds the homes from the environment. `root` and `OSTLER_HOME` may be relative to `cwd`.
     pub fn find(
         env: &Env,
