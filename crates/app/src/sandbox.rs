@@ -43,7 +43,6 @@ pub fn wanted(boot: &Boot) -> anyhow::Result<SandboxSettings> {
 }
 
 pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
-    let language = boot.language;
     let mode = mode(boot);
     if mode == SandboxMode::Off {
         return Ok(SandboxSettings::default());
@@ -56,7 +55,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let git = Git::of_all(&roots);
     let mut writable = granted;
     writable.extend(git.writable.iter().cloned());
-    check_conflicts(&writable, &forbid_read, language)?;
+    check_conflicts(&writable, &forbid_read, boot.language)?;
     // Nobody asked for these, so they give way.
     let open = |path: &PathBuf| path.exists() && !forbid_read.iter().any(|f| is_inside(path, f));
     let mut seen = writable.clone();
