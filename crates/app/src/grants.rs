@@ -1,6 +1,8 @@
 //! Where commands and file tools may read and write because of the configuration, the flags and the folders of this
 //! machine, and which layer of the sandbox holds commands. Rules are `policy`, the settings of the sandbox `sandbox`.
 
+mod git;
+mod included;
 mod reader;
 mod temp;
 
@@ -10,6 +12,8 @@ use crate::config::paths::{Env, absolute, is_inside, real};
 use crate::config::schema;
 use crate::text::phrase;
 use anyhow::anyhow;
+pub use git::Git;
+pub use included::find as included_below;
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::sources::Owner;
 use ostler_engine::tool::normalise;
@@ -211,6 +215,23 @@ pub fn own_skills(boot: &Boot) -> Vec<PathBuf> {
         Owner::Project { .. } => false,
     });
     own.map(|source| source.path).collect()
+}
+
+/// The project and every folder that somebody let commands write in: each may hold a repository and the settings of programs.
+pub fn protected_roots(boot: &Boot, granted: &[PathBuf]) -> Vec<PathBuf> {
+    let mut roots = vec![boot.places.root.clone()];
+    for folder in granted.iter().filter(|folder| folder.is_dir()) {
+        let is_known = |root: &PathBuf| is_inside(folder, root) && is_inside(root, folder);
+        if folder.is_absolute() && !roots.iter().any(is_known) {
+            roots.push(folder.clone());
+        }
+    }
+    roots
+}
+
+/// Files of the project and of added folders that settings of git include.
+pub fn included_settings(boot: &Boot) -> Vec<PathBuf> {
+    included::find(boot, &protected_roots(boot, &granted(boot)))
 }
 
 #[cfg(test)]

@@ -235,7 +235,7 @@ impl Talk {
     /// What runs in the background, on a line.
     fn liveness(&self) -> String {
         let part = |task: &Task| {
-            let doing = ostler_engine::commands::tasks::doing(&task.doing, self.language);
+            let doing = ostler_engine::agents::children::describe_doing(&task.doing, self.language);
             let since = self
                 .background
                 .told

@@ -36,6 +36,7 @@ pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
     forbidden.extend(keys::held_in(&boot.loaded, places.user_config()));
     let mut protected = vec![places.home.clone()];
     protected.extend(agents::named_skill_folders(&boot.loaded, &boot.places));
+    protected.extend(grants::included_settings(boot));
     Ok(Folders {
         inside: real(inside),
         public: real(grants::toolchains(boot)),

@@ -1,7 +1,6 @@
 //! What commands may touch, from the configuration, the flags and the folders of this machine. Enforcing it is `host`.
 
 mod denied;
-mod git;
 mod home;
 mod stores;
 
@@ -9,14 +8,14 @@ use crate::boot::Boot;
 use crate::config::paths::{RUNNING, USUAL_HOME, is_inside, real};
 use crate::config::{agents, keys};
 use crate::grants::{
-    COMMAND_CACHES, DECIDING, Ground, SHARED_MEMORY, active, bubblewrap, find_temp, forbidden,
-    granted, layer, mode, own_skills, shared_temp, visible_in_temp,
+    COMMAND_CACHES, DECIDING, Git, Ground, SHARED_MEMORY, active, bubblewrap, find_temp, forbidden,
+    granted, included_below, layer, mode, own_skills, protected_roots, shared_temp,
+    visible_in_temp,
 };
 use crate::policy::policy;
 use crate::text::Speak as _;
 use anyhow::bail;
 use denied::Denied;
-use git::Git;
 use ostler_engine::confine::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings};
 use ostler_engine::tool::Scope;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Policy};
@@ -86,7 +85,11 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let keys = keys::held_in(&boot.loaded, boot.places.user_config());
     forbid_read.extend(keys.iter().cloned());
     sealed.extend(keys);
-    protect.extend(named_config(boot));
+    protect.extend(
+        included_below(boot, &roots)
+            .into_iter()
+            .chain(named_config(boot)),
+    );
     protect.extend(agents::named_skill_folders(&boot.loaded, &boot.places));
     for paths in [&mut forbid_read, &mut sealed, &mut protect] {
         add_real(paths);
@@ -205,13 +208,10 @@ fn denied(boot: &Boot) -> Denied {
         .unwrap_or_default()
 }
 
-/// Of more rules than are looked for everywhere, the sandbox may not hide all that they name.
-pub fn too_many_rules(boot: &Boot) -> Option<String> {
-    let language = boot.language;
-    let policy = policy(boot).ok()?;
-    let rules = Denied::count(&policy.rules.deny);
-    let is_told = mode(boot) != SandboxMode::Off && rules > denied::MAX_RULES;
-    is_told.then(|| language.filled(Word::SandboxManyRules, &[&rules, &denied::MAX_RULES]))
+/// In a project that is too large, or with too many rules, the sandbox may not hide all that they name.
+pub fn uncovered_rules(boot: &Boot) -> Option<&'static str> {
+    let is_told = mode(boot) != SandboxMode::Off && denied(boot).incomplete;
+    is_told.then(|| boot.language.say(Word::SandboxRulesUncovered))
 }
 
 /// `~` without a home would silently be another path: the start says so instead.
@@ -227,18 +227,6 @@ fn check_tildes(boot: &Boot) -> anyhow::Result<()> {
         Some(text) => bail!(language.filled(Word::NoTilde, &[&text])),
         None => Ok(()),
     }
-}
-
-/// The project and every folder that somebody let commands write in: each may hold a repository and the settings of programs.
-fn protected_roots(boot: &Boot, granted: &[PathBuf]) -> Vec<PathBuf> {
-    let mut roots = vec![boot.places.root.clone()];
-    for folder in granted.iter().filter(|folder| folder.is_dir()) {
-        let is_known = |root: &PathBuf| is_inside(folder, root) && is_inside(root, folder);
-        if folder.is_absolute() && !roots.iter().any(is_known) {
-            roots.push(folder.clone());
-        }
-    }
-    roots
 }
 
 /// At the top of a folder.

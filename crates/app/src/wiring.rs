@@ -14,6 +14,7 @@ use crate::trust::rules;
 use crate::trust::watch::Watch;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::checkpoint::Limits;
+use ostler_engine::confine::SandboxSettings;
 use ostler_engine::hooks::Hook;
 use ostler_engine::tool::ToolSettings;
 use ostler_engine::{
@@ -36,7 +37,7 @@ pub fn options(boot: &Arc<Boot>, interactive: bool) -> anyhow::Result<HubSetting
         .learn(boot.secrets().iter().map(Secret::reveal));
     crate::servers::hide_tokens(boot);
     let hidden = boot.key_variables();
-    let tools = tool_settings(boot, &hidden)?;
+    let (tools, sandbox) = tool_settings(boot, &hidden)?;
     // From here on the keys are in our own memory only, where no command can look.
     ostler_host::hide(hidden.iter().map(String::as_str));
     Ok(HubSettings {
@@ -74,6 +75,7 @@ pub fn options(boot: &Arc<Boot>, interactive: bool) -> anyhow::Result<HubSetting
             host: boot.host(),
             filter: tool_filter(boot),
             more: Vec::new(),
+            sandbox,
         },
         mcp: Arc::new(crate::servers::settings(boot)),
         agents: Arc::new(crate::config::agents::settings(&boot.loaded, &boot.places)),
@@ -158,14 +160,18 @@ fn tool_filter(boot: &Boot) -> Vec<String> {
     tools.enabled.iter().cloned().chain(switches).collect()
 }
 
-pub(crate) fn tool_settings(boot: &Boot, hidden: &[String]) -> anyhow::Result<ToolSettings> {
+/// What tools may do, and the sandbox of the programs that they start.
+pub(crate) fn tool_settings(
+    boot: &Boot,
+    hidden: &[String],
+) -> anyhow::Result<(ToolSettings, SandboxSettings)> {
     let language = boot.language;
     let config = &boot.loaded.config;
     let tools = &config.tools;
     let sandbox = sandbox::wanted(boot)?;
     let mut writable = granted(boot);
     writable.extend(sandbox.temp.as_ref().map(|temp| temp.scratch.folder()));
-    Ok(ToolSettings {
+    let settings = ToolSettings {
         shell: boot.shell(),
         env: boot.command_env(hidden),
         bash_timeout_seconds: tools.bash_timeout_seconds,
@@ -179,9 +185,9 @@ pub(crate) fn tool_settings(boot: &Boot, hidden: &[String]) -> anyhow::Result<To
             .unwrap_or_else(|| DEFAULT_SEARCH.trim().to_owned()),
         ca_file: config.network.ca_file.clone().map(PathBuf::from),
         envelope: tools.result_format == schema::ResultFormat::Envelope,
-        language: language,
-        sandbox,
-    })
+        language,
+    };
+    Ok((settings, sandbox))
 }
 
 /// Keeps rules that the person wants to hold for ever.

@@ -12,7 +12,7 @@ use crate::servers;
 use crate::text::Speak as _;
 use anyhow::anyhow;
 use ostler_engine::SandboxLauncher;
-use ostler_engine::confine::SandboxMode;
+use ostler_engine::confine::{SandboxMode, SandboxSettings};
 use ostler_engine::model_plugin::{ModelPlugin, PluginModel};
 use ostler_engine::tool::ToolSettings;
 use ostler_llm::Plugin;
@@ -33,11 +33,11 @@ pub fn plugin_ways(boot: &Boot) -> BTreeMap<String, Arc<dyn Plugin>> {
 }
 
 /// Starts programs of plugins and servers.
-fn launcher(boot: &Boot, tools: ToolSettings) -> SandboxLauncher {
+fn launcher(boot: &Boot, tools: ToolSettings, sandbox: SandboxSettings) -> SandboxLauncher {
     SandboxLauncher {
         host: boot.host(),
         env: tools.env,
-        sandbox: tools.sandbox,
+        sandbox,
         writable: tools.writable,
         root: boot.places.root.clone(),
         user_home: boot.places.user_home.clone(),
@@ -50,9 +50,10 @@ pub fn is_confined(boot: &Boot, one: &Configured) -> anyhow::Result<Option<bool>
     let Endpoint::Program(program) = servers::one(boot, one).endpoint else {
         return Ok(None);
     };
-    let tools = tool_settings(boot, &boot.key_variables())?;
-    let is_held = tools.sandbox.mode != SandboxMode::Off && grants::active(boot).is_ok();
-    Ok(Some(is_held && launcher(boot, tools).is_confined(&program)))
+    let (tools, settings) = tool_settings(boot, &boot.key_variables())?;
+    let is_held = settings.mode != SandboxMode::Off && grants::active(boot).is_ok();
+    let launcher = launcher(boot, tools, settings);
+    Ok(Some(is_held && launcher.is_confined(&program)))
 }
 
 fn plugin(boot: &Boot, one: &Configured) -> anyhow::Result<ModelPlugin> {
@@ -65,9 +66,9 @@ fn plugin(boot: &Boot, one: &Configured) -> anyhow::Result<ModelPlugin> {
         }
         Endpoint::Unusable(why) => return Err(anyhow!("{name}: {why}")),
     };
-    let tools = tool_settings(boot, &boot.key_variables())?;
+    let (tools, settings) = tool_settings(boot, &boot.key_variables())?;
     let start = boot.loaded.config.tools.mcp_start_seconds.max(1);
-    let launcher = launcher(boot, tools);
+    let launcher = launcher(boot, tools, settings);
     let limit = Duration::from_secs(start);
     Ok(ModelPlugin::new(
         name.clone(),
