@@ -1,6 +1,8 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
+pub mod agents;
 pub mod env;
+pub mod hooks;
 pub mod plugins;
 mod shell;
 mod target;
@@ -10,7 +12,6 @@ use crate::auth::known_secrets;
 use crate::config::budget::{self, Cap};
 use crate::config::diagnose::{self, ConfigError, Notice};
 use crate::config::env::Override;
-use crate::config::hooks::{self, Gathered};
 use crate::config::keys::{self, Dotenv};
 use crate::config::layers::{self, Inputs, Loaded};
 use crate::config::logins::Logins;
@@ -49,7 +50,7 @@ pub struct Boot {
     pub dotenv: Dotenv,
     pub built_in: Vec<ProviderConfig>,
     pub servers: Vec<Configured>,
-    pub hooks: Gathered,
+    pub hooks: hooks::Gathered,
     /// What was spent; the limits are in the configuration.
     pub spent: Budget,
     pub machine: Arc<Local>,
@@ -99,7 +100,7 @@ impl Boot {
         loaded.notices.extend(book.fault.map(Notice::plain));
         let strays = tools::stray_tools(&loaded);
         loaded.notices.extend(strays);
-        let strays = budget::strays(&loaded);
+        let strays = tools::stray_budgets(&loaded);
         loaded.notices.extend(strays);
         let mut notices = Vec::new();
         let servers = gather(&loaded, &places, &mut notices);

@@ -6,8 +6,7 @@ mod included;
 mod reader;
 mod temp;
 
-use crate::boot::Boot;
-use crate::config::agents;
+use crate::boot::{Boot, agents};
 use crate::config::paths::{Env, absolute, is_inside, real};
 use crate::config::schema;
 use crate::text::phrase;

@@ -3,7 +3,8 @@
 
 pub mod plugins;
 
-use crate::boot::Boot;
+use crate::boot::{Boot, agents};
+use crate::config::context::{ContextConfig, ContextStrategy};
 use crate::config::schema;
 use crate::flags::PermissionMode;
 use crate::grants::granted;
@@ -17,6 +18,7 @@ use ostler_engine::checkpoint::Limits;
 use ostler_engine::confine::SandboxSettings;
 use ostler_engine::hooks::Hook;
 use ostler_engine::tool::ToolSettings;
+use ostler_engine::window::{ContextSettings, Strategy};
 use ostler_engine::{
     CommandSources, HubSettings, ModelSettings, Paths, PermissionSettings, RunSettings, ToolSources,
 };
@@ -60,7 +62,7 @@ pub fn options(boot: &Arc<Boot>, interactive: bool) -> anyhow::Result<HubSetting
             redactor: boot.redactor.clone(),
         },
         model: model_settings(boot),
-        context: config.context.settings(),
+        context: context_settings(&config.context),
         checkpoints: checkpoints(boot),
         permissions: PermissionSettings {
             policy: policy_for(boot, interactive)?,
@@ -78,7 +80,7 @@ pub fn options(boot: &Arc<Boot>, interactive: bool) -> anyhow::Result<HubSetting
             sandbox,
         },
         mcp: Arc::new(crate::servers::settings(boot)),
-        agents: Arc::new(crate::config::agents::settings(&boot.loaded, &boot.places)),
+        agents: Arc::new(agents::settings(&boot.loaded, &boot.places)),
         commands: CommandSources {
             templates: command_folders(boot),
             extras: Vec::new(),
@@ -262,5 +264,17 @@ fn effort(effort: schema::Effort) -> Effort {
         schema::Effort::Medium => Effort::Medium,
         schema::Effort::High => Effort::High,
         schema::Effort::Max => Effort::Max,
+    }
+}
+
+fn context_settings(config: &ContextConfig) -> ContextSettings {
+    ContextSettings {
+        strategy: match config.strategy {
+            ContextStrategy::Compact => Strategy::Compact,
+            ContextStrategy::Handoff => Strategy::Handoff,
+            ContextStrategy::Warn => Strategy::Warn,
+        },
+        ratio: config.compact_ratio,
+        archive_quota: config.archive_quota.0,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::panel::print_view;
 use crate::boot::Boot;
-use crate::config::agents::settings;
+use crate::boot::agents::settings;
 use crate::flags::{Agents, Listing, Skills};
 use ostler_engine::commands;
 use ostler_engine::roles::Roles;
