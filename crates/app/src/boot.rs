@@ -3,6 +3,7 @@
 pub mod env;
 pub mod plugins;
 mod server_rules;
+mod settings;
 mod shell;
 mod target;
 mod tools;
@@ -22,25 +23,26 @@ use crate::config::schema::{self, ProviderConfig};
 use crate::config::tree::Layer;
 use crate::config::trust::{Approval, Book};
 use crate::flags::{Global, PermissionMode};
+use crate::sandbox::denied::Denied;
 use crate::speech::{self, filled, spoken};
-use crate::trust::{rules, watch::Watch};
+use crate::trust::rules;
 use anyhow::{Context as _, anyhow};
+use ostler_engine::RuleStore;
 use ostler_engine::budget::{Budget, Limits};
-use ostler_engine::confine::SandboxMode;
+use ostler_engine::confine::{SandboxMode, SandboxSettings};
 use ostler_engine::hooks::Hook;
 use ostler_engine::ledger::Ledger;
 use ostler_engine::redact::Redactor;
 use ostler_engine::tool::ToolSettings;
 use ostler_engine::tools::unknown_tool;
-use ostler_engine::{Options, RuleStore};
 use ostler_guard::{Containment, Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_host::Local;
 use ostler_host::sandbox::Records;
-use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
+use ostler_llm::{Secret, Transport, TransportOptions};
 use ostler_wire::{Say, Word};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 pub use tools::no_tool;
 
 const DEFAULT_SEARCH: &str = include_str!("search_endpoint.txt");
@@ -63,6 +65,8 @@ pub struct Boot {
     pub machine: Arc<Local>,
     /// Learns what nobody may see, also while a session runs.
     pub redactor: Redactor,
+    /// What deny rules are about in the project, looked for once.
+    pub denied: OnceLock<Denied>,
 }
 
 /// A fault of the command line: exit code 2.
@@ -131,6 +135,7 @@ impl Boot {
             hooks,
             machine: Arc::new(Local::new()),
             redactor: crate::cmd::redactor().clone(),
+            denied: Default::default(),
         };
         let wide = crate::sandbox::wide_root_notice(&boot).map(Notice::plain);
         boot.loaded.notices.extend(wide);
@@ -219,86 +224,6 @@ impl Boot {
         ostler_engine::store::Store::new(&self.sessions_dir(), &self.places.root)
             .of_home(&self.places.home)
             .speaking(speech::language())
-    }
-
-    /// Everything the engine needs. `interactive`: somebody can answer asks.
-    pub fn options(self: &Arc<Self>, interactive: bool) -> anyhow::Result<Options> {
-        let config = &self.loaded.config;
-        self.redactor
-            .learn(self.secrets().iter().map(Secret::reveal));
-        crate::servers::hide_tokens(self);
-        let hidden = self.key_variables();
-        let tools = self.tool_settings(&hidden)?;
-        // From here on the keys are in our own memory only, where no command can look.
-        ostler_host::hide(hidden.iter().map(String::as_str));
-        Ok(Options {
-            version: crate::VERSION.into(),
-            home: self.places.home.clone(),
-            user_home: self.places.user_home.clone(),
-            root: self.places.root.clone(),
-            temp: std::env::temp_dir(),
-            sessions: self.sessions_dir(),
-            save: !self.global.no_save,
-            interactive,
-            model: self.wanted_model(),
-            models: self.clone(),
-            params: Params {
-                temperature: config.agent.temperature,
-                top_p: config.agent.top_p,
-                max_tokens: config.agent.max_tokens,
-                effort: config.agent.effort.map(effort),
-                ..Params::default()
-            },
-            max_steps: config.agent.max_steps,
-            checkpoints: crate::cmd::checkpoint::wanted(self),
-            context: config.context.settings(),
-            recall: config.agent.memory_compiler.enabled,
-            budget: self.budget(),
-            operator: self.operator()?,
-            policy: self.policy_for(interactive)?,
-            watch: Some(Arc::new(Watch::new(self))),
-            hooks: self.wanted_hooks()?,
-            mode: self.global.mode.map(mode),
-            plan_tools: config.agent.plan_mode_allowed_tools.clone(),
-            rules: Some(self.rule_store()),
-            tool_filter: self.tool_filter(),
-            more_tools: Vec::new(),
-            mcp: Arc::new(crate::servers::settings(self)),
-            redactor: self.redactor.clone(),
-            tools,
-            host: self.host(),
-            system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-            language: crate::speech::language(),
-            agents: Arc::new(crate::config::agents::settings(&self.loaded, &self.places)),
-            templates: crate::front::command_folders(self),
-            extras: crate::extras::all(self),
-        })
-    }
-
-    fn operator(&self) -> anyhow::Result<Vec<String>> {
-        let agent = &self.loaded.config.agent;
-        let mut lines = Vec::new();
-        match (
-            &self.global.system_prompt,
-            &agent.system_prompt_file,
-            &agent.system_prompt,
-        ) {
-            (Some(text), _, _) | (None, None, Some(text)) => lines.push(text.trim().to_owned()),
-            (None, Some(file), _) => {
-                let text = crate::folders::prompt_file(self, Path::new(file))
-                    .map_err(anyhow::Error::msg)
-                    .with_context(|| filled(Word::BootPromptFile, &[&file]))?;
-                lines.push(text.trim().to_owned());
-            }
-            (None, None, None) => {}
-        }
-        match agent.reasoning_language {
-            schema::ReasoningLanguage::Auto => {}
-            schema::ReasoningLanguage::Zh => lines.push("Think in Simplified Chinese.".into()),
-            schema::ReasoningLanguage::En => lines.push("Think in English.".into()),
-        }
-        lines.retain(|line| !line.is_empty());
-        Ok(lines)
     }
 
     fn wanted_hooks(&self) -> anyhow::Result<Arc<[Hook]>> {
@@ -397,13 +322,14 @@ impl Boot {
         tools.enabled.iter().cloned().chain(switches).collect()
     }
 
-    fn tool_settings(&self, hidden: &[String]) -> anyhow::Result<ToolSettings> {
+    /// What tools may do, and the sandbox of the programs that they start.
+    fn tool_settings(&self, hidden: &[String]) -> anyhow::Result<(ToolSettings, SandboxSettings)> {
         let config = &self.loaded.config;
         let tools = &config.tools;
         let sandbox = crate::sandbox::wanted(self)?;
         let mut writable = crate::sandbox::granted(self);
         writable.extend(sandbox.temp.as_ref().map(|temp| temp.scratch.folder()));
-        Ok(ToolSettings {
+        let settings = ToolSettings {
             shell: self.shell(),
             env: self.command_env(hidden),
             bash_timeout_seconds: tools.bash_timeout_seconds,
@@ -418,8 +344,8 @@ impl Boot {
             ca_file: config.network.ca_file.clone().map(PathBuf::from),
             envelope: tools.result_format == schema::ResultFormat::Envelope,
             language: crate::speech::language(),
-            sandbox,
-        })
+        };
+        Ok((settings, sandbox))
     }
 
     /// Everything that lets one in at a provider of this person.
@@ -468,25 +394,6 @@ impl Boot {
         let holding = self.env.iter().filter(holds).map(|(name, _)| name.clone());
         let general = std::iter::once(keys::OVERRIDE.to_owned());
         general.chain(named).chain(holding).collect()
-    }
-}
-
-fn mode(mode: crate::flags::Mode) -> ostler_guard::Mode {
-    match mode {
-        crate::flags::Mode::Normal => ostler_guard::Mode::Normal,
-        crate::flags::Mode::Plan => ostler_guard::Mode::Plan,
-        crate::flags::Mode::Goal => ostler_guard::Mode::Goal,
-    }
-}
-
-fn effort(effort: schema::Effort) -> Effort {
-    match effort {
-        schema::Effort::None => Effort::None,
-        schema::Effort::Minimal => Effort::Minimal,
-        schema::Effort::Low => Effort::Low,
-        schema::Effort::Medium => Effort::Medium,
-        schema::Effort::High => Effort::High,
-        schema::Effort::Max => Effort::Max,
     }
 }
 

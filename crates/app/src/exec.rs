@@ -234,8 +234,8 @@ pub fn warn(boot: &Boot, printer: &mut Printer<Out, Err>) -> io::Result<()> {
     for warning in &boot.dotenv.warnings {
         printer.note(Ink::Yellow, warning)?;
     }
-    if let Some(text) = crate::sandbox::too_many_rules(boot) {
-        printer.note(Ink::Yellow, &text)?;
+    if let Some(text) = crate::sandbox::uncovered_rules(boot) {
+        printer.note(Ink::Yellow, text)?;
     }
     if let Some(text) = crate::sandbox::nothing_holds(boot) {
         printer.note(Ink::Yellow, &text)?;

@@ -48,6 +48,7 @@ impl Lenient {
             loaded,
             machine: Arc::new(ostler_host::Local::new()),
             redactor: crate::cmd::redactor().clone(),
+            denied: Default::default(),
         };
         Ok(Self {
             boot: Arc::new(boot),

@@ -2,7 +2,7 @@
 //! run elsewhere, and takes one over when its process is gone.
 
 use ostler_attach::{Attach, AttachError, Lost, Refusal, Reopen, attach, follow, serve};
-use ostler_engine::{LiveSessions, LocalHub, OpenError, Options};
+use ostler_engine::{HubSettings, LiveSessions, LocalHub, OpenError};
 use ostler_host::socket;
 use ostler_llm::Transport;
 use ostler_wire::{
@@ -38,12 +38,12 @@ pub struct SessionHub {
 
 impl SessionHub {
     /// `live`: where the sessions of this process are registered.
-    pub fn new(options: Options, transport: Arc<Transport>, live: LiveSessions) -> Self {
+    pub fn new(options: HubSettings, transport: Arc<Transport>, live: LiveSessions) -> Self {
         let options = Arc::new(options);
         Self {
-            language: options.language,
-            is_saved: options.save,
-            sockets: options.home.join(FOLDER),
+            language: options.run.language,
+            is_saved: options.run.save,
+            sockets: options.paths.home.join(FOLDER),
             hub: LocalHub::new(options, transport).joining(live),
         }
     }

@@ -1,6 +1,6 @@
 //! What commands may touch, from the configuration, the flags and the folders of this machine. Enforcing it is `host`.
 
-mod denied;
+pub mod denied;
 mod git;
 mod home;
 mod included;
@@ -200,10 +200,10 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     writable.iter_mut().for_each(|path| *path = real(path));
     let mut protect = git.protect;
     protect.extend(roots.iter().flat_map(|root| protected_names(boot, root)));
-    protect.extend(denied.write);
+    protect.extend(denied.write.iter().cloned());
     // A rule on the whole project binds by itself; covered, nothing could be done in it at all.
     let narrow = |path: &PathBuf| !writable.iter().any(|w| is_inside(w, path));
-    let hidden: Vec<PathBuf> = denied.read.into_iter().filter(narrow).collect();
+    let hidden: Vec<PathBuf> = denied.read.iter().cloned().filter(narrow).collect();
     forbid_read.extend(hidden.iter().cloned());
     sealed.extend(hidden);
     let keys = keys::held_in(&boot.loaded, boot.places.user_config());
@@ -331,20 +331,20 @@ pub fn nothing_holds(boot: &Boot) -> Option<String> {
 }
 
 /// Of rules that cannot be read the start itself complains.
-fn denied(boot: &Boot) -> Denied {
-    let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
-    let scope = scope.with_trees(granted(boot));
-    boot.policy()
-        .map(|policy| Denied::find(&policy.rules.deny, &scope))
-        .unwrap_or_default()
+fn denied(boot: &Boot) -> &Denied {
+    boot.denied.get_or_init(|| {
+        let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
+        let scope = scope.with_trees(granted(boot));
+        boot.policy()
+            .map(|policy| Denied::find(&policy.rules.deny, &scope))
+            .unwrap_or_default()
+    })
 }
 
-/// Of more rules than are looked for everywhere, the sandbox may not hide all that they name.
-pub fn too_many_rules(boot: &Boot) -> Option<String> {
-    let policy = boot.policy().ok()?;
-    let rules = Denied::count(&policy.rules.deny);
-    let is_told = mode(boot) != SandboxMode::Off && rules > denied::MAX_RULES;
-    is_told.then(|| filled(Word::SandboxManyRules, &[&rules, &denied::MAX_RULES]))
+/// In a project that is too large, or with too many rules, the sandbox may not hide all that they name.
+pub fn uncovered_rules(boot: &Boot) -> Option<&'static str> {
+    let is_told = mode(boot) != SandboxMode::Off && denied(boot).incomplete;
+    is_told.then(|| spoken(Word::SandboxRulesUncovered))
 }
 
 /// `~` without a home would silently be another path: the start says so instead.

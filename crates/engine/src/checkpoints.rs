@@ -1,11 +1,11 @@
 //! When the tree of a session is saved: before the first change that the person's words lead to, and after the last one.
 //! What cannot be saved is told once, and the work goes on. How a tree is saved is in `checkpoint`.
 
+use crate::agents::children::shortened;
 use crate::checkpoint::{Checkpoints, Error, Limits, Reach, Record, Scope, Target, Why};
-use crate::children::shortened;
-use crate::hub::Options;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
+use crate::session::hub::HubSettings;
 use crate::state::SessionState;
 use ostler_wire::{
     Access, Body, Checkpoint, Delta, Language, Notice, Saved, Say, Segment, When, Word,
@@ -103,12 +103,12 @@ struct Done {
 
 impl SessionCheckpoints {
     /// A session that leaves no trace keeps no trees, either.
-    pub fn of(options: &Options) -> Self {
-        let limits = options.checkpoints.clone().filter(|_| options.save);
+    pub fn of(options: &HubSettings) -> Self {
+        let limits = options.checkpoints.clone().filter(|_| options.run.save);
         let place = limits.map(|limits| Place {
-            home: options.home.clone(),
-            real: ostler_host::real_path(&options.root),
-            root: options.root.clone(),
+            home: options.paths.home.clone(),
+            real: ostler_host::real_path(&options.paths.root),
+            root: options.paths.root.clone(),
             limits,
         });
         Self {

@@ -26,9 +26,9 @@ mod window;
 
 use crate::compaction;
 use crate::cut::clip;
-use crate::extra::Extra;
 use crate::hooks::Hook;
 use crate::inbox::{Attended, CommandLine, Inbox, Stopped};
+use crate::interfaces::extra::Extra;
 use crate::log;
 use crate::session::Session;
 use crate::state::SessionState;
@@ -201,7 +201,7 @@ pub async fn run(session: &mut Session, line: &str) -> View {
         },
         None => {
             let name = line.split_whitespace().next().unwrap_or_default();
-            View::Error(session.options.language.fill(Word::NoCommand, &[name]))
+            View::Error(session.options.run.language.fill(Word::NoCommand, &[name]))
         }
     }
 }
@@ -329,7 +329,7 @@ fn compact<'a>(session: &'a mut Session, focus: &'a str) -> Work<'a> {
     Box::pin(async move {
         match session.take_over() {
             Ok(()) => compaction::on_wish(&mut session.state, &mut session.inbox, focus).await,
-            Err(error) => View::Error(error.say(session.options.language)),
+            Err(error) => View::Error(error.say(session.options.run.language)),
         }
     })
 }
@@ -373,7 +373,7 @@ fn status(state: &mut SessionState, inbox: &mut Inbox, _: &str) -> View {
     let language = state.settings.language;
     let target = state.conversation.model.target();
     let names: Vec<&str> = state.tools.names().collect();
-    let tokens = state.conversation.bytes() / crate::transcript::BYTES_PER_TOKEN;
+    let tokens = state.conversation.bytes() / crate::context::transcript::BYTES_PER_TOKEN;
     let mut rows = vec![
         (Word::RowSession, state.account.session.clone()),
         (

@@ -3,6 +3,7 @@
 
 mod afford;
 mod changed;
+mod context;
 mod offer;
 pub mod own;
 mod permit;
@@ -25,7 +26,7 @@ use crate::cut::clip;
 use crate::hooks::{self, Permission, Said};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::skills::RunAs;
+use crate::sources::skills::RunAs;
 use crate::state::SessionState;
 use crate::tool::{Call, Context, Done, ToolError, Typed as _};
 use crate::tools::{self, Held, skill::Skill};
@@ -255,14 +256,17 @@ fn is_only_read(state: &SessionState, tool: &str, args: &Value) -> bool {
     tool == Skill::NAME && inline_skill(state, args).is_some()
 }
 
-fn inline_skill<'a>(state: &'a SessionState, args: &Value) -> Option<&'a crate::skills::Skill> {
+fn inline_skill<'a>(
+    state: &'a SessionState,
+    args: &Value,
+) -> Option<&'a crate::sources::skills::Skill> {
     let name = args.get("name").or_else(|| args.get("skill"))?.as_str()?;
     let skill = state.offers.offer.skills.find(name)?;
     (skill.run_as == RunAs::Inline).then_some(skill)
 }
 
 /// The skill that a call has brought into this session.
-fn followed(state: &SessionState, prepared: &Prepared) -> Option<crate::skills::Skill> {
+fn followed(state: &SessionState, prepared: &Prepared) -> Option<crate::sources::skills::Skill> {
     let skill = inline_skill(state, &prepared.args).filter(|skill| !skill.hidden);
     skill
         .filter(|_| prepared.tool.name() == Skill::NAME)
@@ -596,7 +600,7 @@ fn commit(
 mod tests {
     use super::*;
     use crate::tool::{Rendered, Scope, Tool as _, Typed};
-    use crate::tools::testing::Bench;
+    use ostler_tools::testing::Bench;
     use ostler_wire::ToolDeclaration;
 
     #[derive(Clone)]
@@ -607,6 +611,7 @@ mod tests {
 
     impl Typed for Faulty {
         type Args = Nothing;
+        type Uses = ();
         const NAME: &'static str = "faulty";
         const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Other);
         const PROSE: &'static str = "";
@@ -615,7 +620,7 @@ mod tests {
             Ok(Vec::new())
         }
 
-        async fn run(&self, _: Nothing, _: Context) -> Result<Done, ToolError> {
+        async fn run(&self, _: Nothing, _: Context<()>) -> Result<Done, ToolError> {
             panic!("a tool's own fault");
         }
 

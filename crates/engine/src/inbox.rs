@@ -1,11 +1,11 @@
 //! What front ends send, taken in while work goes on: prompts wait, answers find their asks, an interrupt stops the turn.
 
-use crate::children::{Children, Ended, Report, What, post};
+use crate::agents::children::{Children, Ended, Report, What, post};
+use crate::clients::feed::Feed;
 use crate::commands;
-use crate::feed::Feed;
 use crate::hooks::HookRunner;
-use crate::server_question::{self, ServerQuestion, ServerQuestions};
 use ostler_wire::{Ask, AskAnswer, Delivery, Delta, Doing, Op, ReplyTo, SentOp, View, Word, clip};
+use server_question::{ServerQuestion, ServerQuestions};
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 mod asks;
 mod prompt;
+pub mod server_question;
 #[cfg(test)]
 mod tests;
 

@@ -1,5 +1,8 @@
 //! What the binary implements for the engine: models by name, and where rules are kept and watched.
 
+pub mod extra;
+pub mod model_plugin;
+
 use ostler_guard::Rule;
 use ostler_llm::Target;
 use ostler_wire::PermissionChoice;

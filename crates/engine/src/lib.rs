@@ -1,60 +1,28 @@
 //! Sessions: the log, the turn, dispatch, tools and policy. It never prints, exits, or reads env or home: the binary passes values in.
+//! A folder is a room; which rooms it may use is a list in `xtask/src/tidy/rooms.rs`.
 
 mod accept;
 pub mod agents;
-mod arguments;
-pub mod audit;
-mod backlog;
-mod briefing;
 mod checkpoints;
-mod children;
+mod clients;
 pub mod commands;
 pub mod compaction;
 pub mod confine;
-mod conversation;
-pub mod cost;
+mod context;
 mod dispatch;
-pub mod export;
-mod extra;
-pub mod feed;
-mod fold;
-mod front;
 pub mod goal;
-pub mod handoff;
 pub mod hooks;
-pub mod hub;
 mod inbox;
-mod ingest;
-pub mod instructions;
-mod intake;
 mod interfaces;
-mod jobs;
-mod live;
-pub mod model_plugin;
 mod permission_state;
-pub mod prompt;
 mod proxy;
-mod references;
-mod rewind;
-pub mod roles;
-mod sample;
-mod schema;
-mod seen;
-mod server_question;
 mod servers;
 mod session;
-mod side_request;
-pub mod skills;
 pub mod sources;
 mod state;
-mod templates;
 #[cfg(test)]
 mod testing;
-pub mod tool;
-pub mod tools;
-mod transcript;
 mod turn;
-mod worktree;
 
 pub use ostler_host::checkpoint;
 pub use ostler_store::{
@@ -62,12 +30,21 @@ pub use ostler_store::{
     sessions as store,
 };
 
+pub use ostler_tools::{builtin as tools, tool};
+
+use ostler_tools::{arguments, jobs, seen};
 use ostler_wire::hex;
 
-pub use extra::{Extra, Tell};
-pub use hub::{LocalHub, OpenError, Options};
-pub use interfaces::{Keep, Models, RuleNews, RuleStore, RuleWatch};
-pub use live::LiveSessions;
-pub use references::PIPED;
+pub use clients::feed;
+pub use clients::live::LiveSessions;
+pub use context::{audit, cost, export, handoff};
+pub use interfaces::extra::{Extra, Tell};
+pub use interfaces::{Keep, Models, RuleNews, RuleStore, RuleWatch, model_plugin};
 pub use servers::SandboxLauncher;
-pub use templates::TemplateFolder;
+pub use session::hub::{
+    CommandSources, HubSettings, LocalHub, ModelSettings, OpenError, Paths, PermissionSettings,
+    RunSettings, ToolSources,
+};
+pub use sources::references::PIPED;
+pub use sources::templates::TemplateFolder;
+pub use sources::{instructions, prompt, roles, skills};

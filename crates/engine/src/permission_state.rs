@@ -4,7 +4,7 @@
 use crate::confine::Terms;
 use crate::dispatch::Leave;
 use crate::goal::Goal;
-use crate::templates::Template;
+use crate::sources::templates::Template;
 use ostler_guard::{Mode, Posture, Rules, Stance};
 use ostler_wire::{Access, Body, Entry, ToolDeclaration};
 use std::path::PathBuf;

@@ -1,22 +1,25 @@
 //! A session: one task that owns the state and the inbox, and runs one turn after the other.
 
+pub mod hub;
+mod rewind;
+
 use crate::checkpoints;
 use crate::commands::{self, HubContext, template};
 use crate::compaction;
 use crate::confine::{self, Services};
-use crate::conversation::Conversation;
-use crate::cost::check_affordable;
-use crate::extra::Tell;
+use crate::context::conversation::Conversation;
+use crate::context::cost::check_affordable;
+use crate::context::transcript::prefix_text;
 use crate::goal;
-use crate::hub::{Options, params_for};
 use crate::inbox::{CommandLine, Inbox, Next, Prompt, Stopped};
+use crate::interfaces::extra::Tell;
 use crate::log::LogError;
 use crate::prefixes;
 use crate::servers::{self, ServerToolState};
+use crate::session::hub::{HubSettings, params_for};
+use crate::sources::templates::Template;
 use crate::state::SessionState;
 use crate::store::Store;
-use crate::templates::Template;
-use crate::transcript::prefix_text;
 use crate::turn::{Opening, stop_short, turn};
 use ostler_llm::{Effort, Model, Target, Transport};
 use ostler_mcp::{PromptInfo, ServerHandle};
@@ -26,7 +29,7 @@ use std::sync::Arc;
 pub struct Session {
     pub(crate) state: SessionState,
     pub(crate) inbox: Inbox,
-    pub(crate) options: Arc<Options>,
+    pub(crate) options: Arc<HubSettings>,
     pub(crate) transport: Arc<Transport>,
     /// What it has of servers.
     pub(crate) server_tools: ServerToolState,
@@ -60,19 +63,19 @@ impl Session {
         checkpoints::settle(&mut self.state).await;
         commands::heed(&mut self.state, &mut self.inbox);
         self.state.services.jobs.close().await;
-        let put_back = self.state.services.share.finish().await;
+        let put_back = self.state.services.sandbox.share.finish().await;
         if let Some(text) = put_back.filter(|_| !self.state.log.is_empty()) {
             // A log that cannot be written has said so before.
             let _ = self.state.commit(vec![Body::Notice(Notice { text })]);
         }
-        if !self.options.save {
+        if !self.options.run.save {
             // It lies in the system's temporary folder, which is cleared some day when this fails.
             let _ = std::fs::remove_dir_all(self.state.services.artifacts.dir());
         }
         self.state.log.synced().await;
-        if self.discarded && self.options.save {
+        if self.discarded && self.options.run.save {
             let _ = self.store().delete(&self.state.account.session);
-            compaction::forget(&self.options.home, &self.state.account.session);
+            compaction::forget(&self.options.paths.home, &self.state.account.session);
         }
     }
 
@@ -80,12 +83,12 @@ impl Session {
     async fn recover(&mut self) {
         let services = &self.state.services;
         let services = Services {
-            share: services.share.clone(),
+            share: services.sandbox.share.clone(),
             artifacts: Some(services.artifacts.clone()),
             call_id: "recover".into(),
             root: Some(self.state.scope.root.clone()),
             user_home: self.state.scope.user_home.clone(),
-            ..Services::without_session(services.host.clone(), services.settings.sandbox.clone())
+            ..Services::without_session(services.host.clone(), services.sandbox.settings())
         };
         if let Some(text) = Box::pin(confine::recover(services)).await {
             self.opening.entries.push(Body::Notice(Notice { text }));
@@ -127,17 +130,17 @@ impl Session {
 
     /// Takes in rules that were tightened meanwhile.
     fn tighten(&mut self) -> Option<Body> {
-        let news = self.options.watch.as_ref()?.news()?;
+        let news = self.options.permissions.watch.as_ref()?.news()?;
         let text = news.notice.clone();
         self.state.tighten(news);
         Some(Body::Notice(Notice { text }))
     }
 
     fn keep_prefix(&self, opening: &Opening) {
-        if self.options.save && opening.context.is_some() {
+        if self.options.run.save && opening.context.is_some() {
             // A prefix that cannot be kept shows again when the log cannot be written.
             let _ = prefixes::keep(
-                &self.options.home,
+                &self.options.paths.home,
                 &prefix_text(&self.state.conversation.prefix),
             );
         }
@@ -187,7 +190,7 @@ impl Session {
             commands::reply(&self.state, command, view);
             Ok(())
         } else if let Some((extra, words)) = commands::extra(&self.state, line) {
-            let language = self.options.language;
+            let language = self.options.run.language;
             let tell = Tell::new(self.state.feed.clone(), line, command.reply_to.clone());
             let work = tokio::task::spawn_blocking(move || extra.run(&words, language, &tell));
             if let Ok(Ok(view)) = self.inbox.attend(work).await {
@@ -214,7 +217,7 @@ impl Session {
             Ok(())
         };
         if let Err(error) = carried_out {
-            let fault = View::Error(error.say(self.options.language));
+            let fault = View::Error(error.say(self.options.run.language));
             commands::reply(&self.state, command, fault);
         }
         self.state.feed.finish_op(&command.reply_to);
@@ -252,7 +255,7 @@ impl Session {
                 self.prompt(prompt).await;
             }
             Err(why) => {
-                let language = self.options.language;
+                let language = self.options.run.language;
                 let text = language.fill(Word::McpPromptFailed, &[&info.name, &why.say(language)]);
                 commands::reply(&self.state, command, View::Error(text));
             }
@@ -276,7 +279,7 @@ impl Session {
                 Ok(())
             }
             Ok(Err(why)) => {
-                let language = self.options.language;
+                let language = self.options.run.language;
                 let text = language.fill(Word::TemplateNotSent, &[&template.name, &why]);
                 commands::reply(&self.state, command, View::Error(text));
                 Ok(())
@@ -318,25 +321,25 @@ impl Session {
     }
 
     pub(crate) fn store(&self) -> Store {
-        Store::new(&self.options.sessions, &self.options.root)
-            .of_home(&self.options.home)
-            .speaking(self.options.language)
+        Store::new(&self.options.paths.sessions, &self.options.paths.root)
+            .of_home(&self.options.paths.home)
+            .speaking(self.options.run.language)
     }
 
     /// What commands get that are about no session.
     pub(crate) fn hub_context(&self) -> HubContext {
         HubContext {
-            home: self.options.home.clone(),
-            root: self.options.root.clone(),
+            home: self.options.paths.home.clone(),
+            root: self.options.paths.root.clone(),
             store: self.store(),
             memory: self.state.settings.recall.memory.clone(),
-            language: self.options.language,
+            language: self.options.run.language,
         }
     }
 
     /// Goes on with another model: the log is folded anew for it, and the break in the prompt cache is recorded.
     pub(crate) fn switch_model(&mut self, reference: &str) -> View {
-        let target = match self.options.models.resolve(Some(reference)) {
+        let target = match self.options.model.models.resolve(Some(reference)) {
             Ok(target) => target,
             Err(why) => return View::Error(why),
         };
@@ -346,7 +349,7 @@ impl Session {
             ..Settings::default()
         };
         match self.go_on(Arc::new(target), "model", settings) {
-            Ok(()) => View::Text(self.options.language.fill(Word::ModelIs, &[&name])),
+            Ok(()) => View::Text(self.options.run.language.fill(Word::ModelIs, &[&name])),
             Err(why) => View::Error(why),
         }
     }
@@ -359,7 +362,7 @@ impl Session {
             ..Settings::default()
         };
         match self.go_on(target, "effort", settings) {
-            Ok(()) => View::Text(self.options.language.fill(Word::EffortIs, &[name])),
+            Ok(()) => View::Text(self.options.run.language.fill(Word::EffortIs, &[name])),
             Err(why) => View::Error(why),
         }
     }
@@ -370,10 +373,10 @@ impl Session {
         cause: &'static str,
         settings: Settings,
     ) -> Result<(), String> {
-        let model =
-            Model::new(target, self.transport.clone()).map_err(|e| e.say(self.options.language))?;
-        check_affordable(&self.options.budget, &model)
-            .map_err(|why| why.say(self.options.language))?;
+        let model = Model::new(target, self.transport.clone())
+            .map_err(|e| e.say(self.options.run.language))?;
+        check_affordable(&self.options.model.budget, &model)
+            .map_err(|why| why.say(self.options.run.language))?;
         let mut params = params_for(&self.options, &model);
         params.effort = self.state.settings.effort.or(params.effort);
         let old = &self.state.conversation;
@@ -400,6 +403,6 @@ impl Session {
             return Ok(());
         }
         let committed = self.state.commit(vec![Body::Settings(settings)]);
-        committed.map_err(|e| e.say(self.options.language))
+        committed.map_err(|e| e.say(self.options.run.language))
     }
 }

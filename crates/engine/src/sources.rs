@@ -2,6 +2,15 @@
 //! at their content, and as far as the rules that bind `read_file` let them be read; what cannot be read is told. It does
 //! not know what the files mean.
 
+pub mod briefing;
+pub mod front;
+pub mod instructions;
+pub mod prompt;
+pub mod references;
+pub mod roles;
+pub mod skills;
+pub mod templates;
+
 use ostler_host::{Beyond, Border, Error, Judgement, Place};
 use ostler_wire::{Language, Say, Word};
 use sha2::{Digest, Sha256};
@@ -229,7 +238,7 @@ pub fn text(path: &Path, language: Language) -> Result<String, String> {
 
 /// A file of a role or skill in two parts: its front matter, which grants tools, and the prose below it.
 pub fn head_and_body(text: &str) -> (&str, &str) {
-    let body = crate::front::body(text);
+    let body = crate::sources::front::body(text);
     text.split_at(text.len() - body.len())
 }
 
@@ -272,8 +281,8 @@ mod tests {
     #[test]
     fn ours_are_told_in_the_language_of_the_person() {
         let reader = Reader::unbound(Language::English);
-        let (skills, _) = crate::skills::Skills::load(&Default::default(), &reader);
-        let (roles, _) = crate::roles::Roles::load(&[], &Default::default(), &reader);
+        let (skills, _) = crate::sources::skills::Skills::load(&Default::default(), &reader);
+        let (roles, _) = crate::sources::roles::Roles::load(&[], &Default::default(), &reader);
         let skills = skills.0.into_iter().map(|skill| skill.template.description);
         let roles = roles.0.into_iter().map(|role| role.description);
         let texts: Vec<String> = skills.chain(roles).collect();

@@ -2,19 +2,18 @@
 
 use crate::agents::{Agents, Offer};
 use crate::artifacts::Artifacts;
-use crate::briefing::{self, Way};
 use crate::budget::{Amount, Booked, Budget, Payer};
 use crate::checkpoints::SessionCheckpoints;
+use crate::clients::feed::Feed;
 use crate::compaction::{Folding, Gauge, archive};
-use crate::confine::SandboxShare;
-use crate::conversation::{Conversation, Sent};
-use crate::cost;
-use crate::dispatch::Leave;
-use crate::extra::Extra;
-use crate::feed::Feed;
+use crate::confine::{SandboxSettings, SandboxShare};
+use crate::context::conversation::{Conversation, Sent};
+use crate::context::cost;
+use crate::context::side_request::SideRequestCosts;
 use crate::history::History;
 use crate::hooks::Hooks;
-use crate::hub::Options;
+use crate::inbox::server_question::ServerQuestions;
+use crate::interfaces::extra::Extra;
 use crate::interfaces::{RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
@@ -22,10 +21,9 @@ use crate::log::{Log, LogError};
 use crate::memory::SessionRecall;
 use crate::permission_state::PermissionState;
 use crate::seen::Seen;
-use crate::server_question::ServerQuestions;
-use crate::servers::ServerServices;
-use crate::side_request::{SideRequest, SideRequestCosts};
-use crate::tool::{Context, Delegate, Extension, Scope, Tool, ToolSettings, Typed as _};
+use crate::session::hub::HubSettings;
+use crate::sources::briefing::{self, Way};
+use crate::tool::{Scope, Tool, ToolSettings, Typed as _};
 use crate::tools::Tools;
 use crate::tools::exit_plan_mode::ExitPlanMode;
 use ostler_guard::resolve;
@@ -38,13 +36,12 @@ use ostler_llm::{Answer, Effort, TokenUsage};
 use ostler_mcp::Servers;
 use ostler_wire::{
     Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, ToolDeclaration, ToolKind, Usage,
-    When, Word, is_server_tool,
+    When, Word,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
 
 /// Stands for every tool of which no rule speaks by name.
 static NO_TOOL: ToolDeclaration = ToolDeclaration::new("", ToolKind::Other);
@@ -101,7 +98,7 @@ pub struct ToolServices {
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
     pub history: Arc<History>,
-    pub share: Arc<SandboxShare>,
+    pub sandbox: SessionSandbox,
     /// The task list as it stands.
     pub todo: Arc<Vec<TodoItem>>,
     /// Where rules that shall hold for ever are kept.
@@ -114,26 +111,42 @@ pub struct ToolServices {
 
 impl ToolServices {
     pub fn new(
-        options: &Options,
+        options: &HubSettings,
         artifacts: Artifacts,
         feed: &Feed,
         history: History,
         writing: Arc<Semaphore>,
     ) -> Self {
         Self {
-            host: options.host.clone(),
+            host: options.toolbox.host.clone(),
             settings: Arc::new(options.tools.clone()),
             jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.sink())),
-            share: Arc::default(),
+            sandbox: SessionSandbox {
+                settings: Arc::new(options.toolbox.sandbox.clone()),
+                share: Arc::default(),
+            },
             artifacts,
             history: Arc::new(history),
             seen: Arc::new(Seen::default()),
             todo: Arc::default(),
-            rules: options.rules.clone(),
+            rules: options.permissions.rules.clone(),
             writing,
             checkpoints: SessionCheckpoints::of(options),
             servers: None,
         }
+    }
+}
+
+/// The sandbox of the session's programs.
+pub struct SessionSandbox {
+    pub settings: Arc<SandboxSettings>,
+    pub share: Arc<SandboxShare>,
+}
+
+impl SessionSandbox {
+    /// A copy that may be changed for one program.
+    pub fn settings(&self) -> SandboxSettings {
+        SandboxSettings::clone(&self.settings)
     }
 }
 
@@ -370,46 +383,6 @@ impl SessionState {
         .bounded(&self.permissions.reads)
     }
 
-    /// What a run of this tool works with.
-    pub fn context(
-        &self,
-        call_id: &str,
-        tool: &ToolDeclaration,
-        leave: &Leave,
-        cancel: CancellationToken,
-    ) -> Context {
-        if let Some(temp) = &self.services.settings.sandbox.temp {
-            // What cannot be made is said by the command or tool that wants it.
-            let _ = temp.scratch.make();
-        }
-        let delegates = tool.kind == ToolKind::Delegate;
-        Context {
-            call_id: call_id.to_owned(),
-            tool: tool.name.as_ref().into(),
-            scope: self.scope.clone(),
-            host: self.services.host.clone(),
-            settings: self.services.settings.clone(),
-            cancel: cancel.clone(),
-            deltas: self.feed.sink(),
-            artifacts: self.services.artifacts.clone(),
-            seen: self.services.seen.clone(),
-            jobs: self.services.jobs.clone(),
-            history: self.services.history.clone(),
-            memory: self.settings.recall.memory.clone(),
-            share: self.services.share.clone(),
-            guard: self.guard(tool).opening(&leave.paths),
-            terms: Arc::new(self.permissions.terms(&self.policy.rules, leave)),
-            todo: self.services.todo.clone(),
-            answer: None,
-            extension: match is_server_tool(&tool.name) {
-                true => Extension::new(self.server_services(cancel)),
-                false => Extension::default(),
-            },
-            delegate: delegates.then(|| -> Arc<dyn Delegate> { Arc::new(self.delegation()) }),
-            language: self.settings.language,
-        }
-    }
-
     /// More rules to keep to. What was granted before gives way to them, as it does to all.
     pub fn tighten(&mut self, news: RuleNews) {
         let policy = Arc::make_mut(&mut self.policy);
@@ -550,21 +523,6 @@ impl SessionState {
     pub fn book(&self, usage: &Usage) {
         self.account.book(usage);
         self.show_budget();
-    }
-
-    /// For a tool of a server.
-    fn server_services(&self, cancel: CancellationToken) -> ServerServices {
-        ServerServices {
-            questions: self.settings.server_questions.clone(),
-            side_request: SideRequest {
-                account: self.account.clone(),
-                model: self.conversation.model.clone(),
-                feed: self.feed.clone(),
-                language: self.settings.language,
-                services: self.settings.side_requests.services.clone(),
-                cancel,
-            },
-        }
     }
 
     /// How much of the budget is spent, if there is one.

@@ -1,25 +1,27 @@
 //! One turn: ask the model, run its calls, again, until it has nothing more to call.
 
 mod breaker;
+mod ingest;
+mod intake;
 
 use crate::accept::{Surroundings, accept, doubt_note};
 use crate::agents::planner;
-use crate::briefing;
 use crate::budget::{Breach, Hold};
 use crate::checkpoints;
 use crate::commands;
 use crate::compaction::{self, Moment, Room};
+use crate::context::handoff;
+use crate::context::sample::{Sampled, sample};
 use crate::dispatch::{Afforded, ReadCall, afford, dispatch, read_call};
 use crate::goal;
-use crate::handoff;
 use crate::hooks::{self, Start};
 use crate::inbox::{Inbox, Prompt, Stopped};
-use crate::intake::{self, Cause, Refused};
 use crate::log::{LogError, branch};
 use crate::redact::Redactor;
-use crate::sample::{Sampled, sample};
+use crate::sources::briefing;
 use crate::state::SessionState;
 use breaker::Breaker;
+use intake::{Cause, Refused};
 use ostler_llm::repair::Doubt;
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
@@ -337,7 +339,7 @@ async fn make_room(
 }
 
 enum Asked {
-    Answer(Box<Answer>, crate::conversation::Sent, Box<Hold>),
+    Answer(Box<Answer>, crate::context::conversation::Sent, Box<Hold>),
     Cut,
     /// The prompt does not fit the model's window.
     TooLong(Error),
@@ -411,7 +413,7 @@ fn keep_part(
     state: &mut SessionState,
     mut partial: Answer,
     stop: Stop,
-    sent: crate::conversation::Sent,
+    sent: crate::context::conversation::Sent,
 ) -> Result<(), LogError> {
     let spoke = |part: &AnswerPart| !matches!(part, AnswerPart::Call { .. });
     let none = TokenUsage::default();
@@ -431,7 +433,7 @@ fn commit_answer(
     state: &mut SessionState,
     mut answer: Answer,
     stop: Stop,
-    sent: Option<crate::conversation::Sent>,
+    sent: Option<crate::context::conversation::Sent>,
 ) -> Result<(Vec<ReadCall>, Option<Doubt>), LogError> {
     let usages = sent.map_or_else(Vec::new, |sent| usages(state, &answer, &sent));
     if answer.usage == TokenUsage::default() && !answer.parts.is_empty() {
@@ -471,7 +473,11 @@ fn commit_answer(
 }
 
 /// What an answer has cost, after what the tries before it have.
-fn usages(state: &SessionState, answer: &Answer, sent: &crate::conversation::Sent) -> Vec<Usage> {
+fn usages(
+    state: &SessionState,
+    answer: &Answer,
+    sent: &crate::context::conversation::Sent,
+) -> Vec<Usage> {
     let wasted = Some(answer.wasted).filter(|wasted| *wasted != TokenUsage::default());
     let wasted = wasted.iter().map(|wasted| state.usage(wasted, sent));
     wasted.chain([state.usage(&answer.usage, sent)]).collect()

@@ -3,7 +3,7 @@
 
 use crate::common::agents::{delegating, outcome, role, trusting};
 use crate::common::{Bench, Session, Shown};
-use ostler_engine::Options;
+use ostler_engine::HubSettings;
 use ostler_engine::agents::{AgentSettings, PlannerSettings};
 use ostler_testkit::{Captured, Kind, Place, Server, Step, Usage};
 use ostler_wire::{Body, Delivery, Event, Op, Open, Outcome};
@@ -147,9 +147,9 @@ async fn a_budget_that_ends_in_a_child_ends_the_turn_and_nothing_is_lost() {
     let budget = ostler_engine::budget::Budget::new(limits, ledger);
     let shown = outcome(&bench, |options| {
         trusting(options);
-        options.interactive = false;
-        options.params.max_tokens = Some(100);
-        options.budget = budget.clone();
+        options.run.interactive = false;
+        options.model.params.max_tokens = Some(100);
+        options.model.budget = budget.clone();
     })
     .await;
     assert_eq!(shown.outcome(), Some(Outcome::Error));
@@ -212,7 +212,7 @@ async fn a_child_asks_and_nobody_is_there() {
     );
     let shown = outcome(&bench, |options| {
         trusting(options);
-        options.interactive = false;
+        options.run.interactive = false;
     })
     .await;
     assert_eq!(shown.codes(), ["ok"]);
@@ -270,7 +270,7 @@ async fn a_parent_folds_while_a_task_runs() {
     session.close().await;
 }
 
-fn planned(max_steps: u64) -> impl Fn(&mut Options) {
+fn planned(max_steps: u64) -> impl Fn(&mut HubSettings) {
     move |options| {
         trusting(options);
         options.agents = Arc::new(AgentSettings {

@@ -2,7 +2,7 @@
 
 use crate::common::agents::{delegating, outcome, role, says, trusting};
 use crate::common::{Bench, Session, Shown};
-use ostler_engine::Options;
+use ostler_engine::HubSettings;
 use ostler_engine::agents::AgentSettings;
 use ostler_engine::roles::RoleSettings;
 use ostler_guard::{Mode, Posture, Rule};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-fn agents(change: impl Fn(&mut AgentSettings)) -> impl Fn(&mut Options) {
+fn agents(change: impl Fn(&mut AgentSettings)) -> impl Fn(&mut HubSettings) {
     move |options| {
         trusting(options);
         let mut settings = AgentSettings::default();
@@ -398,9 +398,9 @@ async fn asks_of_children_come_to_the_person_by_name() {
             }
         });
         let bench = Bench::with(Kind::Chat, server);
-        let ask_first = |options: &mut Options| {
-            options.interactive = true;
-            options.policy.rules.allow = vec![Rule::parse("Delegate", "x").unwrap()];
+        let ask_first = |options: &mut HubSettings| {
+            options.run.interactive = true;
+            options.permissions.policy.rules.allow = vec![Rule::parse("Delegate", "x").unwrap()];
         };
         let mut session = bench.open_with(Open::New, ask_first).await;
         session.prompt("go", Delivery::Queue).await;
@@ -433,10 +433,10 @@ async fn children_without_a_person_do_as_the_headless() {
             },
         );
         let bench = Bench::with(Kind::Chat, server);
-        let change = |options: &mut Options| {
-            options.interactive = true;
-            options.policy.rules.allow = vec![Rule::parse("Delegate", "x").unwrap()];
-            options.policy.headless = match headless {
+        let change = |options: &mut HubSettings| {
+            options.run.interactive = true;
+            options.permissions.policy.rules.allow = vec![Rule::parse("Delegate", "x").unwrap()];
+            options.permissions.policy.headless = match headless {
                 true => ostler_guard::Headless::Allow,
                 false => ostler_guard::Headless::Deny,
             };
@@ -500,12 +500,12 @@ async fn modes_and_kinds_of_tasks() {
             Kind::Chat,
             delegating(vec![call], |_| Step::answer().text("Found.")),
         );
-        let change = |options: &mut Options| {
-            options.interactive = true;
-            options.mode = Some(mode);
-            options.policy.posture = posture;
+        let change = |options: &mut HubSettings| {
+            options.run.interactive = true;
+            options.permissions.mode = Some(mode);
+            options.permissions.policy.posture = posture;
             if !rule.is_empty() {
-                options.policy.rules.deny = vec![Rule::parse(rule, "x").unwrap()];
+                options.permissions.policy.rules.deny = vec![Rule::parse(rule, "x").unwrap()];
             }
         };
         let mut session = bench.open_with(Open::New, change).await;
@@ -776,7 +776,7 @@ async fn deny_rules_hold_in_a_worktree_and_in_the_tree_it_is_a_copy_of() {
         trusting(options);
         let deny = ["Read(.env)", "Read(secrets/**)", "Edit(./src/**)"];
         let deny = deny.map(|rule| Rule::parse(rule, "x:1").unwrap());
-        options.policy.rules.deny.extend(deny);
+        options.permissions.policy.rules.deny.extend(deny);
     })
     .await;
     assert_eq!(shown.codes(), ["ok"]);
@@ -795,7 +795,7 @@ async fn deny_rules_hold_in_a_worktree_and_in_the_tree_it_is_a_copy_of() {
     }
 }
 
-fn skilled(bench: &Bench) -> impl Fn(&mut Options) + use<> {
+fn skilled(bench: &Bench) -> impl Fn(&mut HubSettings) + use<> {
     let path = bench.space.home().join("skills");
     move |options| {
         trusting(options);
@@ -964,9 +964,9 @@ async fn fifty_children_at_once_lose_no_result_and_no_money() {
             ..Default::default()
         };
         let budget = ostler_engine::budget::Budget::new(limits, ledger.clone());
-        let change = |options: &mut Options| {
-            options.params.max_tokens = Some(100);
-            options.budget = budget.clone();
+        let change = |options: &mut HubSettings| {
+            options.model.params.max_tokens = Some(100);
+            options.model.budget = budget.clone();
             options.agents = Arc::new(AgentSettings {
                 max_children: CHILDREN,
                 ..AgentSettings::default()
@@ -1073,8 +1073,8 @@ async fn what_a_skill_allows_ends_with_the_turn_whoever_calls_it() {
         let mut session = bench
             .open_with(Open::New, |options| {
                 skilled(options);
-                options.interactive = true;
-                options.policy = ostler_guard::Policy {
+                options.run.interactive = true;
+                options.permissions.policy = ostler_guard::Policy {
                     rules: Rules {
                         deny: rule(deny),
                         ask: rule(ask),

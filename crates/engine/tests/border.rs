@@ -1,7 +1,7 @@
 //! What file tools may read and change, through whole sessions: outside of the project, behind links, protected paths.
 
 use crate::common::{Bench, Session, Shown};
-use ostler_engine::Options;
+use ostler_engine::HubSettings;
 use ostler_guard::{Containment, Headless, Mode, Posture, Rule};
 use ostler_testkit::{Kind, Step};
 use ostler_wire::{Body, Op, Open};
@@ -36,17 +36,17 @@ fn bench(steps: impl IntoIterator<Item = Step>) -> Bench {
     bench
 }
 
-async fn open(bench: &Bench, change: impl Fn(&mut Options)) -> Session {
+async fn open(bench: &Bench, change: impl Fn(&mut HubSettings)) -> Session {
     let home = bench.space.user_home().canonicalize().unwrap();
     std::fs::create_dir_all(bench.space.home()).unwrap();
     let own = bench.space.home().canonicalize().unwrap();
     let opened = bench.open_with(Open::New, |options| {
-        options.interactive = true;
-        options.policy.headless = Headless::Deny;
-        options.policy.containment = Containment::Sandbox;
-        options.policy.folders.forbidden = vec![home.join(".ssh")];
-        options.policy.folders.outside = vec![own.clone()];
-        options.policy.folders.protected = vec![own.clone()];
+        options.run.interactive = true;
+        options.permissions.policy.headless = Headless::Deny;
+        options.permissions.policy.containment = Containment::Sandbox;
+        options.permissions.policy.folders.forbidden = vec![home.join(".ssh")];
+        options.permissions.policy.folders.outside = vec![own.clone()];
+        options.permissions.policy.folders.protected = vec![own.clone()];
         change(options);
     });
     opened.await
@@ -70,7 +70,8 @@ async fn reading_outside_is_asked_in_every_posture_but_yolo() {
         for posture in [Posture::Ask, Posture::Auto] {
             for (answer, seen) in [("once", true), ("deny", false)] {
                 let bench = bench([call(tool, args.clone()), done()]);
-                let change = |options: &mut Options| options.policy.posture = posture;
+                let change =
+                    |options: &mut HubSettings| options.permissions.policy.posture = posture;
                 let mut session = open(&bench, change).await;
                 let shown = session.answered(&[(answer, None)]).await;
                 assert_eq!(
@@ -82,10 +83,13 @@ async fn reading_outside_is_asked_in_every_posture_but_yolo() {
             }
         }
         let bench = bench([call(tool, args.clone()), done()]);
-        let mut session = open(&bench, |options| options.mode = Some(Mode::Plan)).await;
+        let mut session = open(&bench, |options| {
+            options.permissions.mode = Some(Mode::Plan)
+        })
+        .await;
         assert!(shows(&session.answered(&[("once", None)]).await, "OUTSIDE"));
         session.close().await;
-        let yolo = |options: &mut Options| options.policy.posture = Posture::Yolo;
+        let yolo = |options: &mut HubSettings| options.permissions.policy.posture = Posture::Yolo;
         let bench = self::bench([call(tool, args), done()]);
         let mut session = open(&bench, yolo).await;
         assert!(shows(&session.answered(&[]).await, "OUTSIDE"));
@@ -124,7 +128,10 @@ async fn what_is_forbidden_is_read_in_no_posture() {
             done(),
         ];
         let bench = bench(steps.into_iter().chain(more));
-        let mut session = open(&bench, |options| options.policy.posture = posture).await;
+        let mut session = open(&bench, |options| {
+            options.permissions.policy.posture = posture
+        })
+        .await;
         let shown = session.answered(&[]).await;
         assert_eq!(shown.codes(), ["blocked"; 5], "{posture:?}");
         assert!(!shows(&shown, "KEY"));
@@ -149,7 +156,7 @@ async fn nobody_to_ask_means_no() {
         call("read_file", json!({"path": "/usr/share"})),
         done(),
     ]));
-    let mut session = open(&bench, |options| options.interactive = false).await;
+    let mut session = open(&bench, |options| options.run.interactive = false).await;
     let shown = session.run("go").await;
     assert_eq!(shown.codes(), ["blocked", "blocked", "ok", "is_directory"]);
     session.close().await;
@@ -181,8 +188,8 @@ async fn a_rule_opens_what_lies_outside() {
         (&["Edit(~/notes/**)"], 1),
     ] {
         let bench = bench([call("read_file", json!({"path": "~/notes/a.txt"})), done()]);
-        let change = |options: &mut Options| {
-            options.policy.rules.allow = rules.iter().map(|text| rule(text)).collect();
+        let change = |options: &mut HubSettings| {
+            options.permissions.policy.rules.allow = rules.iter().map(|text| rule(text)).collect();
         };
         let mut session = open(&bench, change).await;
         let shown = session.answered(&vec![("once", None); asks]).await;
@@ -224,6 +231,136 @@ async fn a_link_out_of_the_project_is_outside() {
         let real = home.join("notes/a.txt").display().to_string();
         let mut asks = shown.asks.iter();
         assert!(asks.all(|ask| ask.subject.contains(&real)), "{shown:?}");
+        session.close().await;
+    }
+}
+
+/// Calls of every tool that reads what lies behind a link, by the name of the link and of a file below it.
+#[cfg(unix)]
+fn calls_through(link: &str, below: &str) -> Vec<(&'static str, Value)> {
+    let file = format!("{link}/{below}");
+    vec![
+        ("read_file", json!({"path": file})),
+        ("grep", json!({"pattern": ".", "path": file})),
+        ("grep", json!({"pattern": ".", "path": link, "glob": below})),
+        (
+            "grep",
+            json!({"pattern": ".", "path": format!("{link}/."), "glob": below, "mode": "files"}),
+        ),
+        (
+            "glob",
+            json!({"pattern": format!("**/{below}"), "path": link}),
+        ),
+        ("glob", json!({"pattern": format!("{link}/**/{below}")})),
+        ("ls", json!({"path": link, "depth": 3})),
+    ]
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_opens_nothing_that_its_target_does_not() {
+    use std::os::unix::fs::symlink;
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    enum Setting {
+        Ask,
+        Auto,
+        Exec,
+    }
+    // The link, a file behind it, and how many of the calls are asked about: the first ones, which name that file. What
+    // holds a folder that nobody reads is blocked without a question when it is to be walked.
+    let cases = [
+        ("system", "passwd", 7),
+        ("top", "etc/passwd", 2),
+        ("homes", "*/*", 7),
+        ("parent", "s.txt", 7),
+        ("sibling", "s.txt", 7),
+        ("keys", "s.txt", 0),
+        ("chain", "passwd", 7),
+        ("chain/.", "passwd", 7),
+        ("proc", "etc/passwd", 2),
+    ];
+    for setting in [Setting::Ask, Setting::Auto, Setting::Exec] {
+        for (link, below, asked) in cases {
+            let calls = calls_through(link, below);
+            let steps = calls.iter().map(|(tool, args)| call(tool, args.clone()));
+            let bench = bench(steps.chain([done()]).collect::<Vec<_>>());
+            let home = bench.space.user_home().canonicalize().unwrap();
+            let root = bench.space.root().canonicalize().unwrap();
+            let parent = root.parent().unwrap();
+            let sibling = parent.join("sibling");
+            std::fs::create_dir_all(&sibling).unwrap();
+            for folder in [parent, &sibling, &home.join(".ssh")] {
+                std::fs::write(folder.join("s.txt"), "SECRET").unwrap();
+            }
+            symlink("/etc", root.join("system")).unwrap();
+            symlink("/", root.join("top")).unwrap();
+            symlink("/home", root.join("homes")).unwrap();
+            symlink("..", root.join("parent")).unwrap();
+            symlink("../sibling", root.join("sibling")).unwrap();
+            symlink(home.join(".ssh"), root.join("keys")).unwrap();
+            symlink("system", root.join("chain")).unwrap();
+            symlink("/proc/self/root", root.join("proc")).unwrap();
+            let change = |options: &mut HubSettings| match setting {
+                Setting::Ask => options.permissions.policy.posture = Posture::Ask,
+                Setting::Auto => options.permissions.policy.posture = Posture::Auto,
+                Setting::Exec => {
+                    options.run.interactive = false;
+                    options.permissions.policy.headless = Headless::Sandbox;
+                }
+            };
+            let mut session = open(&bench, change).await;
+            let asked = match setting {
+                Setting::Ask | Setting::Auto => asked,
+                Setting::Exec => 0,
+            };
+            let shown = session.answered(&vec![("deny", None); asked]).await;
+            let blocked = calls.len() - asked;
+            let codes = [vec!["denied"; asked], vec!["blocked"; blocked]].concat();
+            assert_eq!(shown.codes(), codes, "{link} {setting:?} {shown:?}");
+            assert!(!shows(&shown, "SECRET") && !shows(&shown, "root:"));
+            session.close().await;
+        }
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn names_in_a_folder_of_the_system_are_names_only() {
+    use std::os::unix::fs::symlink;
+    // The names in it may be listed, by whatever name it is called; nothing below it is opened by that.
+    for path in ["/etc", "system"] {
+        let bench = bench([
+            call("ls", json!({"path": path})),
+            call("read_file", json!({"path": format!("{path}/passwd")})),
+            call("ls", json!({"path": path, "depth": 2})),
+            done(),
+        ]);
+        symlink("/etc", bench.space.root().join("system")).unwrap();
+        let mut session = open(&bench, |_| {}).await;
+        let shown = session.answered(&[("deny", None); 2]).await;
+        assert_eq!(shown.codes(), ["ok", "denied", "denied"], "{path}");
+        let listed = shown.results()[0].to_string();
+        assert!(
+            listed.contains("passwd") && listed.contains("ssl/"),
+            "{listed}"
+        );
+        session.close().await;
+        // Whoever says yes to the tree gets the tree.
+        let grep = |glob: &str| json!({"pattern": "root:", "path": path, "glob": glob});
+        let bench = self::bench([
+            call("grep", grep("passwd")),
+            call("grep", grep("group")),
+            done(),
+        ]);
+        symlink("/etc", bench.space.root().join("system")).unwrap();
+        let mut session = open(&bench, |_| {}).await;
+        let shown = session.answered(&[("session", None)]).await;
+        assert_eq!(shown.codes(), ["ok", "ok"], "{path}");
+        let all = shown.results();
+        assert!(
+            all.iter().all(|r| r.to_string().contains("root:")),
+            "{all:?}"
+        );
         session.close().await;
     }
 }
@@ -289,9 +426,9 @@ async fn protected_paths_take_the_persons_own_yes() {
     for posture in [Posture::Ask, Posture::Auto, Posture::Yolo] {
         let bench = bench(calls().into_iter().chain([done()]));
         bench.space.write("nested/deep/.git/config", "y");
-        let change = |options: &mut Options| {
-            options.policy.posture = posture;
-            options.policy.rules.allow = vec![rule("Edit"), rule("Edit(./**)")];
+        let change = |options: &mut HubSettings| {
+            options.permissions.policy.posture = posture;
+            options.permissions.policy.rules.allow = vec![rule("Edit"), rule("Edit(./**)")];
         };
         let mut session = open(&bench, change).await;
         let shown = session.answered(&[("deny", None); 10]).await;
@@ -299,10 +436,10 @@ async fn protected_paths_take_the_persons_own_yes() {
         session.close().await;
         let bench = self::bench(calls().into_iter().chain([done()]));
         bench.space.write("nested/deep/.git/config", "y");
-        let alone = |options: &mut Options| {
+        let alone = |options: &mut HubSettings| {
             change(options);
-            options.interactive = false;
-            options.policy.headless = Headless::Allow;
+            options.run.interactive = false;
+            options.permissions.policy.headless = Headless::Allow;
         };
         let mut session = open(&bench, alone).await;
         let shown = session.run("go").await;
@@ -311,10 +448,10 @@ async fn protected_paths_take_the_persons_own_yes() {
     }
     // A rule that names the very path is a yes, and no other path's.
     let bench = self::bench([write("ostler.toml"), write("sub/ostler.toml"), done()]);
-    let named = |options: &mut Options| {
-        options.interactive = false;
-        options.policy.headless = Headless::Sandbox;
-        options.policy.rules.allow = vec![rule("Edit(./ostler.toml)")];
+    let named = |options: &mut HubSettings| {
+        options.run.interactive = false;
+        options.permissions.policy.headless = Headless::Sandbox;
+        options.permissions.policy.rules.allow = vec![rule("Edit(./ostler.toml)")];
     };
     let mut session = open(&bench, named).await;
     let shown = session.run("go").await;
@@ -334,6 +471,112 @@ async fn protected_paths_take_the_persons_own_yes() {
     let shown = session.answered(&[("session", None), ("once", None)]).await;
     assert_eq!(shown.codes(), ["ok"; 3]);
     assert_eq!(bench.space.read(".mcp.json"), "x");
+    session.close().await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_a_link_at_a_protected_name_leads_to_is_protected() {
+    use std::os::unix::fs::symlink;
+    let write = |path: &str| call("write_file", json!({"path": path, "content": "x"}));
+    let edit = |path: &str| {
+        let args = json!({"path": path, "old": "old", "new": "new"});
+        call("edit_file", args)
+    };
+    let move_to = |from: &str, to: &str| {
+        let args = json!({"source_path": from, "destination_path": to, "overwrite": true});
+        call("move_file", args)
+    };
+    let links = [
+        ("editor", ".vscode"),
+        ("rc", ".envrc"),
+        ("../cs.json", ".claude/settings.json"),
+        ("../skills", ".claude/skills"),
+        ("servers.json", ".mcp.json"),
+        // A chain, one that leads to nothing yet, one in a deeper folder, one with any name, a folder above.
+        ("chain2", ".exrc"),
+        ("vimrc", "chain2"),
+        ("later/lua", ".nvim.lua"),
+        ("../../deep-rc", "sub/deep/.envrc"),
+        ("space.json", "sub/a.code-workspace"),
+        ("agents", ".agents"),
+        ("cfg.toml", "ostler.toml"),
+    ];
+    let calls = || {
+        [
+            write("editor/tasks.json"),
+            edit("editor/tasks.json"),
+            write("editor/launch.json"),
+            write("rc"),
+            write("cs.json"),
+            write("skills/a/SKILL.md"),
+            write("servers.json"),
+            write("vimrc"),
+            write("later/lua"),
+            write("deep-rc"),
+            write("sub/space.json"),
+            write("agents/skills/b/SKILL.md"),
+            write("cfg.toml"),
+            move_to("in.txt", "rc"),
+            move_to("rc", "in2.txt"),
+            move_to("new", "editor"),
+            move_to("editor", "elsewhere"),
+            move_to("new", "skills/c"),
+        ]
+    };
+    let space = |bench: &Bench| {
+        for (path, text) in [
+            ("editor/tasks.json", "old"),
+            ("rc", "old"),
+            ("cs.json", "{}"),
+            ("skills/a/SKILL.md", "old"),
+            ("new/tasks.json", "x"),
+            ("sub/deep/x", "x"),
+            (".claude/x", "x"),
+            ("agents/x", "x"),
+        ] {
+            bench.space.write(path, text);
+        }
+        for (target, link) in links {
+            symlink(target, bench.space.root().join(link)).unwrap();
+        }
+    };
+    let count = calls().len();
+    for posture in [Posture::Ask, Posture::Auto, Posture::Yolo] {
+        let bench = bench(calls().into_iter().chain([done()]));
+        space(&bench);
+        let change = |options: &mut HubSettings| {
+            options.permissions.policy.posture = posture;
+            options.permissions.policy.rules.allow = vec![rule("Edit"), rule("Edit(./**)")];
+        };
+        let mut session = open(&bench, change).await;
+        let shown = session.answered(&vec![("deny", None); count]).await;
+        assert_eq!(shown.codes(), vec!["denied"; count], "{posture:?}");
+        session.close().await;
+        for headless in [Headless::Sandbox, Headless::Allow] {
+            let bench = self::bench(calls().into_iter().chain([done()]));
+            space(&bench);
+            let alone = |options: &mut HubSettings| {
+                change(options);
+                options.run.interactive = false;
+                options.permissions.policy.headless = headless;
+            };
+            let mut session = open(&bench, alone).await;
+            let shown = session.run("go").await;
+            assert_eq!(shown.codes(), vec!["blocked"; count], "{posture:?}");
+            session.close().await;
+        }
+    }
+    // What no link leads to is as free as ever, and a yes lets the very file through.
+    let free = ["editor/notes.md", "agents/notes.md", "sub/rc", "src/a.rs"];
+    let steps = free.map(write).into_iter().chain([write("rc"), done()]);
+    let bench = bench(steps);
+    space(&bench);
+    let auto = |options: &mut HubSettings| options.permissions.policy.posture = Posture::Auto;
+    let mut session = open(&bench, auto).await;
+    let shown = session.answered(&[("once", None)]).await;
+    assert_eq!(shown.codes(), ["ok"; 5]);
+    assert_eq!(bench.space.read("rc"), "x");
     session.close().await;
 }
 
@@ -399,10 +642,10 @@ async fn a_command_of_the_project_points_only_into_the_project() {
         bench
             .space
             .write(".ostler/commands/fine.md", "See @in.txt and $ARGUMENTS.");
-        let change = |options: &mut Options| {
-            options.policy.posture = posture;
-            options.policy.rules.ask = vec![rule("Read(secret.txt)")];
-            options.policy.rules.deny = vec![rule("Read(denied.txt)")];
+        let change = |options: &mut HubSettings| {
+            options.permissions.policy.posture = posture;
+            options.permissions.policy.rules.ask = vec![rule("Read(secret.txt)")];
+            options.permissions.policy.rules.deny = vec![rule("Read(denied.txt)")];
         };
         let mut session = open(&bench, change).await;
         for (n, (name, text)) in NAMES.iter().enumerate() {
@@ -522,11 +765,11 @@ async fn a_task_points_at_what_may_be_read_unasked() {
     std::fs::create_dir_all(&notes).unwrap();
     std::fs::write(notes.join("a.txt"), "OUTSIDE").unwrap();
     bench.space.write("in.txt", "INSIDE");
-    let change = |options: &mut Options| {
+    let change = |options: &mut HubSettings| {
         trusting(options);
-        options.interactive = true;
-        options.policy.posture = Posture::Ask;
-        options.policy.headless = Headless::Deny;
+        options.run.interactive = true;
+        options.permissions.policy.posture = Posture::Ask;
+        options.permissions.policy.headless = Headless::Deny;
     };
     let mut session = bench.open_with(Open::New, change).await;
     session.run("go").await;

@@ -1,7 +1,7 @@
 //! Budgets over sessions and their tasks: nothing is sent that might not fit, however many run at once.
 
 use crate::common::{Bench, Session};
-use ostler_engine::Options;
+use ostler_engine::HubSettings;
 use ostler_engine::budget::{Budget, Limit, Limits};
 use ostler_engine::ledger::Ledger;
 use ostler_testkit::{Kind, Server, Step, Usage};
@@ -31,12 +31,12 @@ fn budget(bench: &Bench, limits: Limits) -> Budget {
     Budget::new(limits, Ledger::new(bench.space.home()))
 }
 
-fn attended(budget: &Budget) -> impl Fn(&mut Options) {
+fn attended(budget: &Budget) -> impl Fn(&mut HubSettings) {
     let budget = budget.clone();
     move |options| {
-        options.interactive = true;
-        options.budget = budget.clone();
-        options.params.max_tokens = Some(USAGE.output);
+        options.run.interactive = true;
+        options.model.budget = budget.clone();
+        options.model.params.max_tokens = Some(USAGE.output);
     }
 }
 

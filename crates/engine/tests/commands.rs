@@ -1,14 +1,14 @@
 //! Lines of the person's own: `!cmd`, `# note`, and commands that people wrote as Markdown files.
 
 use crate::common::{Bench, Session, Shown};
-use ostler_engine::Options;
+use ostler_engine::HubSettings;
 use ostler_guard::{Posture, Rule};
 use ostler_testkit::{Kind, Place, Step};
 use ostler_wire::{Body, Delivery, Delta, Event, Op, Open, Outcome, View};
 use serde_json::{Value, json};
 
-fn attended(options: &mut Options) {
-    options.interactive = true;
+fn attended(options: &mut HubSettings) {
+    options.run.interactive = true;
 }
 
 fn done() -> Step {
@@ -78,7 +78,8 @@ async fn rules_and_a_stop_hold_for_the_persons_own_commands() {
     let mut session = bench
         .open_with(Open::New, |options| {
             attended(options);
-            options.policy.rules.deny = vec![Rule::parse("Bash(touch:*)", "test:1").unwrap()];
+            options.permissions.policy.rules.deny =
+                vec![Rule::parse("Bash(touch:*)", "test:1").unwrap()];
         })
         .await;
     command(&session, "!touch made").await;
@@ -110,7 +111,7 @@ async fn what_is_typed_during_a_turn_joins_its_next_step() {
     let mut session = bench
         .open_with(Open::New, |options| {
             attended(options);
-            options.policy.posture = ostler_guard::Posture::Yolo;
+            options.permissions.policy.posture = ostler_guard::Posture::Yolo;
         })
         .await;
     session.prompt("go", Delivery::Queue).await;
@@ -330,7 +331,7 @@ async fn every_command_answers_at_once_or_says_when_it_will() {
             .open_with(Open::New, |options| {
                 attended(options);
                 if state != "ask" {
-                    options.policy.posture = Posture::Yolo;
+                    options.permissions.policy.posture = Posture::Yolo;
                 }
             })
             .await;

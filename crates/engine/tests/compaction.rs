@@ -608,9 +608,9 @@ async fn told(strategy: Strategy, window: u64, reports: &'static [u64]) -> (Vec<
     });
     let mut bench = Bench::with(Kind::Chat, server);
     bench.window = window;
-    let change = move |options: &mut ostler_engine::Options| {
+    let change = move |options: &mut ostler_engine::HubSettings| {
         // Whoever can type commands is told of those.
-        options.interactive = strategy == Strategy::Handoff;
+        options.run.interactive = strategy == Strategy::Handoff;
         options.context = ContextSettings {
             strategy,
             ..ContextSettings::default()
@@ -764,7 +764,7 @@ async fn a_long_turn_is_folded_by_that_strategy_alone() {
     for strategy in [Strategy::Warn, Strategy::Handoff] {
         let mut bench = Bench::with(Kind::Chat, laborious());
         bench.window = 30_000;
-        let change = move |options: &mut ostler_engine::Options| {
+        let change = move |options: &mut ostler_engine::HubSettings| {
             options.context.strategy = strategy;
         };
         let mut session = bench.open_with(Open::New, change).await;
@@ -856,8 +856,8 @@ fn nearly_full() -> Server {
     })
 }
 
-fn asking(options: &mut ostler_engine::Options) {
-    options.interactive = true;
+fn asking(options: &mut ostler_engine::HubSettings) {
+    options.run.interactive = true;
     options.context.strategy = Strategy::Handoff;
 }
 
@@ -962,7 +962,7 @@ async fn a_long_turn_asks_in_its_middle() {
 async fn where_nobody_can_be_asked_the_handoff_is_written() {
     let mut bench = Bench::with(Kind::Chat, nearly_full());
     bench.window = WINDOW;
-    let change = |options: &mut ostler_engine::Options| {
+    let change = |options: &mut ostler_engine::HubSettings| {
         options.context.strategy = Strategy::Handoff;
     };
     let mut session = bench.open_with(Open::New, change).await;
@@ -996,7 +996,7 @@ async fn what_was_taken_back_fills_the_window_no_more() {
     for strategy in [Strategy::Compact, Strategy::Handoff] {
         let mut bench = Bench::with(Kind::Chat, nearly_full());
         bench.window = WINDOW;
-        let change = move |options: &mut ostler_engine::Options| {
+        let change = move |options: &mut ostler_engine::HubSettings| {
             asking(options);
             options.context.strategy = strategy;
         };

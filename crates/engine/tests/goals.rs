@@ -290,7 +290,9 @@ async fn every_change_of_mode() {
         ("goal", "goal clear", "normal", false),
     ] {
         let bench = Bench::new(Kind::Chat, [Step::status(400, "{}")]);
-        let mut session = bench.open_with(Open::New, |o| o.interactive = true).await;
+        let mut session = bench
+            .open_with(Open::New, |o| o.run.interactive = true)
+            .await;
         session.command("approve 10m").await;
         let before = session.command("approve").await;
         match from {
@@ -320,7 +322,7 @@ async fn every_change_of_mode() {
 async fn in_goal_mode_the_first_prompt_is_the_goal() {
     let bench = Bench::new(Kind::Chat, [text("GOAL: working: x"), text("GOAL: done")]);
     let mut session = bench
-        .open_with(Open::New, |o| o.mode = Some(Mode::Goal))
+        .open_with(Open::New, |o| o.permissions.mode = Some(Mode::Goal))
         .await;
     session.prompt("reach it", Delivery::Queue).await;
     let turns = to_the_end(&mut session).await;
@@ -372,7 +374,9 @@ async fn a_strong_prompt_asks_and_a_weak_one_does_not() {
         ),
     ] {
         let bench = Bench::new(Kind::Chat, [text("GOAL: done")]);
-        let mut session = bench.open_with(Open::New, |o| o.interactive = true).await;
+        let mut session = bench
+            .open_with(Open::New, |o| o.run.interactive = true)
+            .await;
         session.prompt(prompt, Delivery::Queue).await;
         let shown = session
             .watch(async |session, event| {
@@ -391,7 +395,9 @@ async fn a_strong_prompt_asks_and_a_weak_one_does_not() {
     }
     // Whoever stops there wants neither; the model reads nothing of it.
     let bench = Bench::new(Kind::Chat, [text("hi")]);
-    let mut session = bench.open_with(Open::New, |o| o.interactive = true).await;
+    let mut session = bench
+        .open_with(Open::New, |o| o.run.interactive = true)
+        .await;
     session.prompt(strong, Delivery::Queue).await;
     let shown = session
         .watch(async |session, event| {
@@ -496,7 +502,7 @@ async fn what_a_child_did_is_no_standstill() {
     let bench = Bench::new(Kind::Chat, steps);
     let mut session = bench
         .open_with(Open::New, |o| {
-            o.policy.posture = ostler_guard::Posture::Yolo;
+            o.permissions.policy.posture = ostler_guard::Posture::Yolo;
         })
         .await;
     start(&mut session, "goal reach it").await;

@@ -1,7 +1,7 @@
 //! Hooks against a scripted model: what they are told, what their word changes, and what becomes of a turn when they fail.
 
 use crate::common::{Bench, Session, Shown};
-use ostler_engine::Options;
+use ostler_engine::HubSettings;
 use ostler_engine::hooks::{Hook, Matcher, Moment};
 use ostler_guard::{Policy, Posture, Rule, Rules};
 use ostler_testkit::{Kind, Step};
@@ -21,7 +21,7 @@ fn hook(moment: Moment, matcher: &str, command: &str) -> Hook {
     }
 }
 
-fn with(hooks: Vec<Hook>) -> impl Fn(&mut Options) {
+fn with(hooks: Vec<Hook>) -> impl Fn(&mut HubSettings) {
     move |options| options.hooks = hooks.clone().into()
 }
 
@@ -31,10 +31,10 @@ async fn open(bench: &Bench, hooks: Vec<Hook>) -> Session {
 
 /// With somebody to ask, under these rules.
 async fn watched(bench: &Bench, hooks: &[Hook], rules: &Rules) -> Session {
-    let change = |options: &mut Options| {
+    let change = |options: &mut HubSettings| {
         options.hooks = hooks.to_vec().into();
-        options.interactive = true;
-        options.policy = Policy {
+        options.run.interactive = true;
+        options.permissions.policy = Policy {
             rules: rules.clone(),
             ..Policy::default()
         };
@@ -238,8 +238,8 @@ async fn no_hook_allows_what_plan_mode_refuses() {
     let mut session = bench
         .open_with(Open::New, |options| {
             options.hooks = hooks.clone().into();
-            options.mode = ostler_guard::Mode::parse("plan");
-            options.policy.posture = Posture::Yolo;
+            options.permissions.mode = ostler_guard::Mode::parse("plan");
+            options.permissions.policy.posture = Posture::Yolo;
         })
         .await;
     assert_eq!(session.run("go").await.codes(), ["plan_mode"]);
@@ -496,7 +496,7 @@ async fn a_question_rings() {
     let mut session = bench
         .open_with(Open::New, |options| {
             options.hooks = hooks.clone().into();
-            options.interactive = true;
+            options.run.interactive = true;
         })
         .await;
     session.prompt("go", Delivery::Queue).await;

@@ -2,7 +2,7 @@
 //! log, after a resume, a rewind and a fold.
 
 use crate::common::{Bench, Session, Shown};
-use ostler_engine::Options;
+use ostler_engine::HubSettings;
 use ostler_engine::store::project_name;
 use ostler_guard::{Mode, Posture};
 use ostler_testkit::{Kind, Step};
@@ -18,8 +18,8 @@ fn remember(name: &str, content: &str) -> Step {
     Step::answer().call("remember", json!({"name": name, "content": content}))
 }
 
-fn attended(options: &mut Options) {
-    options.interactive = true;
+fn attended(options: &mut HubSettings) {
+    options.run.interactive = true;
 }
 
 fn folder(bench: &Bench) -> PathBuf {
@@ -59,7 +59,7 @@ async fn every_change_is_asked_with_what_it_would_be() {
     let mut session = bench
         .open_with(Open::New, |options| {
             attended(options);
-            options.policy.posture = Posture::Yolo;
+            options.permissions.policy.posture = Posture::Yolo;
         })
         .await;
     let shown = session.answered(&[("once", None)]).await;
@@ -117,9 +117,9 @@ async fn nothing_changes_while_planning_or_with_nobody_there() {
         put(&bench, "ports", "The gateway is 7741.");
         let mut session = bench
             .open_with(Open::New, |options| {
-                options.interactive = interactive;
-                options.mode = mode;
-                options.policy.posture = Posture::Yolo;
+                options.run.interactive = interactive;
+                options.permissions.mode = mode;
+                options.permissions.policy.posture = Posture::Yolo;
             })
             .await;
         let shown = session.run("go").await;
@@ -188,7 +188,7 @@ async fn a_prompt_brings_a_fact_with_it_once_and_again_after_a_change() {
     session.close().await;
     // Switched off, nothing is told.
     let mut session = bench
-        .open_with(Open::New, |options| options.recall = false)
+        .open_with(Open::New, |options| options.run.recall = false)
         .await;
     session.run("the gateway?").await;
     assert!(!bench.request(4).last_user_text().contains("<memory>"));

@@ -3,8 +3,9 @@
 use crate::common::{Bench, Session, Shown, settle};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use ostler_engine::confine::{CallSandbox, Terms};
 use ostler_engine::tool::{Call, Context, Done, Rendered, Scope, Subject, Tool, ToolError};
-use ostler_engine::{Keep, Options, RuleStore};
+use ostler_engine::{HubSettings, Keep, RuleStore};
 use ostler_guard::{Containment, Headless, Mode, Policy, Posture, Rule, Rules};
 use ostler_host::{
     Border, Command, Content, Fut, Host, Listing, Local, Process, RenameOptions, Renamed, Span,
@@ -16,6 +17,7 @@ use ostler_wire::{
     TodoState, ToolDeclaration, ToolKind, ToolMaker, ToolSpec, View,
 };
 use serde_json::{Value, json};
+use std::any::Any;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -106,7 +108,7 @@ static GREEDY: Standin = Standin {
 /// A command that only reads by its words, and writes all the same.
 static PEEK: Standin = Standin {
     about: of_other("peek", false),
-    run: |cx| match cx.terms.read_only {
+    run: |cx| match terms(cx).read_only {
         true => json!({"exit_code": 1, "denied": {"what": "out.txt", "hint": "Not written."}}),
         false => json!({"exit_code": 0, "ran": true}),
     },
@@ -120,8 +122,14 @@ static POSING: Standin = Standin {
     run: |cx| stopped(cx, "code.example"),
 };
 
+/// The terms that dispatch judged this call for.
+fn terms(cx: &Context) -> &Terms {
+    let programs: &dyn Any = &*cx.services.programs;
+    &programs.downcast_ref::<CallSandbox>().unwrap().terms
+}
+
 fn stopped(cx: &Context, wanted: &str) -> Value {
-    match cx.terms.hosts.iter().any(|host| host == wanted) {
+    match terms(cx).hosts.iter().any(|host| host == wanted) {
         true => json!({"ran": true}),
         false => json!({"ran": false, "denied": {
             "what": wanted, "hint": "No way out.", "grant": {"hosts": [wanted]},
@@ -159,15 +167,15 @@ fn rules(list: &[&str]) -> Vec<Rule> {
         .collect()
 }
 
-fn attended(options: &mut Options) {
-    options.interactive = true;
-    options.more_tools = vec![&SERVER, &PUSH, &GREEDY, &POSING, &PEEK];
-    options.policy.containment = Containment::Sandbox;
+fn attended(options: &mut HubSettings) {
+    options.run.interactive = true;
+    options.toolbox.more = vec![&SERVER, &PUSH, &GREEDY, &POSING, &PEEK];
+    options.permissions.policy.containment = Containment::Sandbox;
 }
 
-fn planning(options: &mut Options) {
+fn planning(options: &mut HubSettings) {
     attended(options);
-    options.mode = Some(Mode::Plan);
+    options.permissions.mode = Some(Mode::Plan);
 }
 
 type Answers<'a> = &'a [(&'a str, Option<&'a str>)];
@@ -206,7 +214,7 @@ async fn cell(row: Row, in_plan: bool, step: Step) -> String {
     let mut session = bench
         .open_with(Open::New, |options| {
             attended(options);
-            options.policy = Policy {
+            options.permissions.policy = Policy {
                 rules: Rules {
                     deny: rules(&["Bash(touch denied)"]),
                     ask: rules(&["Bash(touch asked)"]),
@@ -216,11 +224,11 @@ async fn cell(row: Row, in_plan: bool, step: Step) -> String {
                 ..Policy::default()
             };
             match row {
-                Row::Posture(posture) => options.policy.posture = posture,
-                Row::Window => options.mode = Some(Mode::Plan),
+                Row::Posture(posture) => options.permissions.policy.posture = posture,
+                Row::Window => options.permissions.mode = Some(Mode::Plan),
             }
             if in_plan {
-                options.mode = Some(Mode::Plan);
+                options.permissions.mode = Some(Mode::Plan);
             }
         })
         .await;
@@ -391,8 +399,8 @@ async fn without_anybody_a_plan_is_an_answer() {
     let bench = Bench::new(Kind::Chat, [propose(), write("a"), done()]);
     let mut session = bench
         .open_with(Open::New, |options| {
-            options.mode = Some(Mode::Plan);
-            options.policy.posture = Posture::Yolo;
+            options.permissions.mode = Some(Mode::Plan);
+            options.permissions.policy.posture = Posture::Yolo;
         })
         .await;
     let shown = session.run("go").await;
@@ -431,7 +439,7 @@ async fn a_resumed_session_keeps_its_mode_and_not_its_posture() {
     let mut session = bench
         .open_with(Open::New, |options| {
             planning(options);
-            options.policy.posture = Posture::Yolo;
+            options.permissions.policy.posture = Posture::Yolo;
         })
         .await;
     turn(&mut session, &[]).await;
@@ -455,7 +463,7 @@ async fn a_resumed_session_keeps_its_mode_and_not_its_posture() {
     let mut session = bench
         .open_with(Open::Resume(id), |options| {
             attended(options);
-            options.mode = Some(Mode::Normal);
+            options.permissions.mode = Some(Mode::Normal);
         })
         .await;
     let shown = turn(&mut session, &[("once", None)]).await;
@@ -473,7 +481,7 @@ async fn hosts_are_asked_for_while_planning_and_servers_need_trust() {
     let mut session = bench
         .open_with(Open::New, |options| {
             planning(options);
-            options.policy.posture = Posture::Yolo;
+            options.permissions.policy.posture = Posture::Yolo;
         })
         .await;
     let answers: Answers = &[
@@ -500,8 +508,8 @@ async fn hosts_are_asked_for_while_planning_and_servers_need_trust() {
         let mut session = bench
             .open_with(Open::New, |options| {
                 planning(options);
-                options.interactive = false;
-                options.plan_tools = trusted.clone();
+                options.run.interactive = false;
+                options.permissions.plan_tools = trusted.clone();
             })
             .await;
         assert_eq!(session.run("go").await.codes(), [expect]);
@@ -555,7 +563,7 @@ async fn always_shows_its_rule_saves_it_and_holds_at_once() {
         let mut session = bench
             .open_with(Open::New, |options| {
                 attended(options);
-                options.rules = Some(store.clone());
+                options.permissions.rules = Some(store.clone());
             })
             .await;
         let answers: Answers = &[("always", None), ("always", None), ("deny", None)];
@@ -623,8 +631,8 @@ async fn what_no_rule_would_allow_is_not_offered_for_ever() {
     let mut session = bench
         .open_with(Open::New, |options| {
             attended(options);
-            options.rules = Some(store.clone());
-            options.policy.rules.ask = rules(&["Bash(touch asked)"]);
+            options.permissions.rules = Some(store.clone());
+            options.permissions.policy.rules.ask = rules(&["Bash(touch asked)"]);
         })
         .await;
     let shown = turn(&mut session, &[("always", None), ("deny", None)]).await;
@@ -649,7 +657,7 @@ async fn an_ask_rule_on_reading_asks_and_a_yes_holds_for_that_file() {
     let mut session = bench
         .open_with(Open::New, |options| {
             attended(options);
-            options.policy.rules.ask = rules(&["Read(*.key)"]);
+            options.permissions.policy.rules.ask = rules(&["Read(*.key)"]);
         })
         .await;
     let shown = turn(&mut session, &[("session", None), ("deny", None)]).await;
@@ -731,7 +739,7 @@ async fn commands_are_heard_while_a_turn_runs() {
     let mut session = bench
         .open_with(Open::New, |options| {
             attended(options);
-            options.policy.posture = Posture::Yolo;
+            options.permissions.policy.posture = Posture::Yolo;
         })
         .await;
     session.prompt("go", Delivery::Queue).await;
@@ -776,7 +784,7 @@ async fn permissions_are_shown_and_changed_for_the_session() {
     let mut session = bench
         .open_with(Open::New, |options| {
             attended(options);
-            options.policy.rules.deny = rules(&["Read(.env)"]);
+            options.permissions.policy.rules.deny = rules(&["Read(.env)"]);
         })
         .await;
     session.command("permissions allow bash(touch a)").await;
@@ -835,8 +843,8 @@ async fn what_is_remembered_needs_a_yes_each_time() {
     let mut session = bench
         .open_with(Open::New, |options| {
             attended(options);
-            options.policy.posture = Posture::Yolo;
-            options.policy.rules.allow = rules(&["remember"]);
+            options.permissions.policy.posture = Posture::Yolo;
+            options.permissions.policy.rules.allow = rules(&["remember"]);
         })
         .await;
     let answers: Answers = &[("once", None), ("session", None), ("once", None)];
@@ -854,9 +862,9 @@ async fn what_is_remembered_needs_a_yes_each_time() {
     let mut session = bench
         .open_with(Open::New, |options| {
             attended(options);
-            options.interactive = false;
-            options.policy.posture = Posture::Yolo;
-            options.policy.headless = Headless::Allow;
+            options.run.interactive = false;
+            options.permissions.policy.posture = Posture::Yolo;
+            options.permissions.policy.headless = Headless::Allow;
         })
         .await;
     assert_eq!(session.run("go").await.codes(), ["blocked"]);
@@ -881,8 +889,8 @@ async fn what_the_sandbox_stopped_is_granted_and_run_again() {
         let mut session = bench
             .open_with(Open::New, |options| {
                 attended(options);
-                options.rules = Some(store.clone());
-                options.policy.rules.allow = rules(&["push"]);
+                options.permissions.rules = Some(store.clone());
+                options.permissions.policy.rules.allow = rules(&["push"]);
             })
             .await;
         let answers = vec![(answer, Some("because")); asks];
@@ -909,7 +917,7 @@ async fn what_the_sandbox_stopped_is_granted_and_run_again() {
         let mut session = bench
             .open_with(Open::New, |options| {
                 attended(options);
-                options.policy.rules.allow = rules(&["greedy", "posing"]);
+                options.permissions.policy.rules.allow = rules(&["greedy", "posing"]);
             })
             .await;
         assert_eq!(ran(&turn(&mut session, &[]).await), [false], "{name}");
@@ -925,10 +933,15 @@ async fn what_the_sandbox_stopped_is_granted_and_run_again() {
         let mut session = bench
             .open_with(Open::New, |options| {
                 attended(options);
-                options.interactive = interactive;
-                options.policy.rules.deny = deny.clone();
-                options.policy.rules.allow = allow.clone();
-                options.policy.rules.allow.extend(rules(&["push"]));
+                options.run.interactive = interactive;
+                options.permissions.policy.rules.deny = deny.clone();
+                options.permissions.policy.rules.allow = allow.clone();
+                options
+                    .permissions
+                    .policy
+                    .rules
+                    .allow
+                    .extend(rules(&["push"]));
             })
             .await;
         assert_eq!(ran(&turn(&mut session, &[]).await), [expect]);
@@ -965,9 +978,9 @@ async fn a_reader_that_was_refused_a_change_is_judged_again() {
         let mut session = bench
             .open_with(Open::New, |options| {
                 attended(options);
-                options.interactive = false;
-                options.policy.headless = headless;
-                options.policy.rules.allow = rules(allow);
+                options.run.interactive = false;
+                options.permissions.policy.headless = headless;
+                options.permissions.policy.rules.allow = rules(allow);
             })
             .await;
         let shown = session.run("go").await;
@@ -987,7 +1000,7 @@ async fn a_reader_that_was_refused_a_change_is_judged_again() {
     let mut session = bench
         .open_with(Open::New, |options| {
             attended(options);
-            options.policy.posture = Posture::Yolo;
+            options.permissions.policy.posture = Posture::Yolo;
         })
         .await;
     let data = turn(&mut session, &[]).await.results()[0]["data"].clone();
@@ -1001,7 +1014,7 @@ async fn a_reader_that_was_refused_a_change_is_judged_again() {
     let mut session = bench
         .open_with(Open::New, |options| {
             planning(options);
-            options.plan_tools = vec!["peek".into()];
+            options.permissions.plan_tools = vec!["peek".into()];
         })
         .await;
     let data = turn(&mut session, &[]).await.results()[0]["data"].clone();
@@ -1073,8 +1086,8 @@ async fn a_stuck_file_system_can_be_interrupted() {
         let mut session = bench
             .open_with(Open::New, |options| {
                 attended(options);
-                options.host = Arc::new(Stuck(Local::new()));
-                options.policy.rules.deny = rules(&["Read(.env)"]);
+                options.toolbox.host = Arc::new(Stuck(Local::new()));
+                options.permissions.policy.rules.deny = rules(&["Read(.env)"]);
             })
             .await;
         session.prompt("go", Delivery::Queue).await;

@@ -171,9 +171,9 @@ async fn a_resumed_session_keeps_its_prefix_whatever_has_changed_since() {
     let id = session.id();
     session.close().await;
     bench.space.write("AGENTS.md", "Use spaces.");
-    let change = |options: &mut ostler_engine::Options| {
-        options.tool_filter = vec!["!grep".into()];
-        options.operator = vec!["Be kind.".into()];
+    let change = |options: &mut ostler_engine::HubSettings| {
+        options.toolbox.filter = vec!["!grep".into()];
+        options.run.operator = vec!["Be kind.".into()];
     };
     let mut session = bench.open_with(Open::Resume(id.clone()), change).await;
     session.run("on").await;
@@ -195,8 +195,8 @@ async fn a_session_that_began_with_every_tool_goes_on_with_them() {
     for kind in [Kind::Chat, Kind::Gemini] {
         let calls = Step::answer().calls([("time", json!({}))]);
         let bench = Bench::new(kind, [done(), calls, done(), done(), done()]);
-        let whole = |options: &mut ostler_engine::Options| {
-            options.tool_filter = vec!["!tool_search".into()];
+        let whole = |options: &mut ostler_engine::HubSettings| {
+            options.toolbox.filter = vec!["!tool_search".into()];
         };
         let mut session = bench.open_with(Open::New, whole).await;
         session.run("go").await;
@@ -274,8 +274,9 @@ async fn a_switch_of_the_model_is_one_recorded_break() {
         session.run("hello again").await;
         session.close().await;
         // And somebody may name another one for a run.
-        let change =
-            |options: &mut ostler_engine::Options| options.model = Some("mock/third".into());
+        let change = |options: &mut ostler_engine::HubSettings| {
+            options.model.wanted = Some("mock/third".into())
+        };
         let mut session = bench.open_with(Open::Resume(id.clone()), change).await;
         session.run("hello").await;
         session.close().await;
@@ -303,7 +304,7 @@ async fn a_result_that_is_rendered_differently_is_found_out() {
     let id = session.id();
     session.close().await;
     // As if a later version rendered results in another way.
-    let change = |options: &mut ostler_engine::Options| options.tools.envelope = true;
+    let change = |options: &mut ostler_engine::HubSettings| options.tools.envelope = true;
     let mut session = bench.open_with(Open::Resume(id.clone()), change).await;
     session.run("thanks").await;
     let usages = usages(&bench, &id);

@@ -1,12 +1,12 @@
 //! `/resume` with words: sessions by their title and by what was said in them.
 
 use crate::common::{Bench, Session};
-use ostler_engine::Options;
+use ostler_engine::HubSettings;
 use ostler_testkit::{Kind, Server, Step};
 use ostler_wire::{Act, Deed, List, Open, View};
 
-fn attended(options: &mut Options) {
-    options.interactive = true;
+fn attended(options: &mut HubSettings) {
+    options.run.interactive = true;
 }
 
 async fn listed(session: &mut Session, line: &str) -> List {

@@ -1,7 +1,7 @@
 //! Checkpoints around turns, `/rewind`, `/diff` and `/fork` at a prompt: files, conversation or both, back and forth.
 
 use crate::common::{Bench, Session};
-use ostler_engine::Options;
+use ostler_engine::HubSettings;
 use ostler_engine::checkpoint::Limits;
 use ostler_guard::{Containment, Posture};
 use ostler_testkit::{Kind, Step};
@@ -9,10 +9,10 @@ use ostler_wire::{Act, Body, Deed, Delivery, Delta, Entry, Event, List, Op, Open
 use serde_json::json;
 use std::time::Duration;
 
-fn attended(options: &mut Options) {
-    options.interactive = true;
-    options.policy.posture = Posture::Yolo;
-    options.policy.containment = Containment::Sandbox;
+fn attended(options: &mut HubSettings) {
+    options.run.interactive = true;
+    options.permissions.policy.posture = Posture::Yolo;
+    options.permissions.policy.containment = Containment::Sandbox;
 }
 
 fn done() -> Step {
@@ -311,10 +311,10 @@ async fn commands_of_the_person_and_ignored_files_come_back() {
 
 #[tokio::test]
 async fn what_cannot_be_saved_is_said_once_and_the_work_goes_on() {
-    type Change = fn(&Bench, &mut Options);
+    type Change = fn(&Bench, &mut HubSettings);
     let cases: [(Change, &str); 4] = [
         (
-            |_, o| o.user_home = Some(o.root.clone()),
+            |_, o| o.paths.user_home = Some(o.paths.root.clone()),
             "your home folder",
         ),
         (
@@ -339,7 +339,7 @@ async fn what_cannot_be_saved_is_said_once_and_the_work_goes_on() {
             |b, o| {
                 let blocked = b.space.home().join("checkpoints");
                 b.space.write(blocked, "in the way");
-                o.interactive = true;
+                o.run.interactive = true;
             },
             "cannot",
         ),
@@ -356,7 +356,8 @@ async fn what_cannot_be_saved_is_said_once_and_the_work_goes_on() {
                 attended(options);
                 let _ = std::fs::remove_file(bench.space.home().join("checkpoints"));
                 change(&bench, options);
-                if let (Some(limits), home) = (&mut options.checkpoints, options.user_home.clone())
+                if let (Some(limits), home) =
+                    (&mut options.checkpoints, options.paths.user_home.clone())
                 {
                     limits.user_home = home;
                 }

@@ -2,13 +2,13 @@
 
 use crate::common::agents::{says, trusting};
 use crate::common::{Bench, Session};
-use ostler_engine::Options;
+use ostler_engine::HubSettings;
 use ostler_testkit::{Kind, Place, Server, Step};
 use ostler_wire::{Body, Delta, Doing, Event, Op, Open, Task, View};
 use serde_json::json;
 
-fn attended(options: &mut Options) {
-    options.interactive = true;
+fn attended(options: &mut HubSettings) {
+    options.run.interactive = true;
 }
 
 /// Calls `bash` once, then names the prompt it was given.

@@ -3,7 +3,7 @@
 
 use crate::common::Bench;
 use crate::common::agents::trusting;
-use ostler_engine::Options;
+use ostler_engine::HubSettings;
 use ostler_engine::agents::AgentSettings;
 use ostler_engine::roles::RoleSettings;
 use ostler_guard::Mode;
@@ -46,7 +46,7 @@ async fn plan_mode_holds_for_what_is_called_through_the_search() {
     let mut session = bench
         .open_with(Open::New, |options| {
             trusting(options);
-            options.mode = Some(Mode::Plan);
+            options.permissions.mode = Some(Mode::Plan);
         })
         .await;
     let shown = session.run("go").await;
@@ -145,9 +145,9 @@ async fn one_can_be_listed_and_a_session_keeps_its_list() {
         ],
     );
     bench.space.write("a", "x");
-    let wants = |options: &mut Options| {
+    let wants = |options: &mut HubSettings| {
         trusting(options);
-        options.tool_filter = vec!["+web_search".into()];
+        options.toolbox.filter = vec!["+web_search".into()];
     };
     let mut session = bench.open_with(Open::New, wants).await;
     session.run("go").await;

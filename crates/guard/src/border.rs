@@ -2,7 +2,7 @@
 //! and what the person allowed, judged by `ostler_host::Border` on the opened file.
 
 use super::Scope;
-use super::shell::{DEEP, DEEP_VISIBLE, is_listed};
+use super::shell::{DEEP, DEEP_VISIBLE, LISTED, is_listed};
 use super::{Policy, Posture, Rule, headless};
 use ostler_host::{Ban, Beyond, Border, Depth, Pattern, Place, Protected, is_below};
 use ostler_wire::ToolDeclaration;
@@ -132,7 +132,9 @@ impl Folders {
                 .cloned()
                 .collect(),
             granted: granted.to_vec(),
+            links: Default::default(),
         }
+        .with_links()
     }
 }
 
@@ -182,6 +184,7 @@ impl Policy {
                 }))
                 .collect(),
             granted: reading.granted.to_vec(),
+            listed: LISTED.iter().map(PathBuf::from).collect(),
             beyond,
         }
     }

@@ -136,9 +136,7 @@ impl<'a> Call<'a> {
                         || (shows_what_was(tool) && rule.touches_read(p, scope))
                 }),
                 Access::Net(host) => rule.touches_host(host) || rule.touches_tool(tool, host),
-                Access::Delegate { role, .. } => {
-                    rule.touches_role(role) || rule.touches_tool(tool, role)
-                }
+                Access::Delegate { role, .. } => rule.touches_role(tool, role),
                 Access::Mcp { .. } | Access::Job(_) | Access::Memory | Access::History => false,
             })
     }

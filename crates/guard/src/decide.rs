@@ -217,7 +217,7 @@ impl Policy {
         let mut outside = Vec::new();
         for access in call.accesses {
             let Access::Read(path) = access else { continue };
-            let is_outside = |p: &&Path| self.folders.place(p, call.scope) == Place::Outside;
+            let is_outside = |p: &&Path| self.reads_outside(call, p);
             let found: Vec<&Path> = call.real(path).filter(is_outside).collect();
             if !found.is_empty() && self.allowing(call, access).is_none() {
                 outside.extend(found.into_iter().map(Path::to_owned));
@@ -227,7 +227,8 @@ impl Policy {
     }
 
     fn is_protected(&self, call: Call<'_>) -> bool {
-        if call.runs() {
+        let is_write = |access: &Access| access.write_path().is_some();
+        if call.runs() || !call.accesses.iter().any(is_write) {
             return false;
         }
         let protected = self.folders.protected(call.scope, &[]);
@@ -235,7 +236,7 @@ impl Policy {
         let moves = call.tool.fact == ToolFact::FileMoved;
         let holds = |path: &Path| match moves {
             true => protected.holds_below(path),
-            false => protected.holds(path),
+            false => protected.binds(path),
         };
         call.accesses
             .iter()
@@ -385,12 +386,20 @@ impl Policy {
         used
     }
 
+    /// Whether reading what really lies there reads outside of the project. How deep a server reads in a folder that it is
+    /// told nobody knows, so names that anybody may list are no excuse there.
+    fn reads_outside(&self, call: Call<'_>, real: &Path) -> bool {
+        let is_server = |access: &Access| matches!(access, Access::Mcp { .. });
+        self.folders.place(real, call.scope) == Place::Outside
+            || self.folders.is_closed_below(real, call.scope) && call.accesses.iter().any(is_server)
+    }
+
     /// Whether this reads outside of the project.
     pub(super) fn is_read_outside(&self, call: Call<'_>, access: &Access) -> bool {
         match access {
             Access::Read(path) => {
                 let mut real = call.real(path);
-                real.any(|p| self.folders.place(p, call.scope) == Place::Outside)
+                real.any(|p| self.reads_outside(call, p))
             }
             Access::Write(_)
             | Access::Run(_)
@@ -415,9 +424,7 @@ impl Policy {
                     .forms(path)
                     .all(|p| rule.allows_write(p, scope) || rule.allows_tool_path(tool, p, scope)),
                 Access::Net(host) => rule.allows_host(host) || rule.touches_tool(tool, host),
-                Access::Delegate { role, .. } => {
-                    rule.touches_role(role) || rule.touches_tool(tool, role)
-                }
+                Access::Delegate { role, .. } => rule.touches_role(tool, role),
                 Access::Run(_)
                 | Access::Mcp { .. }
                 | Access::Job(_)
@@ -452,6 +459,32 @@ mod tests {
             open: &[],
         };
         crate::shell::accesses(crate::shell::analyse(command, &place))
+    }
+
+    #[test]
+    fn a_server_gets_no_folder_of_the_system_for_its_names() {
+        let scope = Scope::new("/repo", None);
+        let policy = Policy::default();
+        let link = [(PathBuf::from("/repo/system"), PathBuf::from("/etc"))];
+        for (path, expect) in [
+            ("/etc", Verdict::Ask),
+            ("/repo/system", Verdict::Ask),
+            ("/usr/share", Verdict::Allow),
+            ("/repo/src", Verdict::Allow),
+        ] {
+            let server = Access::Mcp {
+                server: "files".into(),
+                tool: "read".into(),
+                read_only: true,
+            };
+            let decision = policy.decide(Call {
+                tool: tool("mcp__files__read"),
+                accesses: &[server, Access::Read(path.into())],
+                scope: &scope,
+                resolved: &link,
+            });
+            assert_eq!(decision.verdict, expect, "{path}");
+        }
     }
 
     #[test]

@@ -154,10 +154,9 @@ pub fn hold(policy: &Policy, call: Call<'_>) -> Result<(), Held> {
     let unheld = judge.shell && policy.containment == Containment::Missing;
     let mut held: Option<Held> = None;
     for access in call.accesses {
-        // What a server may do to the paths it is told goes with the call.
         let path = matches!(access, Access::Read(_) | Access::Write(_));
         let beside = unheld && !matches!(access, Access::Run(_));
-        if judge.server && path
+        if judge.is_judged_as_tool() && path
             || beside
             || covered.contains(&access)
             || policy.allowing(call, access).is_some()
@@ -242,6 +241,24 @@ impl<'a> Judge<'a> {
             let mut rules = self.policy.rules.allow.iter();
             let by_rule = rules.any(|r| self.policy.covers_segment(r, self.call, segment));
             by_rule == (which == Covered::ByRule)
+        })
+    }
+
+    /// Whether the tool of a server needs a rule, or has one. What it may do to the paths it is told goes with that.
+    fn is_judged_as_tool(&self) -> bool {
+        let mut accesses = self.call.accesses.iter();
+        accesses.any(|access| match access {
+            Access::Mcp { read_only, .. } => {
+                !read_only || self.policy.allowing(self.call, access).is_some()
+            }
+            Access::Run(_)
+            | Access::Read(_)
+            | Access::Write(_)
+            | Access::Net(_)
+            | Access::Job(_)
+            | Access::Delegate { .. }
+            | Access::Memory
+            | Access::History => false,
         })
     }
 
@@ -361,7 +378,7 @@ impl<'a> Judge<'a> {
 
     fn refuse_write(&self, path: &Path) -> Option<Held> {
         let protected = self.policy.folders.protected(self.call.scope, &[]);
-        if self.call.forms(path).any(|path| protected.holds(path)) {
+        if self.call.forms(path).any(|path| protected.binds(path)) {
             let is_held = !self.lies_in_git(path) || self.holds_git_settings(path);
             let want = match (self.shell, is_held) {
                 (true, true) => Want::Nothing(Word::NoFlagSandbox),

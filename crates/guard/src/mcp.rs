@@ -1,11 +1,12 @@
-//! What a call of a server's tool touches, as far as its arguments tell: the file arguments that servers agree on count
-//! as read and written, so that path rules bind them too.
+//! What a call of a server's tool touches, as far as its arguments tell: file arguments by the names that servers agree on,
+//! and any other text that is the path of something on the disk, count as read and written, so that path rules bind them.
+//! A server reads a relative path in the folder that it was started in, so a path counts there, too.
 
-use super::Scope;
 use super::shell::DEEP;
+use super::{Scope, normalise};
 use ostler_wire::Access;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Files that one call may name; with more of them it is judged as if it named all there are.
 const MAX_FILES: usize = 256;
@@ -14,7 +15,7 @@ const MAX_FILES: usize = 256;
 const MAX_DEPTH: usize = 16;
 
 /// Words at the end of an argument's name that make it a path. A text that is none resolves to a name in the project.
-const PATH_WORDS: [&str; 20] = [
+const PATH_WORDS: [&str; 26] = [
     "path",
     "paths",
     "file",
@@ -34,23 +35,46 @@ const PATH_WORDS: [&str; 20] = [
     "uri",
     "uris",
     "source",
+    "src",
     "destination",
+    "dest",
+    "dst",
+    "target",
+    "output",
+    "input",
 ];
 
-pub fn mcp_accesses(server: &str, tool: &str, args: &Value, scope: &Scope) -> Vec<Access> {
+/// Bytes of a text that may be a path.
+const MAX_PATH: usize = 4096;
+
+/// `folder` is where the server was started, if it is a program with a folder of its own; the person's home counts anyway.
+pub fn mcp_accesses(
+    server: &str,
+    tool: &str,
+    args: &Value,
+    scope: &Scope,
+    folder: Option<&Path>,
+) -> Vec<Access> {
     let mut out = vec![Access::Mcp {
         server: server.to_owned(),
         tool: tool.to_owned(),
         read_only: false,
     }];
+    let starts: Vec<&Path> = folder
+        .into_iter()
+        .chain(scope.user_home.as_deref())
+        .collect();
+    let mut texts = Vec::new();
+    collect(args, IsPath::No, MAX_DEPTH, &mut texts);
     let mut paths: Vec<PathBuf> = Vec::new();
-    collect(args, IsPath::No, MAX_DEPTH, &mut |text| {
-        if paths.len() <= MAX_FILES {
-            paths.extend(file(text, scope));
+    for (text, is_path) in texts {
+        for spelling in spellings(text) {
+            paths.extend(files(spelling, is_path, scope, &starts));
         }
-    });
-    if paths.len() > MAX_FILES {
-        paths = vec![PathBuf::from(DEEP)];
+        if paths.len() > MAX_FILES {
+            paths = vec![PathBuf::from(DEEP)];
+            break;
+        }
     }
     paths.dedup();
     for path in paths {
@@ -60,21 +84,25 @@ pub fn mcp_accesses(server: &str, tool: &str, args: &Value, scope: &Scope) -> Ve
     out
 }
 
-/// Whether the texts of a value are paths, because of the name that it has.
+/// Whether a text is a path, because of the name that it has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum IsPath {
     Yes,
     No,
 }
 
-/// Hands out each text of the arguments that names a file: by the name of its argument at any depth, or as a `file:`
-/// address under any name.
-fn collect(value: &Value, is_path: IsPath, depth: usize, found: &mut impl FnMut(&str)) {
+/// Each text of the arguments at any depth, and whether the name of its argument, or of one above it, makes it a path.
+fn collect<'a>(
+    value: &'a Value,
+    is_path: IsPath,
+    depth: usize,
+    found: &mut Vec<(&'a str, IsPath)>,
+) {
     let Some(depth) = depth.checked_sub(1) else {
         return;
     };
     match value {
-        Value::String(text) if is_path == IsPath::Yes || has_file_scheme(text) => found(text),
+        Value::String(text) => found.push((text, is_path)),
         Value::Array(items) => {
             for item in items {
                 collect(item, is_path, depth, found);
@@ -84,26 +112,35 @@ fn collect(value: &Value, is_path: IsPath, depth: usize, found: &mut impl FnMut(
             for (name, value) in fields {
                 let is_path = match names_path(name) {
                     true => IsPath::Yes,
-                    false => IsPath::No,
+                    false => is_path,
                 };
                 collect(value, is_path, depth, found);
             }
         }
-        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
-/// `path`, `file_path`, `repoPath`, `output_dir`: the last word of the name says that it is a place on the disk.
+/// `path`, `file_path`, `repoPath`, `OUTPUT_DIR`: the last word of the name says that it is a place on the disk.
 fn names_path(argument: &str) -> bool {
-    let snake: String = argument
-        .chars()
-        .flat_map(|c| match c.is_ascii_uppercase() {
-            true => vec!['_', c.to_ascii_lowercase()],
-            false => vec![c],
-        })
-        .collect();
-    let last = snake.rsplit(['_', '-', '.']).next().unwrap_or_default();
-    PATH_WORDS.contains(&last)
+    let mut words = String::new();
+    let mut after_small = false;
+    for c in argument.trim().chars() {
+        if c.is_uppercase() && after_small {
+            words.push('_');
+        }
+        after_small = !c.is_uppercase();
+        words.extend(c.to_lowercase());
+    }
+    let last = words.rsplit(['_', '-', '.', ' ']).next();
+    PATH_WORDS.contains(&last.unwrap_or_default())
+}
+
+/// A text as it stands, and as a server may take it: without blanks around it, and up to a zero byte.
+fn spellings(text: &str) -> impl Iterator<Item = &str> {
+    let bare = text.split('\0').next().unwrap_or_default();
+    let bare = bare.trim_matches(|c: char| c.is_whitespace() || c.is_control());
+    std::iter::once(text).chain((bare != text).then_some(bare))
 }
 
 /// The same of a call that only looks: what it names is read, and nothing is written.
@@ -131,13 +168,27 @@ fn has_file_scheme(text: &str) -> bool {
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("file"))
 }
 
-/// A path, or the path of a `file:` address. Other addresses name no file.
-fn file(text: &str, scope: &Scope) -> Option<PathBuf> {
+/// The files that a text may mean: a path, or the path of a `file:` address. Other addresses name no file. What only might
+/// be a path, because it has another name or another start than the root, counts if something is there.
+fn files(text: &str, is_path: IsPath, scope: &Scope, starts: &[&Path]) -> Vec<PathBuf> {
     if has_file_scheme(text) {
-        let url = url::Url::parse(text).ok()?;
-        return Some(scope.path(url.to_file_path().ok()?.to_str()?));
+        let url = url::Url::parse(text).ok();
+        let path = url.and_then(|url| url.to_file_path().ok());
+        let path = path.as_deref().and_then(Path::to_str);
+        return path.map(|path| scope.path(path)).into_iter().collect();
     }
-    (!text.contains("://")).then(|| scope.path(text))
+    if text.contains("://") || text.is_empty() || text.len() > MAX_PATH {
+        return Vec::new();
+    }
+    let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
+    let own = scope.path(text);
+    let elsewhere = starts.iter().map(|start| normalise(&start.join(text)));
+    let elsewhere = elsewhere.filter(|path| *path != own && is_there(path));
+    let mut out: Vec<PathBuf> = elsewhere.collect();
+    if is_path == IsPath::Yes || is_there(&own) {
+        out.push(own);
+    }
+    out
 }
 
 #[cfg(test)]
@@ -167,9 +218,10 @@ mod tests {
                 Verdict::Deny,
                 Verdict::Deny,
             ),
-            (json!({"target": "/etc/x"}), Verdict::Allow, Verdict::Allow),
+            (json!({"target": "/etc/x"}), Verdict::Ask, Verdict::Allow),
+            (json!({"query": "/no/such"}), Verdict::Allow, Verdict::Allow),
         ] {
-            let accesses = mcp_accesses("files", "get", &args, &scope);
+            let accesses = mcp_accesses("files", "get", &args, &scope, None);
             let call = Call {
                 tool: tool("mcp__files__get"),
                 accesses: &mcp_looks(accesses.clone()),
@@ -212,9 +264,16 @@ mod tests {
             (json!({"edits": [{"file": ".env"}]}), Verdict::Deny),
             (json!({"sourceDirectory": "gen/sub"}), Verdict::Deny),
             (json!({"paths": many}), Verdict::Deny),
+            (json!({"PATH": ".env"}), Verdict::Deny),
+            (json!({"FILE_PATH": ".env"}), Verdict::Deny),
+            (json!({"path": {"value": ".env"}}), Verdict::Deny),
+            (json!({"paths": {"a": {"b": [".env"]}}}), Verdict::Deny),
+            (json!({"path": " .env\n"}), Verdict::Deny),
+            (json!({"path": ".env\u{0}.txt"}), Verdict::Deny),
+            (json!({"src": ".env"}), Verdict::Deny),
             (json!(null), Verdict::Allow),
         ] {
-            let accesses = mcp_accesses("files", "get", &args, &scope);
+            let accesses = mcp_accesses("files", "get", &args, &scope, None);
             let call = Call {
                 tool: tool("mcp__files__get"),
                 accesses: &accesses,
@@ -223,5 +282,43 @@ mod tests {
             };
             assert_eq!(policy.decide(call).verdict, expect, "{args}");
         }
+    }
+
+    /// A server that was started in a folder of its own, or in the person's home, takes relative paths from there.
+    #[test]
+    fn relative_paths_count_where_the_server_stands() {
+        let place = std::env::temp_dir().join(format!("ostler-mcp-{}", std::process::id()));
+        let (root, home) = (place.join("home/repo"), place.join("home"));
+        for folder in ["home/repo", "home/.ssh", "own"] {
+            std::fs::create_dir_all(place.join(folder)).unwrap();
+        }
+        for file in ["home/.ssh/id", "home/notes", "own/secret", "home/repo/.env"] {
+            std::fs::write(place.join(file), "x").unwrap();
+        }
+        let scope = Scope::new(&root, Some(home.clone()));
+        let mut policy = Policy::default();
+        policy.folders.forbidden = vec![home.join(".ssh")];
+        policy.rules.deny = vec![Rule::parse("Read(.env)", "x:1").unwrap()];
+        for (args, expect) in [
+            (json!({"path": ".ssh/id"}), Verdict::Deny),
+            (json!({"other": ".ssh/id"}), Verdict::Deny),
+            (json!({"path": "notes"}), Verdict::Ask),
+            (json!({"path": "no-notes"}), Verdict::Allow),
+            (json!({"path": "secret"}), Verdict::Ask),
+            (json!({"path": "repo/.env"}), Verdict::Deny),
+            (json!({"other": ".env"}), Verdict::Deny),
+            (json!({"source": "a word"}), Verdict::Allow),
+        ] {
+            let own = place.join("own");
+            let accesses = mcp_accesses("files", "get", &args, &scope, Some(&own));
+            let call = Call {
+                tool: tool("mcp__files__get"),
+                accesses: &mcp_looks(accesses),
+                scope: &scope,
+                resolved: &[],
+            };
+            assert_eq!(policy.decide(call).verdict, expect, "{args}");
+        }
+        std::fs::remove_dir_all(&place).unwrap();
     }
 }

@@ -357,9 +357,14 @@ impl Rule {
         self.is_of_tool(tool) && self.spec.is_some() && self.names_path(path, scope)
     }
 
-    /// `Delegate(role)`.
-    pub fn touches_role(&self, role: &str) -> bool {
-        self.family == Family::Delegate && self.spec_matches(role)
+    /// `Delegate(role)`, or a rule on the tool with the role as its subject. Roles are found whatever their case.
+    pub fn touches_role(&self, tool: &ToolDeclaration, role: &str) -> bool {
+        let role = role.trim().to_lowercase();
+        (self.family == Family::Delegate || self.is_of_tool(tool))
+            && match &self.spec {
+                None => true,
+                Some(Spec::Glob(text) | Spec::Words(text)) => matches(&text.to_lowercase(), &role),
+            }
     }
 
     /// Whether the rule is about some files, so that the words of an unknown command are worth a look.

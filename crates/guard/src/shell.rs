@@ -33,7 +33,7 @@ use walk::Walker;
 
 pub use commands::PREFIXES;
 pub use effects::{DEEP, DEEP_VISIBLE};
-pub use public::{PUBLIC, is_listed};
+pub use public::{LISTED, PUBLIC, is_listed};
 pub use word::is_hiding;
 
 /// Where a command would run.

@@ -25,12 +25,11 @@ pub mod signals;
 pub mod socket;
 pub mod watchdog;
 
-pub use account::account_home;
+pub use account::{account_home, closed_to_others};
 pub use command::{Command, Exit, Output, Signal, Stdio};
 pub use error::{Error, Result};
-pub use files::border::{
-    Ban, Beyond, Border, Depth, Judgement, Pattern, Place, Protected, is_below,
-};
+pub use files::border::{Ban, Beyond, Border, Depth, Judgement, Pattern, Place, is_below};
+pub use files::protected::Protected;
 pub use files::{
     Content, Entry, Kind, Listing, RenameOptions, Renamed, Roots, Span, Stat, WriteOptions, Written,
 };

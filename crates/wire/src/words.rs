@@ -1062,6 +1062,7 @@ words! {
     HookExit: "exit {}: {}", "退出码 {}：{}";
     HookRefuses: "A hook did not let this prompt in: {}", "钩子未放行此提示：{}";
     HookHalts: "A hook ended the turn: {}", "钩子结束了本回合：{}";
+    HookAllowsEcho: "The hook `{}` allows a call, which does not count: the call itself holds the words of such an answer, and the hook may only have printed it.", "钩子 `{}` 允许了一次调用，但不作数：调用本身就含有这样的回答，钩子可能只是把它打印了出来。";
     HookAllowsByProject: "The hook `{}` allows a call, which does not count: it depends on files that commands may change. Only a hook outside of the project can answer for you.", "钩子 `{}` 允许了一次调用，但不作数：它依赖命令可以更改的文件。只有项目之外的钩子才能代你回答。";
     HookStops: "A hook has sent the model on {} times; the turn ends here.", "钩子已让模型继续 {} 次；本回合到此结束。";
     // Memory
@@ -1171,7 +1172,7 @@ words! {
     HomeInReach: "Ostler's home {} lies in {}, which commands may change, and the sandbox layer {} cannot keep them from putting there what the next start would run. Move the home (OSTLER_HOME), use a machine where the layer `namespaces` works, or start with --no-sandbox.", "Ostler 的主目录 {} 位于命令可以更改的 {} 中，而沙箱层 {} 无法阻止命令在其中放入下次启动时会运行的内容。请移动主目录（OSTLER_HOME），使用支持 `namespaces` 层的机器，或以 --no-sandbox 启动。";
     HomeByLink: "The way to Ostler's home {} leads through a link in {}, which commands may change: the next start could find another home there. Set OSTLER_HOME to the real path, move the link, or start with --no-sandbox.", "通往 Ostler 主目录 {} 的路径经过 {} 中的链接，而命令可以更改它：下次启动可能在那里找到另一个主目录。请将 OSTLER_HOME 设为真实路径，移动该链接，或以 --no-sandbox 启动。";
     NoTilde: "{}: there is no home folder for `~`: HOME is not set to an absolute path, and this account has none. Set HOME.", "{}：`~` 没有对应的主目录：HOME 未设为绝对路径，且此账户没有主目录。请设置 HOME。";
-    SandboxManyRules: "{} deny rules name files of the project. More than {} are looked for in fewer files, so the sandbox may not hide all that they name from commands; tools and the words of commands are bound by all of them.", "有 {} 条 deny 规则指定了项目中的文件。超过 {} 条时查找的文件会减少，因此沙箱可能无法对命令隐藏它们所指的全部文件；工具和命令的文字仍受全部规则约束。";
+    SandboxRulesUncovered: "Not every file that a deny rule may be about could be looked at: the project has too many files, or there are too many rules by name. The sandbox may not hide all of them from commands; tools and the words of commands are bound by every rule. A rule with the path of a file or folder is always covered.", "无法查看 deny 规则可能涉及的所有文件：项目的文件太多，或按名称的规则太多。沙箱可能无法对命令隐藏全部这些文件；工具和命令的文字仍受每条规则约束。写明文件或文件夹路径的规则总会生效。";
     SandboxNone: "No sandbox works here: commands run with all your rights ({}). `ostler doctor` says more.", "这里没有可用的沙箱：命令以你的全部权限运行（{}）。详见 `ostler doctor`。";
     NoBrace: "a `}` is missing", "缺少 `}`";
     UnsetVariable: "the variable {} is not set; write ${{}:-something}", "未设置变量 {}；请写 ${{}:-something}";

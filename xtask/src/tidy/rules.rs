@@ -50,7 +50,7 @@ const EXCEPTIONS: &[(Rule, &str, &str)] = &[
     ),
     (
         Rule::Vendor("claude"),
-        "crates/engine/src/instructions.rs",
+        "crates/engine/src/sources/instructions.rs",
         "a file name that projects use",
     ),
     (

@@ -11,7 +11,7 @@ use crate::servers;
 use crate::speech::{filled, language, told};
 use anyhow::anyhow;
 use ostler_engine::SandboxLauncher;
-use ostler_engine::confine::SandboxMode;
+use ostler_engine::confine::{SandboxMode, SandboxSettings};
 use ostler_engine::model_plugin::{ModelPlugin, PluginModel};
 use ostler_engine::tool::ToolSettings;
 use ostler_llm::{ModelFacts, PLUGIN_KIND, Plugin};
@@ -102,11 +102,11 @@ impl Boot {
     }
 
     /// Starts programs of plugins and servers.
-    fn launcher(&self, tools: ToolSettings) -> SandboxLauncher {
+    fn launcher(&self, tools: ToolSettings, sandbox: SandboxSettings) -> SandboxLauncher {
         SandboxLauncher {
             host: self.host(),
             env: tools.env,
-            sandbox: tools.sandbox,
+            sandbox,
             writable: tools.writable,
             root: self.places.root.clone(),
             user_home: self.places.user_home.clone(),
@@ -119,9 +119,10 @@ impl Boot {
         let Endpoint::Program(program) = servers::one(self, one).endpoint else {
             return Ok(None);
         };
-        let tools = self.tool_settings(&self.key_variables())?;
-        let is_held = tools.sandbox.mode != SandboxMode::Off && sandbox::active(self).is_ok();
-        Ok(Some(is_held && self.launcher(tools).is_confined(&program)))
+        let (tools, settings) = self.tool_settings(&self.key_variables())?;
+        let is_held = settings.mode != SandboxMode::Off && sandbox::active(self).is_ok();
+        let launcher = self.launcher(tools, settings);
+        Ok(Some(is_held && launcher.is_confined(&program)))
     }
 
     fn plugin(&self, one: &Configured) -> anyhow::Result<ModelPlugin> {
@@ -133,9 +134,9 @@ impl Boot {
             }
             Endpoint::Unusable(why) => return Err(anyhow!("{name}: {why}")),
         };
-        let tools = self.tool_settings(&self.key_variables())?;
+        let (tools, settings) = self.tool_settings(&self.key_variables())?;
         let start = self.loaded.config.tools.mcp_start_seconds.max(1);
-        let launcher = self.launcher(tools);
+        let launcher = self.launcher(tools, settings);
         let limit = Duration::from_secs(start);
         Ok(ModelPlugin::new(
             name.clone(),

@@ -11,6 +11,10 @@ const CACHES: &str = include_str!("caches.txt");
 
 /// Names of folders beside which a toolchain has its other parts.
 const PROGRAM_FOLDERS: [&str; 4] = ["bin", "libexec", "sbin", "shims"];
+/// Settings of the system: what in there is not for everybody, readers do not see.
+const SETTINGS: &str = "/etc";
+/// Of those that are hidden.
+const MAX_CLOSED: usize = 256;
 /// Unknown folders at the top of the machine that are emptied.
 const MAX_TOPS: usize = 64;
 
@@ -79,7 +83,8 @@ impl Ground<'_> {
             let seen = |one: &PathBuf| is_inside(path, one);
             !is_emptied(path) || self.roots.iter().any(seen) || shown.iter().any(seen)
         };
-        let hidden = self.paths(VIEW, "hide");
+        let closed = ostler_host::closed_to_others(Path::new(SETTINGS), MAX_CLOSED);
+        let hidden = self.paths(VIEW, "hide").chain(closed);
         let hidden: Vec<PathBuf> = hidden
             .filter(|path| is_readable(path) && !needed(path) && in_view(path))
             .collect();

@@ -1,17 +1,20 @@
 //! What a session has to let others work for it: roles and skills, limits, and the way to start a child for a call. The
 //! child itself is a session like any other; `children` looks after it.
 
+pub mod children;
 mod open;
 pub mod planner;
 mod send;
 mod skill;
+mod worktree;
 
-use crate::children::{Assignment, ChildSettings, Slots, Spent};
-use crate::roles::{RoleSettings, Roles};
-use crate::skills::{SkillSettings, Skills};
+use crate::agents::children::{Assignment, ChildSettings, Slots, Spent};
+use crate::confine::CallSandbox;
 use crate::sources::Source;
+use crate::sources::roles::{RoleSettings, Roles};
+use crate::sources::skills::{SkillSettings, Skills};
+use crate::sources::templates::Template;
 use crate::state::SessionState;
-use crate::templates::Template;
 use crate::tools::Tools;
 pub use open::settle;
 use ostler_wire::Json;
@@ -125,6 +128,8 @@ pub struct Delegation {
     /// As the session stands now; the assigned_role is for the call to fill in.
     pub child: ChildSettings,
     pub tools: Tools,
+    /// For git, which makes worktrees.
+    pub sandbox: CallSandbox,
 }
 
 impl SessionState {
@@ -145,8 +150,9 @@ impl SessionState {
         }
     }
 
-    pub fn delegation(&self) -> Delegation {
+    pub fn delegation(&self, sandbox: CallSandbox) -> Delegation {
         Delegation {
+            sandbox,
             agents: self.offers.agents.clone(),
             child: self.child(String::new()),
             tools: self.tools.clone(),

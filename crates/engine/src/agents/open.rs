@@ -1,18 +1,18 @@
 //! Opens the session of a child: as its parent is, or in a role with tools, prompt and tree of its own.
 
 use super::{Agents, ChildRole, Offer, listing};
+use crate::agents::children::ChildSettings;
 use crate::budget;
-use crate::children::ChildSettings;
-use crate::hub::{LocalHub, Options, Parts};
-use crate::instructions;
 use crate::log::branch;
-use crate::prompt;
-use crate::roles::Roles;
-use crate::skills::Skills;
+use crate::session::hub::{HubSettings, LocalHub, Parts};
 use crate::sources::Reader;
+use crate::sources::instructions;
+use crate::sources::prompt;
+use crate::sources::roles::Roles;
+use crate::sources::skills::Skills;
+use crate::sources::templates;
 use crate::state::SessionState;
 use crate::store::copied;
-use crate::templates;
 use crate::tool::Scope;
 use crate::tools::Tools;
 use ostler_host::sandbox::Network;
@@ -28,14 +28,14 @@ const MAX_NOTES: usize = 5;
 
 impl Offer {
     /// Reads what people wrote; the second is what had to be left out.
-    pub(crate) fn load(options: &Options) -> (Self, Vec<String>) {
-        let language = options.language;
+    pub(crate) fn load(options: &HubSettings) -> (Self, Vec<String>) {
+        let language = options.run.language;
         let agents = &options.agents;
         let few = |notes: Vec<String>| few(notes, language);
-        let scope = Scope::new(&options.root, options.user_home.clone());
-        let border = options.policy.instructions_border(&scope);
+        let scope = Scope::new(&options.paths.root, options.paths.user_home.clone());
+        let border = options.permissions.policy.instructions_border(&scope);
         let reader = Reader::new(border, language);
-        let (templates, left) = templates::load(&options.templates, &reader);
+        let (templates, left) = templates::load(&options.commands.templates, &reader);
         let mut notes = few(left);
         let (roles, left) = Roles::load(&agents.role_sources, &agents.roles, &reader);
         notes.extend(few(left));
@@ -84,7 +84,7 @@ impl LocalHub {
             entry: last.entry,
             copied: copied(&entries),
         });
-        let target = self.options.models.resolve(Some(&child.model));
+        let target = self.options.model.models.resolve(Some(&child.model));
         let target = Arc::new(target.map_err(HubError)?);
         let model = Model::new(target, self.transport.clone());
         let hub = self.serving(child.assigned_role.as_ref());
@@ -94,9 +94,9 @@ impl LocalHub {
             .and_then(|assigned_role| assigned_role.root.as_ref())
         {
             let forbidden = &mut Arc::make_mut(&mut child.policy).folders.forbidden;
-            let copies = copied_paths(forbidden, &self.options.root, root);
+            let copies = copied_paths(forbidden, &self.options.paths.root, root);
             forbidden.extend(copies);
-            let parent = &self.options.root;
+            let parent = &self.options.paths.root;
             let parents = [parent.clone(), ostler_host::real_path(parent)];
             let folders = &mut Arc::make_mut(&mut child.policy).folders;
             folders.copied_from.extend(parents);
@@ -127,15 +127,15 @@ impl LocalHub {
         let Some(assigned_role) = assigned_role else {
             return self.clone();
         };
-        let mut options = Options::clone(&self.options);
-        options.tool_filter.clone_from(&assigned_role.filter);
-        options.mode = None;
+        let mut options = HubSettings::clone(&self.options);
+        options.toolbox.filter.clone_from(&assigned_role.filter);
+        options.permissions.mode = None;
         if assigned_role.max_steps > 0 {
-            options.max_steps = assigned_role.max_steps;
+            options.run.max_steps = assigned_role.max_steps;
         }
-        options.interactive &= assigned_role.attended;
+        options.run.interactive &= assigned_role.attended;
         if !assigned_role.network {
-            options.tools.sandbox.policy.network = Network::Loopback;
+            options.toolbox.sandbox.policy.network = Network::Loopback;
         }
         let mut hub = self.clone();
         if let Some(root) = &assigned_role.root {
@@ -149,10 +149,13 @@ impl LocalHub {
     fn prefix_for(&self, assigned_role: Option<&ChildRole>, offer: &Offer) -> Prefix {
         let options = &self.options;
         let tools = self.tools();
-        let homes = (options.home.as_path(), options.user_home.as_deref());
-        let scope = Scope::new(&options.root, options.user_home.clone());
-        let border = options.policy.instructions_border(&scope);
-        let found = instructions::load(homes, &options.root, &border, options.language);
+        let homes = (
+            options.paths.home.as_path(),
+            options.paths.user_home.as_deref(),
+        );
+        let scope = Scope::new(&options.paths.root, options.paths.user_home.clone());
+        let border = options.permissions.policy.instructions_border(&scope);
+        let found = instructions::load(homes, &options.paths.root, &border, options.run.language);
         let mut parts = vec![listing(offer, &tools)];
         if let Some(assigned_role) =
             assigned_role.filter(|assigned_role| !assigned_role.persona.is_empty())
@@ -173,9 +176,9 @@ impl LocalHub {
             .map(String::as_str)
             .filter(|section| !section.is_empty())
             .collect();
-        let system = prompt::render(tools, &self.options.operator, &sections.join("\n\n"));
+        let system = prompt::render(tools, &self.options.run.operator, &sections.join("\n\n"));
         Prefix {
-            system: self.options.redactor.text(system),
+            system: self.options.run.redactor.text(system),
             tools: tools.specs(),
         }
     }
@@ -202,18 +205,18 @@ pub fn settle(state: &mut SessionState, child: ChildSettings) {
 }
 
 impl Agents {
-    pub(crate) fn of(options: &Options) -> Self {
+    pub(crate) fn of(options: &HubSettings) -> Self {
         Self {
             settings: options.agents.clone(),
-            home: options.home.clone(),
+            home: options.paths.home.clone(),
             ..Self::default()
         }
     }
 }
 
 /// Works in another tree: what was allowed in the root is allowed there, and nothing in the root.
-fn move_to(options: &mut Options, root: &Path) {
-    let old = std::mem::replace(&mut options.root, root.to_owned());
+fn move_to(options: &mut HubSettings, root: &Path) {
+    let old = std::mem::replace(&mut options.paths.root, root.to_owned());
     let (real_old, real_root) = (ostler_host::real_path(&old), ostler_host::real_path(root));
     let moved = |path: &PathBuf| {
         let inner = path.strip_prefix(&old);
@@ -231,7 +234,7 @@ fn move_to(options: &mut Options, root: &Path) {
         }
     };
     shift(&mut options.tools.writable);
-    let policy = &mut options.tools.sandbox.policy;
+    let policy = &mut options.toolbox.sandbox.policy;
     shift(&mut policy.writable);
     let mut protect = policy.protect.clone();
     shift(&mut protect);
@@ -239,7 +242,7 @@ fn move_to(options: &mut Options, root: &Path) {
     policy.protect.push(root.join(".git"));
     let forbidden = copied_paths(&policy.forbid_read, &old, root);
     policy.forbid_read.extend(forbidden.iter().cloned());
-    options.tools.sandbox.sealed.extend(forbidden);
+    options.toolbox.sandbox.sealed.extend(forbidden);
     options.checkpoints = None;
 }
 

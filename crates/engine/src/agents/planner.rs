@@ -3,12 +3,12 @@
 
 use super::send::{Failed, assignment};
 use super::{ChildRole, Delegation};
-use crate::children::{Ended, How, post_prompt};
+use crate::agents::children::{Ended, How, post_prompt};
 use crate::cut::clip;
 use crate::dispatch::Leave;
 use crate::inbox::Inbox;
 use crate::log::LogError;
-use crate::roles::PLANNER;
+use crate::sources::roles::PLANNER;
 use crate::state::SessionState;
 use crate::tool::Typed as _;
 use crate::tools::task::Task;
@@ -33,6 +33,7 @@ pub async fn before_turn(
     let first = post_prompt(told(state, words));
     let limit = child.limit;
     let cx = state.context("", &Task::ABOUT, &Leave::default(), cancel.clone());
+    let cx = cx.with_services(());
     let delegation = child.delegation;
     let working = assignment(&cx, &delegation, delegation.child.clone(), first, limit);
     let ended = match inbox.attend(working).await {
@@ -69,7 +70,10 @@ fn child(state: &SessionState) -> Option<Planner> {
         return None;
     }
     let role = state.offers.offer.roles.find(PLANNER)?.clone();
-    let mut delegation = state.delegation();
+    let terms = state
+        .permissions
+        .terms(&state.policy.rules, &Leave::default());
+    let mut delegation = state.delegation(state.call_sandbox("", terms));
     let mut caps = role.capabilities.clone();
     caps.read_only = true;
     delegation.child.model.clone_from(&planner.model);

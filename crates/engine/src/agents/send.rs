@@ -2,12 +2,14 @@
 //! what became of it.
 
 use super::{Bill, ChildRole, Delegation};
-use crate::children::{Assignment, Caller, ChildSettings, Ended, How, post_prompt, shortened};
+use crate::agents::children::{
+    Assignment, Caller, ChildSettings, Ended, How, post_prompt, shortened,
+};
+use crate::agents::worktree::{self, Worktree};
 use crate::cut::{Capture, clip};
-use crate::roles::{PLANNER, Role};
+use crate::sources::roles::{PLANNER, Role};
 use crate::tool::{Context, Delegate, SkillOrder, TaskOrder, ToolError};
 use crate::tools::task::describe_worktree;
-use crate::worktree::{self, Worktree};
 use futures_util::future::BoxFuture;
 use ostler_guard::{Mode, Rule, time_shown};
 use ostler_wire::{Delta, Op, Word};
@@ -50,7 +52,11 @@ impl Order {
 }
 
 impl Delegate for Delegation {
-    fn run_task(&self, cx: Context, task: TaskOrder) -> BoxFuture<'_, Result<Value, ToolError>> {
+    fn run_task(
+        &self,
+        cx: Context<()>,
+        task: TaskOrder,
+    ) -> BoxFuture<'_, Result<Value, ToolError>> {
         Box::pin(async move {
             let order = Order {
                 read_only: task.read_only,
@@ -61,13 +67,21 @@ impl Delegate for Delegation {
         })
     }
 
-    fn run_skill(&self, cx: Context, skill: SkillOrder) -> BoxFuture<'_, Result<Value, ToolError>> {
+    fn run_skill(
+        &self,
+        cx: Context<()>,
+        skill: SkillOrder,
+    ) -> BoxFuture<'_, Result<Value, ToolError>> {
         Box::pin(async move { super::skill::run(&cx, self, skill).await })
     }
 }
 
 /// Has it done and waits for the end.
-pub async fn send(cx: &Context, delegation: &Delegation, order: Order) -> Result<Value, ToolError> {
+pub async fn send(
+    cx: &Context<()>,
+    delegation: &Delegation,
+    order: Order,
+) -> Result<Value, ToolError> {
     let role = role(delegation, &order)?;
     let name = role.name.clone();
     let mut child = delegation.child.clone();
@@ -96,14 +110,14 @@ type Sent = (Result<Ended, Failed>, Option<Value>);
 
 /// Makes its tree, if it has one, sees it to its end, and says what it left there.
 async fn carry_out(
-    (cx, delegation): (Context, Delegation),
+    (cx, delegation): (Context<()>, Delegation),
     order: Order,
     role: Role,
     mut child: ChildSettings,
 ) -> Result<Sent, ToolError> {
     let mut tree = None;
     if order.worktree && !(order.read_only || role.capabilities.read_only) {
-        tree = Some(Worktree::add(&cx, &delegation.agents.home).await?);
+        tree = Some(Worktree::add(&delegation.sandbox, &delegation.agents.home).await?);
     }
     assign(&delegation, &order, &role, &cx, tree.as_ref(), &mut child);
     let sent = match cx.cancel.is_cancelled() {
@@ -111,7 +125,7 @@ async fn carry_out(
         false => assignment(&cx, &delegation, child, order.first, role.timeout).await,
     };
     let left = match tree {
-        Some(tree) => Some(tree.settle(&cx, &order.title).await),
+        Some(tree) => Some(tree.settle(&delegation.sandbox, &order.title).await),
         None => None,
     };
     Ok((sent, left))
@@ -177,7 +191,7 @@ fn assign(
     delegation: &Delegation,
     order: &Order,
     role: &Role,
-    cx: &Context,
+    cx: &Context<()>,
     tree: Option<&Worktree>,
     child: &mut ChildSettings,
 ) {
@@ -221,7 +235,7 @@ pub enum Failed {
 
 /// Waits for a place, starts it, and waits for its end.
 pub async fn assignment(
-    cx: &Context,
+    cx: &Context<()>,
     delegation: &Delegation,
     child: ChildSettings,
     first: Op,
@@ -266,7 +280,7 @@ pub async fn assignment(
 }
 
 /// The result, or what went wrong.
-fn settle(cx: &Context, ended: Ended, left: Option<Value>) -> Result<Value, ToolError> {
+fn settle(cx: &Context<()>, ended: Ended, left: Option<Value>) -> Result<Value, ToolError> {
     let session = ended.session.get(..8).unwrap_or(&ended.session);
     let who = format!("The sub-agent ({}, session {session})", ended.role);
     let took = time_shown(ended.took);
@@ -307,7 +321,7 @@ fn settle(cx: &Context, ended: Ended, left: Option<Value>) -> Result<Value, Tool
     }
 }
 
-fn data(cx: &Context, ended: Ended, left: Option<Value>) -> Value {
+fn data(cx: &Context<()>, ended: Ended, left: Option<Value>) -> Value {
     let name = format!("{}-answer.md", cx.call_id);
     let mut capture = Capture::new(MAX_ANSWER, cx.artifacts.clone(), name);
     capture.push(ended.text.as_bytes());

@@ -2,10 +2,10 @@
 
 use super::Delegation;
 use super::send::{Order, send};
-use crate::children::shortened;
-use crate::roles::{READER, WRITER};
-use crate::skills::{RunAs, Skill, beside};
-use crate::templates::Piece;
+use crate::agents::children::shortened;
+use crate::sources::roles::{READER, WRITER};
+use crate::sources::skills::{RunAs, Skill, beside};
+use crate::sources::templates::Piece;
 use crate::tool::{Context, SkillOrder, ToolError};
 use ostler_wire::Op;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ const MAX_NAME: usize = 100;
 
 /// The result's data.
 pub async fn run(
-    cx: &Context,
+    cx: &Context<()>,
     delegation: &Delegation,
     order: SkillOrder,
 ) -> Result<Value, ToolError> {
@@ -56,7 +56,7 @@ fn inline(skill: &Skill, words: &str) -> Value {
 
 /// What a sub-agent makes of it.
 async fn follow(
-    cx: &Context,
+    cx: &Context<()>,
     delegation: &Delegation,
     skill: &Skill,
     order: &SkillOrder,

@@ -1,11 +1,11 @@
 //! `agents`: the roles that sub-agents can play, and in a session those at work.
 
 use super::context::column;
-use crate::children::{Ended, How};
+use crate::agents::children::{Ended, How};
 use crate::commands::tasks::doing;
 use crate::inbox::Inbox;
-use crate::roles::{Role, Roles};
 use crate::sources::about;
+use crate::sources::roles::{Role, Roles};
 use crate::state::SessionState;
 use ostler_guard::time_shown;
 use ostler_wire::{Cell, Column, ColumnKind, Language, Row, Table, View, Word};

@@ -16,7 +16,7 @@ pub fn diff<'a>(session: &'a mut Session, words: &'a str) -> Work<'a> {
 }
 
 async fn run(session: &mut Session, words: &str) -> View {
-    let language = session.options.language;
+    let language = session.options.run.language;
     if let Err(error) = session.take_over() {
         return View::Error(error.say(language));
     }

@@ -2,7 +2,7 @@
 
 use super::{Work, tasks};
 use crate::budget::Till;
-use crate::handoff::{self, Handoff, Improved, ROLE};
+use crate::context::handoff::{self, Handoff, Improved, ROLE};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::{LogError, branch};
 use crate::session::Session;
@@ -15,7 +15,7 @@ pub fn handoff<'a>(session: &'a mut Session, goal: &'a str) -> Work<'a> {
 }
 
 async fn prepared(session: &mut Session, goal: &str) -> Result<View, String> {
-    let language = session.options.language;
+    let language = session.options.run.language;
     if goal.is_empty() {
         return Err(language.say(Word::HandoffUsage).into());
     }

@@ -52,7 +52,7 @@ impl MemoryRequest {
 /// `/memory`. What came up with the last prompt is known to the session alone.
 pub(super) fn slash<'a>(session: &'a mut Session, words: &'a str) -> Work<'a> {
     Box::pin(async move {
-        let language = session.options.language;
+        let language = session.options.run.language;
         let recall = &session.state.settings.recall;
         if words == "recall" {
             return match (&recall.last, recall.recalls) {

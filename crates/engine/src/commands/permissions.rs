@@ -4,7 +4,7 @@
 use super::context::{HubContext, column};
 use super::mode::{SESSION, posture};
 use super::sessions;
-use crate::audit::{self, Audited, Fate, Kind};
+use crate::context::audit::{self, Audited, Fate, Kind};
 use crate::inbox::Inbox;
 use crate::permission_state::Grant;
 use crate::state::SessionState;

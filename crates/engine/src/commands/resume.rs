@@ -24,7 +24,7 @@ const TITLE_CHARS: usize = 36;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 pub fn resume(session: &mut Session, id: &str) -> View {
-    if let Some(refused) = refusal(&session.inbox, session.options.language) {
+    if let Some(refused) = refusal(&session.inbox, session.options.run.language) {
         return refused;
     }
     if !id.is_empty() {
@@ -58,7 +58,7 @@ pub struct Look {
 /// What a line looks for, if it is one that looks for words.
 pub fn look(session: &Session, line: &str) -> Option<Look> {
     let (name, words) = super::parts(line);
-    let language = session.options.language;
+    let language = session.options.run.language;
     if name != NAME || words.is_empty() || refusal(&session.inbox, language).is_some() {
         return None;
     }

@@ -3,11 +3,11 @@
 
 use super::tasks::refusal;
 use super::{REWIND, Work};
+use crate::agents::children::shortened;
 use crate::checkpoint::{
     Checkpoints, Error, Guard, Point as Moment, Report, Scope, Tally, Unseen, What,
 };
 use crate::checkpoints::{self, Place};
-use crate::children::shortened;
 use crate::confine::{Services, WatchedCall};
 use crate::points::{Point, Points};
 use crate::session::Session;
@@ -70,7 +70,7 @@ pub fn rewind<'a>(session: &'a mut Session, words: &'a str) -> Work<'a> {
 }
 
 async fn run(session: &mut Session, words: &str) -> View {
-    let language = session.options.language;
+    let language = session.options.run.language;
     if let Some(refused) = refusal(&session.inbox, language) {
         return refused;
     }
@@ -88,7 +88,7 @@ async fn run(session: &mut Session, words: &str) -> View {
 }
 
 async fn list(session: &mut Session, points: Points) -> View {
-    let language = session.options.language;
+    let language = session.options.run.language;
     let place = session.state.services.checkpoints.place();
     let counted = tokio::task::spawn_blocking(move || {
         let tallies = place.map(|place| tallies(&place, &points));
@@ -182,7 +182,7 @@ fn tallies(place: &Place, points: &Points) -> Vec<(usize, Tally)> {
 
 /// What of it to take back.
 fn choose(session: &Session, points: &Points, number: usize) -> View {
-    let language = session.options.language;
+    let language = session.options.run.language;
     let Some(point) = points.get(number) else {
         return no_point(language, number);
     };
@@ -236,7 +236,7 @@ async fn go(
     what: Rewound,
     unseen: Unseen,
 ) -> View {
-    let language = session.options.language;
+    let language = session.options.run.language;
     let Some(point) = points.get(number).cloned() else {
         return no_point(language, number);
     };
@@ -275,7 +275,7 @@ async fn go(
 
 /// Goes to where it was before the last rewind.
 async fn undo(session: &mut Session, points: &Points, unseen: Unseen) -> View {
-    let language = session.options.language;
+    let language = session.options.run.language;
     let Some(last) = points.undo.clone() else {
         return View::Error(language.say(Word::RewindNoUndo).into());
     };
@@ -344,14 +344,14 @@ struct Restored {
 
 /// Puts files back. What stands in the way is a view: the files that changed unseen, with what to do about them.
 async fn put_back(session: &mut Session, files: Files, again: &str) -> Result<Restored, View> {
-    let language = session.options.language;
+    let language = session.options.run.language;
     let Some(place) = session.state.services.checkpoints.place() else {
         return Err(View::Error(language.say(Word::RewindNoFiles).into()));
     };
     let writing = session.state.services.writing.clone();
     let _turn = writing.acquire_owned().await;
     // What still runs could change files at the same time, and has no part in what comes back.
-    let ended = session.state.services.share.end_leftovers().await;
+    let ended = session.state.services.sandbox.share.end_leftovers().await;
     // What commands left in a checkpoint is judged like what they leave in the project.
     let watched = WatchedCall::begin_restore(services(session)).await;
     let (opened, label) = (place.clone(), language.say(Word::CpProtected));
@@ -386,12 +386,12 @@ async fn put_back(session: &mut Session, files: Files, again: &str) -> Result<Re
 fn services(session: &Session) -> Services {
     let (services, scope) = (&session.state.services, &session.state.scope);
     Services {
-        share: services.share.clone(),
+        share: services.sandbox.share.clone(),
         artifacts: Some(services.artifacts.clone()),
         call_id: "rewind".into(),
         root: Some(scope.root.clone()),
         user_home: scope.user_home.clone(),
-        ..Services::without_session(services.host.clone(), services.settings.sandbox.clone())
+        ..Services::without_session(services.host.clone(), services.sandbox.settings())
     }
 }
 

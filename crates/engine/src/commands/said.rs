@@ -3,8 +3,8 @@
 use super::reply;
 use crate::dispatch::own;
 use crate::inbox::{CommandLine, Inbox};
-use crate::instructions;
 use crate::log::LogError;
+use crate::sources::instructions;
 use crate::state::SessionState;
 use ostler_host::{Border, Error};
 use ostler_wire::{Body, Message, Say, View, Word};

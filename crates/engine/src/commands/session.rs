@@ -1,15 +1,16 @@
 //! `/new`, `/clear`, `/fork`, `/session`, `/model`, `/effort`, `/export`: which session, and with what.
 
 use super::tasks::refusal;
+use crate::context::export;
+use crate::log;
 use crate::points::Points;
 use crate::session::Session;
-use crate::{export, log};
 use ostler_llm::Effort;
 use ostler_wire::{Act, Action, Body, Deed, Item, List, Open, Say, Table, View, Word};
 use std::sync::Arc;
 
 pub fn new(session: &mut Session, _: &str) -> View {
-    if let Some(refused) = refusal(&session.inbox, session.options.language) {
+    if let Some(refused) = refusal(&session.inbox, session.options.run.language) {
         return refused;
     }
     View::Do(Deed::Open(Open::New))
@@ -17,7 +18,7 @@ pub fn new(session: &mut Session, _: &str) -> View {
 
 /// Discards the session, once somebody has said yes.
 pub fn clear(session: &mut Session, sure: &str) -> View {
-    let language = session.options.language;
+    let language = session.options.run.language;
     if let Some(refused) = refusal(&session.inbox, language) {
         return refused;
     }
@@ -45,7 +46,7 @@ pub fn clear(session: &mut Session, sure: &str) -> View {
 
 /// A copy of the whole, or of what was said before the n-th prompt.
 pub fn fork(session: &mut Session, number: &str) -> View {
-    let language = session.options.language;
+    let language = session.options.run.language;
     if let Some(refused) = refusal(&session.inbox, language) {
         return refused;
     }
@@ -65,11 +66,11 @@ pub fn fork(session: &mut Session, number: &str) -> View {
 }
 
 pub fn session(session: &mut Session, _: &str) -> View {
-    let language = session.options.language;
+    let language = session.options.run.language;
     let state = &session.state;
     let id = &state.account.session;
     let mut rows = vec![vec![language.say(Word::RowSession).into(), id.clone()]];
-    if session.options.save {
+    if session.options.run.save {
         let path = session.store().path_of(id).display().to_string();
         rows.push(vec![language.say(Word::RowLog).into(), path]);
         let short = id.get(..8).unwrap_or(id);
@@ -83,10 +84,10 @@ pub fn model(session: &mut Session, reference: &str) -> View {
     if !reference.is_empty() {
         return session.switch_model(reference);
     }
-    let language = session.options.language;
+    let language = session.options.run.language;
     let origin = &session.state.conversation.model.target().origin;
     let now = format!("{}/{}", origin.provider, origin.model);
-    let mut all = session.options.models.list();
+    let mut all = session.options.model.models.list();
     if all.iter().all(|(reference, _)| *reference != now) {
         all.insert(0, (now.clone(), String::new()));
     }
@@ -116,12 +117,12 @@ const EFFORTS: [(&str, Effort); 6] = [
 ];
 
 pub fn effort(session: &mut Session, name: &str) -> View {
-    let language = session.options.language;
+    let language = session.options.run.language;
     let now = session
         .state
         .settings
         .effort
-        .or(session.options.params.effort);
+        .or(session.options.model.params.effort);
     if name.is_empty() {
         let items = EFFORTS.iter().map(|(name, effort)| Item {
             label: (*name).into(),
@@ -147,7 +148,7 @@ pub fn effort(session: &mut Session, name: &str) -> View {
 
 /// Writes the transcript as a document beside the work, or where the person says.
 pub fn export(session: &mut Session, to: &str) -> View {
-    let language = session.options.language;
+    let language = session.options.run.language;
     let entries = session.state.log.source().entries_after(None);
     let entries: Vec<_> = log::branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
     if !entries.iter().any(|e| matches!(e.body, Body::Message(_))) {

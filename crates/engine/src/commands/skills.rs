@@ -2,8 +2,8 @@
 
 use super::context::{column, report};
 use crate::inbox::Inbox;
-use crate::skills::{RunAs, Skill, Skills};
 use crate::sources::about;
+use crate::sources::skills::{RunAs, Skill, Skills};
 use crate::state::SessionState;
 use ostler_wire::{Act, Action, Cell, Column, ColumnKind, Deed, Language, Row, Table, View, Word};
 

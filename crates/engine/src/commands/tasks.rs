@@ -1,6 +1,6 @@
 //! `/bg`, `/ps`, `/kill` and `/timeout`: prompts in the background, and the commands that run beside them.
 
-use crate::children::{ChildSettings, Ended, How, shortened};
+use crate::agents::children::{ChildSettings, Ended, How, shortened};
 use crate::inbox::Inbox;
 use crate::jobs::JobState;
 use crate::log;

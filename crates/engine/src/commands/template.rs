@@ -3,9 +3,9 @@
 use crate::dispatch::own;
 use crate::inbox::{Inbox, Prompt};
 use crate::log::LogError;
-use crate::skills::{RunAs, Skill, asked_for, beside};
+use crate::sources::skills::{RunAs, Skill, asked_for, beside};
+use crate::sources::templates::{Piece, Template};
 use crate::state::SessionState;
-use crate::templates::{Piece, Template};
 use crate::tool::Typed as _;
 use crate::tools::read_only_skill::ReadOnlySkill;
 use crate::tools::skill::Skill as SkillTool;

@@ -2,10 +2,11 @@
 
 use super::context::{HubContext, column};
 use crate::budget::State;
+use crate::compaction;
+use crate::context::handoff;
 use crate::inbox::Inbox;
 use crate::ledger::{Ledger, Line, Tokens};
 use crate::state::SessionState;
-use crate::{compaction, handoff};
 use jiff::tz::TimeZone;
 use ostler_wire::{
     Body, Cell, Column, ColumnKind, Frame, Language, Row, Say, Table, View, Word, short_id,

@@ -1,9 +1,9 @@
 //! `/context`: what fills the window.
 
 use crate::compaction::{self, Plan};
+use crate::context::transcript::BYTES_PER_TOKEN;
 use crate::inbox::Inbox;
 use crate::state::SessionState;
-use crate::transcript::BYTES_PER_TOKEN;
 use ostler_wire::{Body, Entry, Part, Role, Table, View, Word};
 
 /// Cells of a bar that is full.

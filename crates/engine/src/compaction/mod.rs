@@ -20,11 +20,11 @@ pub use past::{Kept, MAX_PINNED, Parts, Plan, context_parts};
 pub(crate) use room::{Moment, Room, make_room, warning};
 pub use summary::ROLE;
 
+use crate::context::transcript::BYTES_PER_TOKEN;
 use crate::hooks;
 use crate::inbox::Inbox;
 use crate::log::{LogError, branch};
 use crate::state::SessionState;
-use crate::transcript::BYTES_PER_TOKEN;
 use ostler_wire::{
     Body, Compaction, DigestBy, Entry, Notice, Role, Say, TodoItem, TodoState, View, Word,
 };
@@ -454,7 +454,7 @@ fn rebuilt(
     entries: &mut Vec<Entry>,
     compaction: Compaction,
     number: u64,
-) -> (Compaction, crate::conversation::Conversation) {
+) -> (Compaction, crate::context::conversation::Conversation) {
     let old = &state.conversation;
     let after = |entries: &[Entry]| {
         let mut new = old.anew();

@@ -1,9 +1,9 @@
 //! Which part of a log is folded into digests, and what of it still gives messages. Pure: no model, no disk.
 
 use crate::commands::said::NOTED;
+use crate::context::transcript::BYTES_PER_TOKEN;
 use crate::memory::split_notes;
-use crate::references::FILE;
-use crate::transcript::BYTES_PER_TOKEN;
+use crate::sources::references::FILE;
 use ostler_wire::{Body, Compaction, Entry, Image, Message, Role};
 use std::borrow::Borrow;
 

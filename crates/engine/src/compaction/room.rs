@@ -4,8 +4,8 @@
 use super::{
     ContextSettings, Occasion, Strategy, handoff_command, notice, tokens, when_full, window,
 };
+use crate::context::handoff;
 use crate::dispatch::{Offered, offer};
-use crate::handoff;
 use crate::inbox::Inbox;
 use crate::log::LogError;
 use crate::state::SessionState;

@@ -5,9 +5,9 @@
 use super::digest::Prose;
 use super::past;
 use crate::budget::Hold;
-use crate::conversation::{Conversation, Sent};
+use crate::context::conversation::{Conversation, Sent};
+use crate::context::sample::{Sampled, sample};
 use crate::inbox::{Inbox, Stopped};
-use crate::sample::{Sampled, sample};
 use crate::state::SessionState;
 use ostler_llm::{Answer, AnswerPart, Calls, Error, Forbidding, TokenUsage};
 use ostler_wire::{Body, Compaction, Entry, Message, Stop, Usage, Why, Word};

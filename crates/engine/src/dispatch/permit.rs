@@ -10,11 +10,12 @@ use crate::inbox::{Inbox, Stopped};
 use crate::interfaces::{Keep, RuleStore};
 use crate::log::LogError;
 use crate::state::SessionState;
-use crate::tool::ToolError;
+use crate::tool::{Context, ToolError};
 use ostler_guard::{
     BUILT_IN, Call, Decision, Gate, Mode, Policy, Posture, Refusal, Remedy, Rule, Verdict,
     needs_a_fresh_yes, propose, remedy,
 };
+use ostler_tools::NoPrograms;
 use ostler_wire::{
     Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice,
     PreviewFormat, Silence, Word,
@@ -446,30 +447,26 @@ pub fn texts(rules: &[Rule]) -> String {
     texts.join(", ")
 }
 
+/// What a call has that has not been judged yet: it can start no program.
+fn unjudged(state: &SessionState, inbox: &Inbox, prepared: &Prepared) -> Context {
+    let (id, tool) = (&prepared.call.id, prepared.tool.about());
+    let mut cx = state.context(id, tool, &Leave::default(), inbox.turn());
+    cx.services.programs = Arc::new(NoPrograms);
+    cx
+}
+
 async fn objection(
     state: &SessionState,
     inbox: &mut Inbox,
     prepared: &Prepared,
 ) -> Option<ToolError> {
-    let cancel = inbox.turn();
-    let cx = state.context(
-        &prepared.call.id,
-        prepared.tool.about(),
-        &Leave::default(),
-        cancel,
-    );
+    let cx = unjudged(state, inbox, prepared);
     let checking = prepared.typed.objection(cx);
     inbox.attend(checking).await.ok()?
 }
 
 async fn preview(state: &SessionState, inbox: &mut Inbox, prepared: &Prepared) -> Option<String> {
-    let cancel = inbox.turn();
-    let cx = state.context(
-        &prepared.call.id,
-        prepared.tool.about(),
-        &Leave::default(),
-        cancel,
-    );
+    let cx = unjudged(state, inbox, prepared);
     let looking = prepared.typed.preview(cx);
     let diff = inbox.attend(looking).await.ok()??;
     Some(match diff.is_empty() {

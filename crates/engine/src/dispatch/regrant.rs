@@ -70,9 +70,9 @@ pub async fn offer(
         leave,
         cancel.clone(),
     );
-    let mut terms = Terms::clone(&cx.terms);
+    let mut terms = state.permissions.terms(&state.policy.rules, leave);
     merge(&mut terms, &wanted);
-    cx.terms = Arc::new(terms);
+    cx.services.programs = Arc::new(state.call_sandbox(&prepared.call.id, terms));
     let turn = match turn_to_write(state, inbox, prepared, cancel).await {
         Ok(turn) => turn,
         Err(Stopped) => return Ok(first),

@@ -6,7 +6,7 @@ mod report;
 mod research;
 mod signal;
 
-use crate::children::shortened;
+use crate::agents::children::shortened;
 use crate::dispatch::own::confirmed;
 use crate::inbox::{Inbox, Prompt, Purpose, Stopped};
 use crate::log::LogError;

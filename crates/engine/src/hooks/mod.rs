@@ -11,19 +11,17 @@ pub use matcher::{Matcher, MatcherError};
 pub use runner::HookRunner;
 pub use verdict::{Permission, Said};
 
-use crate::briefing;
 use crate::cut::clip;
-use crate::dispatch::{Leave, Prepared};
+use crate::dispatch::Prepared;
 use crate::inbox::Inbox;
 use crate::log::LogError;
+use crate::sources::briefing;
 use crate::state::SessionState;
-use crate::tool::{Context, Typed as _};
-use crate::tools::bash::Bash;
 use facts::Facts;
 use ostler_guard::Call;
 use ostler_guard::resolve;
-use ostler_wire::{Body, Message, Notice, Word};
-use run::Ended;
+use ostler_wire::{Body, Json, Message, Notice, Word};
+use run::{Ended, HookContext};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -206,7 +204,7 @@ async fn fire(
         if cancel.is_cancelled() {
             break;
         }
-        let cx = state.context("hook", &Bash::ABOUT, &Leave::default(), cancel.clone());
+        let cx = HookContext::new(state, cancel.clone());
         let language = state.settings.language;
         let running = async {
             let mut running = std::pin::pin!(hear(&hook, &facts, &cx));
@@ -231,8 +229,8 @@ async fn fire(
 
 /// What one hook says. It answers for the person only if it says so, too, where nothing is that commands may change: they
 /// could have written the answer.
-async fn hear(hook: &Hook, facts: &str, cx: &Context) -> Said {
-    let language = cx.settings.language;
+async fn hear(hook: &Hook, facts: &str, cx: &HookContext) -> Said {
+    let language = cx.cx.language;
     let mut said = verdict::judge(hook, run::run(hook, facts, cx).await, language);
     if said.permission != Permission::Allow {
         return said;
@@ -386,7 +384,14 @@ pub(crate) async fn before_call(
     let facts = Facts::of_call(Moment::PreTool, prepared, &state.scope);
     let mut said = Said::default();
     for (place, hook) in meant(state, Moment::PreTool, prepared).await {
+        let name = hook.shown();
         let mut one = fire(state, inbox, vec![hook], facts.clone(), cancel).await;
+        if one.permission == Permission::Allow && speaks_as_hook(&prepared.call.input) {
+            one.permission = Permission::AsEver;
+            let language = state.settings.language;
+            one.notices
+                .push(language.fill(Word::HookAllowsEcho, &[&name]));
+        }
         tell(state, &mut one)?;
         let changed = one.input.take().filter(|_| !heard.contains(&place));
         let changed = changed.and_then(|input| facts::taken_back(prepared, input, &state.scope));
@@ -399,6 +404,14 @@ pub(crate) async fn before_call(
         }
     }
     Ok((said, None))
+}
+
+/// Whether the arguments of a call hold the words by which a hook allows one: a hook that prints what it is given, such as
+/// one that keeps a log, would pass on the model's words as its own.
+fn speaks_as_hook(input: &Json) -> bool {
+    let text = input.get().to_ascii_lowercase();
+    // Escapes of JSON can spell any letter.
+    ["decision", "\\u"].iter().any(|word| text.contains(word))
 }
 
 /// Whether somebody looks at what calls give.

@@ -1,11 +1,8 @@
 //! Hooks that tell the person that they are waited for. Nobody waits for these, and what they print is not looked at.
 
-use super::run::{Ended, run};
+use super::run::{Ended, HookContext, run};
 use super::{Hook, Moment, facts::Facts, verdict};
-use crate::dispatch::Leave;
 use crate::state::SessionState;
-use crate::tool::{Context, Typed as _};
-use crate::tools::bash::Bash;
 use ostler_wire::{Ask, AskKind, Delta, Language, View};
 use serde_json::Value;
 use std::sync::Arc;
@@ -22,7 +19,7 @@ pub struct HookRunner {
     hooks: Vec<Hook>,
     /// What every one of them is told, as an object.
     facts: Value,
-    cx: Context,
+    cx: HookContext,
     language: Language,
     room: Arc<Semaphore>,
 }
@@ -45,7 +42,7 @@ impl HookRunner {
         Some(Self {
             hooks,
             facts: serde_json::from_str(&facts).unwrap_or_default(),
-            cx: state.context("hook", &Bash::ABOUT, &Leave::default(), Default::default()),
+            cx: HookContext::new(state, Default::default()),
             language: state.settings.language,
             room: Arc::new(Semaphore::new(MAX_RINGING)),
         })
@@ -84,7 +81,7 @@ impl HookRunner {
                 for text in verdict::judge(&hook, ended, language).notices {
                     let view = View::Error(text);
                     let view = Box::new(view);
-                    cx.deltas.send(Delta::Announcement { view });
+                    cx.cx.deltas.send(Delta::Announcement { view });
                 }
             }
             drop(room);

@@ -1,6 +1,6 @@
 //! Which answers count, what Escape means, and the names of asks.
 
-use crate::feed::Feed;
+use crate::clients::feed::Feed;
 use ostler_wire::{Ask, AskAnswer, Delta, Escape, TextUse};
 use std::hash::{BuildHasher as _, RandomState};
 

@@ -34,7 +34,7 @@ fn childless() -> Children {
         Box::new(open),
         jobs,
         ostler_wire::Language::English,
-        crate::children::Slots::new(4),
+        crate::agents::children::Slots::new(4),
     )
 }
 

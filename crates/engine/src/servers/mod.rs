@@ -8,19 +8,20 @@ mod tool;
 
 pub use launch::SandboxLauncher;
 
-use crate::hub::{LocalHub, Options};
+use crate::confine::CallSandbox;
+use crate::context::side_request::SideRequest;
+use crate::context::transcript::{BYTES_PER_TOKEN, prefix_text};
+use crate::inbox::server_question::ServerQuestions;
 use crate::log::branch;
 use crate::prefixes;
-use crate::server_question::ServerQuestions;
 use crate::session::Session;
-use crate::side_request::SideRequest;
+use crate::session::hub::LocalHub;
 use crate::state::SessionState;
 use crate::tool::Tool;
 use crate::tools::{Tools, tool_search};
-use crate::transcript::{BYTES_PER_TOKEN, prefix_text};
 use crate::turn::Opening;
 use ostler_llm::Prefix;
-use ostler_mcp::{PromptInfo, ServerContext, ServerHandle, Servers, text};
+use ostler_mcp::{PromptInfo, ServerHandle, Servers, text};
 use ostler_wire::{
     Body, HubError, Notice, SERVER_TOOL_PREFIX, Settings, ToolSpec, Why, Word, is_server_tool,
 };
@@ -48,6 +49,8 @@ pub struct ServerToolState {
 pub struct ServerServices {
     /// `None` where nobody can be asked.
     pub questions: Option<ServerQuestions>,
+    /// What watching a server in the sandbox takes.
+    pub sandbox: CallSandbox,
     pub side_request: SideRequest,
 }
 
@@ -89,31 +92,9 @@ impl ServerTools {
     }
 }
 
-impl Options {
-    /// What servers are started with.
-    pub fn server_context(&self) -> ServerContext {
-        ServerContext {
-            version: self.version.clone(),
-            launcher: Arc::new(SandboxLauncher {
-                host: self.host.clone(),
-                env: self.tools.env.clone(),
-                sandbox: self.tools.sandbox.clone(),
-                writable: self.tools.writable.clone(),
-                root: self.root.clone(),
-                user_home: self.user_home.clone(),
-            }),
-            shell: self.tools.shell.clone(),
-            root: self.root.clone(),
-            cache: Some(self.home.join("cache/mcp")),
-            interactive: self.interactive,
-            settings: self.mcp.clone(),
-        }
-    }
-}
-
 impl LocalHub {
     pub(crate) fn tools(&self) -> Tools {
-        let tools = Tools::new(&self.options.tool_filter).and(&self.options.more_tools);
+        let tools = Tools::new(&self.options.toolbox.filter).and(&self.options.toolbox.more);
         match &self.servers {
             Some(servers) => tools.with_servers(ServerTools::gather(servers).tools),
             None => tools,
@@ -125,7 +106,7 @@ impl LocalHub {
         let Some(servers) = &self.servers else {
             return Ok(Vec::new());
         };
-        let language = self.options.language;
+        let language = self.options.run.language;
         let spoken = |why: Vec<Why>| why.iter().map(|why| why.say(language)).collect::<Vec<_>>();
         servers.start();
         if self.options.mcp.required {
@@ -135,7 +116,7 @@ impl LocalHub {
                 false => Err(HubError(format!("{} (--require-mcp)", failed.join("; ")))),
             };
         }
-        match self.options.interactive {
+        match self.options.run.interactive {
             true => Ok(Vec::new()),
             false => Ok(spoken(servers.ready().await)),
         }
@@ -246,7 +227,7 @@ impl Session {
             return;
         };
         for why in servers.failures() {
-            let text = why.say(self.options.language);
+            let text = why.say(self.options.run.language);
             self.tell_once(opening, text);
         }
         let found = ServerTools::gather(&servers);
@@ -277,7 +258,7 @@ impl Session {
             return;
         }
         if self.server_tools.changes == MAX_CHANGES {
-            let text = self.options.language.say(Word::McpRestless).to_owned();
+            let text = self.options.run.language.say(Word::McpRestless).to_owned();
             return self.tell_once(opening, text);
         }
         let changed = changed(&old.tools, &specs).join(", ");
@@ -288,7 +269,11 @@ impl Session {
         self.server_tools.changes += 1;
         self.state.tools = tools;
         if !changed.is_empty() {
-            let text = self.options.language.fill(Word::McpChanged, &[&changed]);
+            let text = self
+                .options
+                .run
+                .language
+                .fill(Word::McpChanged, &[&changed]);
             self.tell_once(opening, text);
         }
         let hash = prefixes::hash(&prefix_text(&prefix));
@@ -301,10 +286,10 @@ impl Session {
             .with_prefix(prefix, &entries, envelope);
         self.state.conversation = anew;
         name_prefix(opening, hash);
-        if self.options.save {
+        if self.options.run.save {
             // One that cannot be kept shows again when the log cannot be written.
             let _ = prefixes::keep(
-                &self.options.home,
+                &self.options.paths.home,
                 &prefix_text(&self.state.conversation.prefix),
             );
         }

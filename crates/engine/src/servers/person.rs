@@ -1,8 +1,8 @@
 //! Answers of the person to an MCP server: forms, field by field, where declining one field declines the form; and requests
 //! to a model, once the person has read and allowed them.
 
-use crate::server_question::ServerQuestions;
-use crate::side_request::SideRequest;
+use crate::context::side_request::SideRequest;
+use crate::inbox::server_question::ServerQuestions;
 use futures_util::future::BoxFuture;
 use ostler_mcp::{
     Asker, Field, FieldKind, Form, FormReply, Sampling, SamplingAnswer, SamplingRequest,

@@ -1,15 +1,15 @@
 //! A session that delegates, and what its sub-agents answer.
 
 use super::{Bench, Shown};
-use ostler_engine::Options;
+use ostler_engine::HubSettings;
 use ostler_guard::Posture;
 use ostler_testkit::{Captured, Server, Step};
 use ostler_wire::Open;
 use serde_json::Value;
 
-pub fn trusting(options: &mut Options) {
-    options.interactive = true;
-    options.policy.posture = Posture::Yolo;
+pub fn trusting(options: &mut HubSettings) {
+    options.run.interactive = true;
+    options.permissions.policy.posture = Posture::Yolo;
 }
 
 /// The role that a request is sent in; none for the person's own session.
@@ -36,7 +36,7 @@ pub fn delegating(
     })
 }
 
-pub async fn outcome(bench: &Bench, change: impl Fn(&mut Options)) -> Shown {
+pub async fn outcome(bench: &Bench, change: impl Fn(&mut HubSettings)) -> Shown {
     let mut session = bench.open_with(Open::New, change).await;
     let shown = session.run("go").await;
     session.close().await;

@@ -8,7 +8,10 @@ use ostler_engine::budget::{Budget, Limits};
 use ostler_engine::ledger::Ledger;
 use ostler_engine::store::Store;
 use ostler_engine::tool::ToolSettings;
-use ostler_engine::{LocalHub, Models, Options, TemplateFolder};
+use ostler_engine::{
+    CommandSources, HubSettings, LocalHub, ModelSettings, Models, Paths, PermissionSettings,
+    RunSettings, TemplateFolder, ToolSources,
+};
 use ostler_guard::{Headless, Policy};
 use ostler_host::Local;
 use ostler_llm::{Params, Proxies, Secret, Target, Transport, TransportOptions};
@@ -83,44 +86,51 @@ impl Bench {
     }
 
     /// As the binary would fill them for a run without a terminal.
-    pub fn options(&self) -> Options {
+    pub fn options(&self) -> HubSettings {
         let root = self.space.root().to_owned();
         let path = std::env::var_os("PATH").unwrap_or_default();
-        Options {
-            version: "test".into(),
-            home: self.space.home().to_owned(),
-            user_home: Some(self.space.user_home().to_owned()),
-            root: root.clone(),
-            temp: self.space.user_home().join("tmp"),
-            sessions: self.space.home().join("sessions"),
-            save: true,
-            interactive: false,
-            model: None,
-            models: Arc::new(Mock {
-                kind: self.kind,
-                base_url: self.server.base_url_for(self.kind),
-                window: self.window,
-            }),
-            params: Params::default(),
-            max_steps: 0,
-            checkpoints: Some(Default::default()),
-            context: Default::default(),
-            recall: true,
-            budget: Budget::new(Limits::default(), Ledger::new(self.space.home())),
-            operator: Vec::new(),
-            policy: Policy {
-                headless: Headless::Allow,
-                ..Policy::default()
+        HubSettings {
+            paths: Paths {
+                home: self.space.home().to_owned(),
+                user_home: Some(self.space.user_home().to_owned()),
+                root: root.clone(),
+                temp: self.space.user_home().join("tmp"),
+                sessions: self.space.home().join("sessions"),
             },
-            watch: None,
+            run: RunSettings {
+                version: "test".into(),
+                save: true,
+                interactive: false,
+                language: Language::English,
+                max_steps: 0,
+                recall: true,
+                system: "test".into(),
+                operator: Vec::new(),
+                redactor: Default::default(),
+            },
+            model: ModelSettings {
+                wanted: None,
+                models: Arc::new(Mock {
+                    kind: self.kind,
+                    base_url: self.server.base_url_for(self.kind),
+                    window: self.window,
+                }),
+                params: Params::default(),
+                budget: Budget::new(Limits::default(), Ledger::new(self.space.home())),
+            },
+            context: Default::default(),
+            checkpoints: Some(Default::default()),
+            permissions: PermissionSettings {
+                policy: Policy {
+                    headless: Headless::Allow,
+                    ..Policy::default()
+                },
+                watch: None,
+                rules: None,
+                mode: None,
+                plan_tools: Vec::new(),
+            },
             hooks: Default::default(),
-            mode: None,
-            plan_tools: Vec::new(),
-            rules: None,
-            tool_filter: Vec::new(),
-            more_tools: Vec::new(),
-            mcp: Default::default(),
-            redactor: Default::default(),
             tools: ToolSettings {
                 shell: vec!["sh".into(), "-c".into()],
                 env: vec![("PATH".into(), path)],
@@ -132,28 +142,33 @@ impl Bench {
                 ca_file: None,
                 envelope: false,
                 language: ostler_wire::Language::English,
+            },
+            toolbox: ToolSources {
+                host: Arc::new(Local::new()),
+                filter: Vec::new(),
+                more: Vec::new(),
                 sandbox: Default::default(),
             },
-            host: Arc::new(Local::new()),
-            system: "test".into(),
-            language: Language::English,
+            mcp: Default::default(),
             agents: Default::default(),
-            templates: [
-                (self.space.root().join(".ostler/commands"), false),
-                (self.space.home().join("commands"), true),
-            ]
-            .map(|(path, trusted)| TemplateFolder {
-                path,
-                project: (!trusted).then(|| root.canonicalize().unwrap_or(root.clone())),
-                trusted,
-            })
-            .to_vec(),
-            extras: Vec::new(),
+            commands: CommandSources {
+                templates: [
+                    (self.space.root().join(".ostler/commands"), false),
+                    (self.space.home().join("commands"), true),
+                ]
+                .map(|(path, trusted)| TemplateFolder {
+                    path,
+                    project: (!trusted).then(|| root.canonicalize().unwrap_or(root.clone())),
+                    trusted,
+                })
+                .to_vec(),
+                extras: Vec::new(),
+            },
         }
     }
 
     /// Opens a session as another process would: nothing is shared with other sessions but the disk and the connection.
-    pub async fn open_with(&self, which: Open, change: impl Fn(&mut Options)) -> Session {
+    pub async fn open_with(&self, which: Open, change: impl Fn(&mut HubSettings)) -> Session {
         let since = Instant::now();
         loop {
             match self.try_open(which.clone(), &change).await {
@@ -170,7 +185,7 @@ impl Bench {
     pub async fn try_open(
         &self,
         which: Open,
-        change: impl FnOnce(&mut Options),
+        change: impl FnOnce(&mut HubSettings),
     ) -> Result<Session, String> {
         let mut options = self.options();
         change(&mut options);

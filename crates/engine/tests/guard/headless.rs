@@ -39,7 +39,13 @@ fn declared(name: &str) -> ToolDeclaration {
 
 fn accesses(tool: &str, args: &Value) -> Vec<Access> {
     match tool.strip_prefix("mcp__").and_then(|n| n.split_once("__")) {
-        Some((server, name)) => ostler_guard::mcp_accesses(server, name, args, &scope()),
+        Some((server, name)) => {
+            let accesses = ostler_guard::mcp_accesses(server, name, args, &scope(), None);
+            match name {
+                "look" => ostler_guard::mcp_looks(accesses),
+                _ => accesses,
+            }
+        }
         None => Tools::new(&[])
             .find(tool)
             .unwrap()
@@ -143,6 +149,10 @@ fn the_rest_is_refused_with_what_would_allow_it() {
         (
             ("mcp__db__drop", json!({"path": "a"})),
             "--allow 'mcp__db__drop'",
+        ),
+        (
+            ("mcp__fs__look", json!({"path": "/other/x"})),
+            "--allow 'Read(/other/x)'",
         ),
         (("history", history), "--allow 'history'"),
         (
@@ -361,6 +371,14 @@ fn refused_calls() -> Vec<((&'static str, Value), &'static str)> {
         (
             ("mcp__fs__write", json!({"path": "/other/x"})),
             "mcp__fs__write",
+        ),
+        (
+            ("mcp__fs__look", json!({"path": "/other/m1"})),
+            "Read(/other/m1)",
+        ),
+        (
+            ("mcp__fs__look", json!({"path": "~/m2"})),
+            "Read(/home/me/m2)",
         ),
         // Commands that read outside
         (run("cat /other/c1"), "Read(/other/c1)"),

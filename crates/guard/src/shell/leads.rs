@@ -7,6 +7,38 @@ use super::word::Word;
 
 /// Commands of git that run the words behind them.
 const GIT_RUNS_WORDS: &[&str] = &["bisect run", "submodule foreach", "hook run"];
+/// Commands of git whose words, options or surroundings name programs or other repositories, and those that serve others.
+const GIT_RUNS: &[&str] = &[
+    "archimport",
+    "credential",
+    "credential-cache",
+    "credential-store",
+    "cvsexportcommit",
+    "cvsimport",
+    "cvsserver",
+    "daemon",
+    "difftool",
+    "filter-branch",
+    "filter-repo",
+    "for-each-repo",
+    "http-backend",
+    "imap-send",
+    "instaweb",
+    "merge-index",
+    "merge-one-file",
+    "mergetool",
+    "p4",
+    "quiltimport",
+    "receive-pack",
+    "remote-ext",
+    "remote-fd",
+    "send-email",
+    "send-pack",
+    "shell",
+    "svn",
+    "upload-archive",
+    "upload-pack",
+];
 /// Programs whose first operand, or the value of `-e`, is a script.
 const SCRIPT_FIRST: &[&str] = &["sed", "awk", "gawk", "mawk", "nawk", "perl", "jq", "yq"];
 /// Programs whose operands mean files of another machine or of a container.
@@ -193,6 +225,11 @@ fn git_runs(args: &[&str]) -> Option<String> {
         .copied()
         .filter(|arg| !arg.starts_with('-'))
         .collect();
+    let first = operands.first()?;
+    // Names with two dashes are parts of git that other commands of it run.
+    if GIT_RUNS.contains(first) || first.contains("--") {
+        return Some((*first).to_owned());
+    }
     let entry = GIT_RUNS_WORDS
         .iter()
         .find(|entry| commands::starts(&operands, entry))?;
@@ -324,6 +361,13 @@ mod tests {
                     "git fetch origin main:main",
                 ],
                 &[
+                    "git filter-branch --tree-filter ./x HEAD",
+                    "git filter-branch --env-filter 'touch y'",
+                    "git send-email --sendmail-cmd=./x",
+                    "git merge-index ./x -a",
+                    "git remote-ext x ./x",
+                    "git submodule--helper foreach x",
+                    "git --no-pager mergetool",
                     "git bisect run ./x",
                     "git -c user.name=x bisect run ./y",
                     "git --no-pager rebase -x ./y main",

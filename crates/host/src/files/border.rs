@@ -70,6 +70,9 @@ pub enum Depth {
     AnyName,
 }
 
+/// The last part of a path that means a folder with all below it.
+const TREE: &str = "**";
+
 /// Which files may be read. Paths are absolute and free of symlinks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Border {
@@ -79,8 +82,11 @@ pub struct Border {
     pub deny: Vec<Pattern>,
     pub ask: Vec<Pattern>,
     pub allow: Vec<Pattern>,
-    /// What the person allowed: these files, and these folders with all below them.
+    /// What the person allowed: these files, and these folders with all below them. A folder of `listed` stands for the
+    /// names in it alone, and for all below it only as the tree `folder/**`.
     pub granted: Vec<PathBuf>,
+    /// Folders of the system whose names anybody may list; what lies in them is another matter.
+    pub listed: Vec<PathBuf>,
     pub beyond: Beyond,
 }
 
@@ -104,8 +110,13 @@ impl Border {
         let place = self.place_at(real);
         // A yes to a folder does not reach into one that is apart from it, such as Ostler's home in the person's.
         let reach = place.map_or(0, |(folder, _)| folder.as_os_str().len());
-        let mut granted = self.granted.iter().filter(|path| is_below(real, path));
-        let granted = granted.find(|path| path.as_os_str().len() >= reach);
+        let granted = self
+            .granted
+            .iter()
+            .filter_map(|path| self.grant(path, real));
+        let granted = granted
+            .filter(|path| path.as_os_str().len() >= reach)
+            .max_by_key(|path| path.as_os_str().len());
         // A yes to a folder does not answer for what a rule wants asked inside of it.
         let is_asked = |pattern: &Pattern| {
             pattern.fits(real) && !granted.is_some_and(|granted| pattern.fits(granted))
@@ -126,12 +137,27 @@ impl Border {
         }
     }
 
+    /// The folder or file of a grant, if it speaks of this path.
+    fn grant<'a>(&self, granted: &'a Path, real: &Path) -> Option<&'a Path> {
+        let tree = granted.ends_with(TREE).then(|| granted.parent()).flatten();
+        let is_named = match tree {
+            None if self.listed.iter().any(|listed| listed == granted) => real == granted,
+            None => is_below(real, granted),
+            Some(folder) => is_below(real, folder),
+        };
+        is_named.then_some(tree.unwrap_or(granted))
+    }
+
     /// Opens a file outside of the project that the person names, with where it really lies. A folder that is apart,
     /// such as Ostler's home, stays closed: no name opens a file of it.
     pub fn grant_named(&mut self, named: &Path, real: &Path) {
         let is_apart = self.place_at(real).map(|(_, place)| place) == Some(Place::Outside);
         if self.place(named) == Place::Outside && !is_apart {
-            self.granted.push(real.to_owned());
+            self.granted
+                .push(match self.listed.iter().any(|f| f == real) {
+                    true => real.join(TREE),
+                    false => real.to_owned(),
+                });
         }
     }
 
@@ -170,114 +196,6 @@ impl Pattern {
             }
         }
     }
-}
-
-/// Files that decide what runs later: settings, hooks, instructions of programs. Changing them takes the person's own yes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Protected {
-    /// Names at any depth, `/` between the parts, `*` in a part. A folder means everything below it.
-    pub names: Vec<String>,
-    /// The same, for what is not protected all the same.
-    pub except: Vec<String>,
-    pub paths: Vec<PathBuf>,
-    /// Names count below the longest of these folders that holds the path; above it they are the project's own place.
-    pub bases: Vec<PathBuf>,
-    /// What the person allowed to be changed.
-    pub granted: Vec<PathBuf>,
-    /// Whether files count that make a folder a repository of git, or that decide what git runs in one.
-    pub repositories: bool,
-}
-
-/// Without this file git takes no folder for a repository; a link of this name is none that a tool can write through.
-const HEAD: &str = "HEAD";
-/// Files by which git runs programs or looks elsewhere, and the folders without which none is a repository: beside a `HEAD`
-/// each of them may be the last that is missing.
-const DECIDING: [&str; 9] = [
-    "config",
-    "config.worktree",
-    "commondir",
-    "gitdir",
-    "hooks",
-    "objects",
-    "rebase-merge",
-    "refs",
-    "sequencer",
-];
-
-/// Whether the path makes a folder a repository, or decides what git runs in one that is there or may become one. Git needs
-/// no folder called `.git` for that: whoever stands in a folder with a `HEAD`, `objects` and `refs` stands in a repository.
-fn is_of_repository(real: &Path) -> bool {
-    let is = |path: &Path, name: &str| match cfg!(any(windows, target_os = "macos")) {
-        true => path
-            .file_name()
-            .is_some_and(|n| n.eq_ignore_ascii_case(name)),
-        false => path.file_name().is_some_and(|n| n == name),
-    };
-    if is(real, HEAD) {
-        return !real.is_dir();
-    }
-    let deciding = real
-        .ancestors()
-        .filter(|path| DECIDING.iter().any(|name| is(path, name)));
-    let folders = deciding.filter_map(Path::parent);
-    let is_file = |path: PathBuf| path.symlink_metadata().is_ok_and(|meta| !meta.is_dir());
-    folders.into_iter().any(|folder| is_file(folder.join(HEAD)))
-}
-
-impl Protected {
-    /// The same for a folder that comes with all that is in it: a protected name may be among that.
-    pub fn holds_below(&self, real: &Path) -> bool {
-        let parts = small_parts(real);
-        let begins = |name: &String| {
-            let wanted: Vec<String> = name.split('/').map(str::to_ascii_lowercase).collect();
-            (1..wanted.len()).any(|length| {
-                let above = wanted.iter().take(length);
-                parts.len() >= length
-                    && parts
-                        .iter()
-                        .skip(parts.len() - length)
-                        .zip(above)
-                        .all(|(part, glob)| matches(glob, part))
-            })
-        };
-        let is_granted = self.granted.iter().any(|granted| granted == real);
-        self.holds(real) || !is_granted && self.names.iter().any(begins)
-    }
-
-    pub fn holds(&self, real: &Path) -> bool {
-        if self.granted.iter().any(|granted| granted == real) {
-            return false;
-        }
-        if self.paths.iter().any(|path| is_below(real, path)) {
-            return true;
-        }
-        if self.repositories && is_of_repository(real) {
-            return true;
-        }
-        let bases = self.bases.iter().filter(|base| is_below(real, base));
-        let base = bases.max_by_key(|base| base.as_os_str().len());
-        let below = base.and_then(|base| real.strip_prefix(base).ok());
-        let parts = small_parts(below.unwrap_or(real));
-        let named = |list: &[String]| list.iter().any(|name| has_name(&parts, name));
-        named(&self.names) && !named(&self.except)
-    }
-}
-
-/// The names in a path, in small letters.
-fn small_parts(path: &Path) -> Vec<String> {
-    let names = path.components().map(|part| part.as_os_str());
-    names
-        .map(|name| name.to_string_lossy().to_ascii_lowercase())
-        .collect()
-}
-
-/// Whether these parts follow each other somewhere in the path. Case does not matter, as on systems that ignore it.
-fn has_name(parts: &[String], name: &str) -> bool {
-    let wanted: Vec<String> = name.split('/').map(str::to_ascii_lowercase).collect();
-    parts.windows(wanted.len()).any(|window| {
-        let mut pairs = wanted.iter().zip(window);
-        pairs.all(|(glob, part)| matches(glob, part))
-    })
 }
 
 /// Whether a path is this folder or lies below it. Both are absolute, without `.` and `..`.
@@ -325,6 +243,7 @@ mod tests {
             ask: vec![pattern("/repo", "private/**", Depth::FromBase)],
             allow: vec![pattern("/", "data/*.csv", Depth::FromBase)],
             granted: vec!["/given".into(), "/repo/private/one".into()],
+            listed: Vec::new(),
             beyond: Beyond::Ask,
         };
         let banned = |rule: &str| Judgement::Forbidden(rule.into());
@@ -377,6 +296,33 @@ mod tests {
     }
 
     #[test]
+    fn names_that_anybody_may_list_open_nothing() {
+        let granted = |path: &str| Border {
+            granted: vec![path.into()],
+            listed: vec!["/etc".into(), "/".into()],
+            ..Border::default()
+        };
+        for (grant, path, expect) in [
+            ("/etc", "/etc", true),
+            ("/etc", "/etc/passwd", false),
+            ("/etc/**", "/etc", true),
+            ("/etc/**", "/etc/passwd", true),
+            ("/etc/**", "/etcx", false),
+            ("/", "/", true),
+            ("/", "/etc", false),
+            ("/**", "/home/me", true),
+            ("/etc/ssl", "/etc/ssl/key", true),
+        ] {
+            let judged = granted(grant).judge(Path::new(path));
+            assert_eq!(judged.is_open(), expect, "{grant} {path}");
+        }
+        // Whoever names the folder means what is in it.
+        let mut named = granted("/x");
+        named.grant_named(Path::new("/etc"), Path::new("/etc"));
+        assert!(named.judge(Path::new("/etc/passwd")).is_open());
+    }
+
+    #[test]
     fn a_yes_to_a_folder_is_no_yes_to_what_a_rule_wants_asked_in_it() {
         let border = Border {
             ask: vec![pattern("/", "out/secrets/**", Depth::FromBase)],
@@ -385,109 +331,5 @@ mod tests {
         };
         assert!(border.judge(Path::new("/out/a")).is_open());
         assert!(!border.judge(Path::new("/out/secrets/a")).is_open());
-    }
-
-    /// A folder needs no `.git` to be a repository.
-    #[test]
-    fn what_makes_a_repository_is_protected() {
-        let dir = tempfile::tempdir().unwrap();
-        let top = dir.path().canonicalize().unwrap();
-        for folder in [
-            "bare/objects",
-            "bare/refs",
-            "app/config",
-            "app/hooks",
-            "linked",
-            "half",
-            "src/HEAD",
-        ] {
-            std::fs::create_dir_all(top.join(folder)).unwrap();
-        }
-        for file in ["bare/HEAD", "linked/HEAD", "linked/commondir", "half/HEAD"] {
-            std::fs::write(top.join(file), "").unwrap();
-        }
-        let protected = Protected {
-            bases: vec![top.clone()],
-            repositories: true,
-            ..Protected::default()
-        };
-        for (path, expect) in [
-            ("docs/HEAD", true),
-            ("HEAD", true),
-            ("bare/config", true),
-            ("bare/config.worktree", true),
-            ("bare/hooks/pre-commit", true),
-            ("bare/hooks", true),
-            ("bare/commondir", true),
-            ("bare/rebase-merge/git-rebase-todo", true),
-            ("linked/config", true),
-            ("bare/objects/keep", true),
-            ("half/config", true),
-            ("half/refs/keep", true),
-            ("bare/description", false),
-            ("app/config/x.rb", false),
-            ("app/hooks/use.ts", false),
-            ("app/head", false),
-            ("src/HEAD/index.ts", false),
-            ("config", false),
-        ] {
-            assert_eq!(protected.holds(&top.join(path)), expect, "{path}");
-        }
-    }
-
-    #[test]
-    fn a_folder_may_bring_a_protected_name() {
-        let protected = Protected {
-            names: [".git", ".vscode/tasks.json", ".claude/skills"]
-                .map(str::to_owned)
-                .to_vec(),
-            bases: vec!["/repo".into()],
-            granted: vec!["/repo/granted/.claude".into()],
-            ..Protected::default()
-        };
-        for (path, expect) in [
-            ("/repo/.vscode", true),
-            ("/repo/sub/.claude", true),
-            ("/repo/.claude/skills/x", true),
-            ("/repo/granted/.claude", false),
-            ("/repo/src", false),
-            ("/repo/vscode", false),
-            ("/repo/.vscode/other", false),
-        ] {
-            assert_eq!(protected.holds_below(Path::new(path)), expect, "{path}");
-        }
-    }
-
-    #[test]
-    fn what_is_protected() {
-        let protected = Protected {
-            repositories: false,
-            names: [".git", "ostler.toml", ".ostler", ".claude/settings*"]
-                .map(str::to_owned)
-                .to_vec(),
-            except: vec![".ostler/research".into()],
-            paths: vec!["/repo/home".into()],
-            bases: vec!["/repo".into(), "/u/.ostler/worktrees/w".into()],
-            granted: vec!["/repo/sub/ostler.toml".into()],
-        };
-        for (path, expect) in [
-            ("/repo/.git", true),
-            ("/repo/.git/hooks/pre-commit", true),
-            ("/repo/sub/.GIT/config", true),
-            ("/repo/.gitignore", false),
-            ("/repo/ostler.toml", true),
-            ("/repo/sub/ostler.toml", false),
-            ("/repo/.claude/settings.local.json", true),
-            ("/repo/.claude/notes.md", false),
-            ("/repo/.ostler/skills/x", true),
-            ("/repo/.ostler/research/log.md", false),
-            ("/repo/home/AGENTS.md", true),
-            ("/repo/src/main.rs", false),
-            ("/u/.ostler/worktrees/w/a", false),
-            ("/u/.ostler/worktrees/w/.git", true),
-            ("/u/.ostler/other", true),
-        ] {
-            assert_eq!(protected.holds(Path::new(path)), expect, "{path}");
-        }
     }
 }

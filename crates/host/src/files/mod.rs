@@ -10,12 +10,14 @@ mod dir;
 #[cfg(not(unix))]
 mod dir_by_path;
 mod glob;
+mod links;
 #[cfg(unix)]
 mod names;
 #[cfg(unix)]
 mod opened;
 #[cfg(not(unix))]
 mod plain;
+pub mod protected;
 mod resolve;
 #[cfg(test)]
 mod tests;
@@ -207,7 +209,7 @@ fn confine(target: &Path, roots: &Roots) -> Result<()> {
             return Err(Error::Reserved { path: path() });
         }
     }
-    if roots.protected.holds(target) {
+    if roots.protected.binds(target) {
         return Err(Error::Protected { path: path() });
     }
     // A root may be a single file, or one that is yet to be made.

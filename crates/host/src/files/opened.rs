@@ -281,21 +281,21 @@ fn descriptor(fd: impl AsFd) -> PathBuf {
 /// Where the open file really is; `None` when it was replaced meanwhile.
 #[cfg(target_os = "linux")]
 fn path_of(fd: &OwnedFd, inode: &Inode, named: &Path) -> Result<Option<PathBuf>> {
-    const DELETED: &[u8] = b" (deleted)";
     let Ok(real) = rustix::fs::readlink(descriptor(fd), Vec::new()) else {
         return by_name(inode, named);
     };
-    let bytes = real.into_bytes();
-    let is_gone = bytes.ends_with(DELETED);
-    let real = PathBuf::from(OsString::from_vec(bytes));
+    let real = PathBuf::from(OsString::from_vec(real.into_bytes()));
     if !real.is_absolute() {
         return Err(Error::NotRegular {
             path: named.to_owned(),
         });
     }
-    // A name may end like this, too.
-    let is_there = || rustix::fs::lstat(&real).is_ok_and(|found| is_same(&found, inode));
-    Ok((!is_gone || is_there()).then_some(real))
+    // A file that was deleted has a name that leads to none, and one that was reached through the mounts of another
+    // process, by `/proc/PID/root`, a name that leads to another file here.
+    let found = rustix::fs::lstat(&real);
+    Ok(found
+        .is_ok_and(|found| is_same(&found, inode))
+        .then_some(real))
 }
 
 #[cfg(target_vendor = "apple")]

@@ -1,6 +1,6 @@
 //! The plain data of file operations.
 
-use super::border::Protected;
+use super::protected::Protected;
 use bytes::Bytes;
 use std::ffi::OsString;
 use std::path::PathBuf;

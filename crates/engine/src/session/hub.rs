@@ -1,0 +1,567 @@
+//! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
+
+mod open;
+mod settings;
+
+pub use open::OpenError;
+pub use settings::{
+    CommandSources, HubSettings, ModelSettings, Paths, PermissionSettings, RunSettings, ToolSources,
+};
+
+use crate::agents::children::{ChildSettings, Children, Slots};
+use crate::agents::{self, Agents, Offer, listing};
+use crate::artifacts::Artifacts;
+use crate::budget::{self, spent};
+use crate::clients::backlog::Backlog;
+use crate::clients::feed::Feed;
+use crate::clients::live::{LiveSession, LiveSessions};
+use crate::commands;
+use crate::compaction::Folding;
+use crate::context::conversation::Conversation;
+use crate::context::cost::check_affordable;
+use crate::context::side_request::SideRequestCosts;
+use crate::context::transcript::prefix_text;
+use crate::goal::Goal;
+use crate::hooks::{HookRunner, Hooks};
+use crate::inbox::Inbox;
+use crate::ledger::Ledger;
+use crate::log::{Log, branch};
+use crate::memory::{Memory, SessionRecall};
+use crate::permission_state::{PermissionState, mode_of};
+use crate::points;
+use crate::prefixes;
+use crate::servers::ServerToolState;
+use crate::session::Session;
+use crate::sources::instructions;
+use crate::state::{Account, Offers, SessionSettings, SessionState, ToolServices};
+use crate::store::{Store, copied, moved, project_name};
+use crate::tool::Scope;
+use crate::turn::Opening;
+use ostler_guard::Mode;
+use ostler_llm::{Model, Params, Prefix, Transport};
+use ostler_mcp::Servers;
+use ostler_wire::{
+    Body, ChildOf, Client, Entry, ForkedFrom, Hub, HubError, Meta, Notice, Open, SCHEMA_VERSION,
+    SessionInfo, Settings, Word,
+};
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinHandle;
+
+/// Ops that may wait for a session that is busy.
+const OPS: usize = 64;
+/// Version of the rendering of tool results.
+const RENDERING: u32 = 1;
+
+#[derive(Clone)]
+pub struct LocalHub {
+    pub(crate) options: Arc<HubSettings>,
+    pub(crate) transport: Arc<Transport>,
+    /// Whoever changes the tree holds it: sessions of a hub take turns.
+    pub(crate) writing: Arc<Semaphore>,
+    /// The root that sessions are kept under, also of those that work in another tree.
+    project: PathBuf,
+    pub(crate) servers: Option<Arc<Servers>>,
+    memory: Arc<Memory>,
+    /// The sessions that run in this process.
+    live: LiveSessions,
+}
+
+/// A log to go on with.
+pub(crate) struct Past {
+    log: Log,
+    entries: Vec<Entry>,
+    notices: Vec<String>,
+    id: String,
+    /// For what lies beside the log.
+    folder: PathBuf,
+    forked_from: Option<ForkedFrom>,
+    pub(crate) child_of: Option<ChildOf>,
+}
+
+impl LocalHub {
+    pub fn new(options: Arc<HubSettings>, transport: Arc<Transport>) -> Self {
+        Self {
+            servers: Servers::new(&options.mcp, || options.server_context()).map(Arc::new),
+            memory: Arc::new(Memory::new(
+                &options.paths.home,
+                &project_name(&options.paths.root),
+                options.run.redactor.clone(),
+            )),
+            transport,
+            writing: Arc::new(Semaphore::new(1)),
+            project: options.paths.root.clone(),
+            live: LiveSessions::default(),
+            options,
+        }
+    }
+
+    pub(crate) fn store(&self) -> Store {
+        Store::new(&self.options.paths.sessions, &self.project)
+            .of_home(&self.options.paths.home)
+            .speaking(self.options.run.language)
+    }
+
+    /// A log that does not exist yet, and what it is to begin with.
+    pub(crate) fn fresh(&self, forked_from: Option<ForkedFrom>, entries: Vec<Entry>) -> Past {
+        let (store, id) = (self.store(), uuid::Uuid::new_v4().to_string());
+        let (log, folder) = match self.options.run.save {
+            true => {
+                let log = Log::plan(&store.path_of(&id)).recorded_by(store.owners().clone());
+                (log, store.folder_of(&id))
+            }
+            false => (
+                Log::memory(),
+                self.options.paths.temp.join(format!("ostler-{id}")),
+            ),
+        };
+        Past {
+            log: log.redacting(self.options.run.redactor.clone()),
+            entries,
+            notices: Vec::new(),
+            id,
+            folder,
+            forked_from,
+            child_of: None,
+        }
+    }
+
+    fn past(&self, which: Open) -> Result<Past, OpenError> {
+        let store = self.store();
+        let say = |e: crate::log::LogError| OpenError::of(e, self.options.run.language);
+        let mut tip = None;
+        let (path, copy) = match which {
+            Open::New => return Ok(self.fresh(None, Vec::new())),
+            Open::Fork(id) => {
+                let (id, end) = points::fork_point(&id);
+                tip = end;
+                (store.find(id), true)
+            }
+            // Without saving, a session goes on as a copy in memory.
+            Open::Resume(id) => (store.find(&id), !self.options.run.save),
+            Open::Last => (store.last(), !self.options.run.save),
+        };
+        let path = path.map_err(HubError)?;
+        if !copy {
+            return self.resume(&path);
+        }
+        let (entries, damage) = crate::log::read(&path).map_err(say)?;
+        let entries = match tip {
+            Some(tip) => points::branch_to(entries, tip),
+            None => branch(entries),
+        };
+        let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
+        let forked_from = ForkedFrom {
+            session: session.unwrap_or_default(),
+            entry: entries.last().map_or(0, |e| e.entry),
+            copied: copied(&entries),
+        };
+        let mut past = self.fresh(Some(forked_from), entries);
+        past.notices
+            .extend(damage.notice(self.options.run.language));
+        past.notices.extend(self.foreign_notice(&path));
+        Ok(past)
+    }
+
+    /// What is said of a log that this person's Ostler did not write.
+    fn foreign_notice(&self, path: &std::path::Path) -> Option<String> {
+        let is_foreign = !self.store().owners().has(path);
+        let text = || {
+            self.options
+                .run
+                .language
+                .say(Word::SessionForeign)
+                .to_owned()
+        };
+        is_foreign.then(text)
+    }
+
+    fn resume(&self, path: &std::path::Path) -> Result<Past, OpenError> {
+        let language = self.options.run.language;
+        let (log, entries, damage) = Log::open(path).map_err(|e| OpenError::of(e, language))?;
+        let moved = moved(&entries, &self.options.paths.root, language);
+        let foreign = self.foreign_notice(path);
+        Ok(Past {
+            log: log.redacting(self.options.run.redactor.clone()),
+            entries: branch(entries),
+            notices: damage
+                .notice(language)
+                .into_iter()
+                .chain(moved)
+                .chain(foreign)
+                .collect(),
+            id: path
+                .file_stem()
+                .map(|s| s.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            folder: path.with_extension(""),
+            forked_from: None,
+            child_of: None,
+        })
+    }
+
+    /// The prefix that the session began with, or a new one.
+    fn prefix(&self, past: &Past, offer: &Offer, notes: &mut Vec<String>) -> Prefix {
+        let options = &self.options;
+        let stored = settings_of(&past.entries, &[]).prefix;
+        if let Some(hash) = stored.filter(|hash| !hash.is_empty()) {
+            let text = prefixes::load(&self.options.paths.home, &hash);
+            match text.and_then(|text| serde_json::from_str(&text).ok()) {
+                Some(prefix) => return prefix,
+                None => notes.push(options.run.language.say(Word::PromptGone).into()),
+            }
+        }
+        let language = options.run.language;
+        let homes = (
+            options.paths.home.as_path(),
+            options.paths.user_home.as_deref(),
+        );
+        let scope = Scope::new(&options.paths.root, options.paths.user_home.clone());
+        let border = options.permissions.policy.instructions_border(&scope);
+        let found = instructions::load(homes, &options.paths.root, &border, language);
+        notes.extend(found.warnings);
+        let from = |file: &String| language.fill(Word::InstructionsFrom, &[file]);
+        notes.extend(found.loaded.iter().map(from));
+        let tools = self.tools();
+        self.prefix_of(&tools, &[listing(offer, &tools), found.text])
+    }
+
+    fn model(&self, past: &Past, notes: &mut Vec<String>) -> Result<Model, HubError> {
+        let kept = settings_of(&past.entries, &[]).model;
+        let wanted = self.options.model.wanted.clone();
+        let models = &self.options.model.models;
+        let target = match (&wanted, &kept) {
+            (Some(reference), _) => models.resolve(Some(reference)),
+            // A model that the configuration no longer knows must not lock the session up.
+            (None, Some(reference)) => models.resolve(Some(reference)).or_else(|why| {
+                let other = models.resolve(None)?;
+                let now = format!("{}/{}", other.origin.provider, other.origin.model);
+                let why = why.lines().next().unwrap_or_default();
+                let language = self.options.run.language;
+                notes.push(language.fill(Word::ModelGone, &[reference, why, &now]));
+                Ok(other)
+            }),
+            (None, None) => models.resolve(None),
+        };
+        let target = Arc::new(target.map_err(HubError)?);
+        Model::new(target, self.transport.clone())
+            .map_err(|e| HubError(e.say(self.options.run.language)))
+    }
+
+    fn opening(
+        &self,
+        past: &mut Past,
+        is_new: bool,
+        (model, title): (&str, Option<String>),
+        prefix: &Prefix,
+    ) -> Opening {
+        let hash = prefixes::hash(&prefix_text(prefix));
+        let mut opening = Opening {
+            context: Some(self.environment()),
+            ..Opening::default()
+        };
+        if is_new {
+            let meta = Body::Meta(Meta {
+                schema_version: SCHEMA_VERSION,
+                session_id: past.id.clone(),
+                root: self.options.paths.root.display().to_string(),
+                host: "local".into(),
+                prefix: hash.clone(),
+                rendering: RENDERING,
+                version: self.options.run.version.clone(),
+                forked_from: past.forked_from.clone(),
+                child_of: past.child_of.clone(),
+            });
+            let copied = std::mem::take(&mut past.entries);
+            let bodies = crate::compaction::copied(copied).into_iter();
+            let bodies = bodies.map(points::copied);
+            match past.forked_from {
+                None => opening.entries.push(meta),
+                Some(_) => {
+                    opening.past.push(meta);
+                    opening.past.extend(bodies);
+                }
+            }
+        }
+        let settings = settings_of(&past.entries, &opening.past);
+        let is_first = is_new && past.forked_from.is_none();
+        let changed = Settings {
+            model: Some(model.to_owned()).filter(|m| settings.model.as_ref() != Some(m)),
+            // The first line of a new log names its prefix already.
+            prefix: Some(hash).filter(|h| !is_first && settings.prefix.as_ref() != Some(h)),
+            title,
+            ..Settings::default()
+        };
+        if changed != Settings::default() {
+            opening.entries.push(Body::Settings(changed));
+        }
+        let notices = past.notices.drain(..);
+        let notices = notices.map(|text| Body::Notice(Notice { text }));
+        opening.entries.extend(notices);
+        opening
+    }
+
+    fn environment(&self) -> String {
+        let today = jiff::Zoned::now().date();
+        format!(
+            "<environment>\nroot: {}\nsystem: {}\ndate: {today}\n</environment>",
+            self.options.paths.root.display(),
+            self.options.run.system,
+        )
+    }
+}
+
+/// The settings of a run, with what the reference of the model says itself.
+pub(crate) fn params_for(options: &HubSettings, model: &Model) -> Params {
+    let own = model.target().effort;
+    Params {
+        effort: own.or(options.model.params.effort),
+        ..options.model.params.clone()
+    }
+}
+
+/// The model and prefix that the last settings of these entries speak of.
+pub(crate) fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
+    let mut out = Settings::default();
+    for body in past.iter().map(|e| &e.body).chain(opening) {
+        if let Body::Settings(s) = body {
+            out.model = s.model.clone().or(out.model);
+            out.prefix = s.prefix.clone().or(out.prefix);
+        } else if let Body::Meta(m) = body {
+            out.prefix = Some(m.prefix.clone());
+        }
+    }
+    out
+}
+
+/// What a session is put together from.
+pub(crate) struct Parts {
+    pub(crate) past: Past,
+    pub(crate) prefix: Prefix,
+    pub(crate) model: Model,
+    pub(crate) offer: Offer,
+    pub(crate) child: Option<ChildSettings>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl LocalHub {
+    fn new_session(&self, past: Past, failed: Vec<String>) -> Result<Client, HubError> {
+        let mut notes = past.notices.clone();
+        notes.extend(failed);
+        let (offer, left_out) = Offer::load(&self.options);
+        notes.extend(left_out);
+        let parts = Parts {
+            prefix: self.prefix(&past, &offer, &mut notes),
+            offer,
+            model: self.model(&past, &mut notes)?,
+            past,
+            child: None,
+            notes,
+        };
+        self.start(parts).map(|(client, _)| client)
+    }
+
+    pub(crate) fn start(&self, parts: Parts) -> Result<(Client, JoinHandle<()>), HubError> {
+        let Parts {
+            mut past,
+            prefix,
+            model,
+            offer,
+            child,
+            notes,
+        } = parts;
+        let options = self.options.clone();
+        check_affordable(&options.model.budget, &model)
+            .map_err(|why| HubError(why.say(options.run.language)))?;
+        let reference = model.reference();
+        let (ops, receiver) = mpsc::channel(OPS);
+        let feed = Feed::redacting(self.options.run.redactor.clone());
+        let mut params = params_for(&options, &model);
+        let effort = child.as_ref().and_then(|child| child.effort);
+        params.effort = effort.or(params.effort);
+        let envelope = options.tools.envelope;
+        let conversation = Conversation::new(model, prefix.clone(), &params, envelope);
+        let mut state = self.state(&past, conversation, feed.clone(), offer);
+        state.log = std::mem::replace(&mut past.log, Log::memory());
+        take_in(&mut state, &past.entries, options.permissions.mode);
+        let title = child.as_ref().map(|child| child.title.clone());
+        if let Some(child) = child {
+            agents::settle(&mut state, child);
+        }
+        state.open_own_files();
+        let is_new = state.log.is_empty();
+        let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
+        let (mode, window) = (
+            state.permissions.shown(std::time::Instant::now()),
+            state.conversation.model.target().window,
+        );
+        let commands = commands::list(&state);
+        feed.update_snapshot(|snapshot| {
+            snapshot.model.clone_from(&reference);
+            snapshot.mode = mode;
+            snapshot.window = window;
+            snapshot.commands = commands;
+        });
+        feed.begin_after(state.log.head());
+        let live = LiveSession {
+            id: past.id.clone(),
+            ops,
+            source: Arc::new(Backlog {
+                source: state.log.source(),
+                register: feed.register().clone(),
+            }),
+            feed: feed.clone(),
+        };
+        let client = live.attach(state.log.head(), notes);
+        let hub = self.clone();
+        let opener = Box::new(move |child| hub.open_child(child));
+        let slots = Slots::new(options.agents.max_children);
+        let jobs = state.services.jobs.clone();
+        let children = Children::new(opener, jobs, options.run.language, slots);
+        state.offers.agents.door = Some(children.door());
+        let mut inbox = Inbox::new(receiver, feed, children);
+        inbox.hang(HookRunner::new(&state));
+        state.settings.server_questions = options.run.interactive.then(|| inbox.server_questions());
+        let session = Session {
+            inbox,
+            state,
+            discarded: false,
+            facts: opening.context.clone(),
+            server_tools: ServerToolState::default(),
+            opening,
+            transport: self.transport.clone(),
+            options,
+        };
+        let running = self.live.run(live, Box::pin(session.run()));
+        // A long past takes a while to free, and the prompt need not wait for it.
+        let entries = std::mem::take(&mut past.entries);
+        drop(tokio::task::spawn_blocking(move || drop(entries)));
+        Ok((client, running))
+    }
+
+    fn state(
+        &self,
+        past: &Past,
+        conversation: Conversation,
+        feed: Feed,
+        offer: Offer,
+    ) -> SessionState {
+        let options = &self.options;
+        let artifacts =
+            Artifacts::new(past.folder.clone()).redacting(self.options.run.redactor.clone());
+        let history = self.store().history(&options.paths.home, Some(&past.id));
+        let services = ToolServices {
+            servers: self.servers.clone(),
+            ..ToolServices::new(options, artifacts, &feed, history, self.writing.clone())
+        };
+        let tools = self.tools().as_listed(&conversation.prefix.tools);
+        SessionState {
+            conversation,
+            log: Log::memory(),
+            feed,
+            tools,
+            policy: Arc::new(options.permissions.policy.clone()),
+            scope: Arc::new(scope_of(options, &past.folder)),
+            services,
+            settings: SessionSettings {
+                interactive: options.run.interactive,
+                max_steps: options.run.max_steps,
+                language: options.run.language,
+                effort: None,
+                folding: Folding::new(
+                    options.context,
+                    options.run.save.then(|| options.paths.home.clone()),
+                ),
+                server_questions: None,
+                side_requests: SideRequestCosts::new(
+                    options.model.models.clone(),
+                    self.transport.clone(),
+                ),
+                hooks: Hooks::new(
+                    options.hooks.clone(),
+                    options
+                        .run
+                        .save
+                        .then(|| past.folder.with_extension("jsonl")),
+                ),
+                recall: SessionRecall::new(self.memory.clone(), options.run.recall),
+            },
+            used_ids: HashSet::new(),
+            offers: Offers {
+                offer,
+                extras: options.commands.extras.clone(),
+                agents: Agents::of(options),
+            },
+            permissions: PermissionState::new(
+                options.permissions.policy.posture,
+                options.permissions.plan_tools.clone(),
+            ),
+            account: Account {
+                ledger: options.run.save.then(|| Ledger::new(&options.paths.home)),
+                session: past.id.clone(),
+                project: self.store().project().to_owned(),
+                role: budget::MAIN.into(),
+                budget_session: past.id.clone(),
+                budget: options.model.budget.clone(),
+                max_tokens: options.model.params.max_tokens,
+                pace: None,
+            },
+        }
+    }
+}
+
+/// Goes on where these entries end.
+fn take_in(state: &mut SessionState, entries: &[Entry], mode: Option<Mode>) {
+    // A fork's entries are committed with its opening; a resumed log's are only read in.
+    if !state.log.is_empty() {
+        state.read(entries);
+        let account = &state.account;
+        account.budget.remember(&account.session, spent(entries));
+    }
+    state.permissions.mode = mode_of(entries);
+    state.permissions.goal = Goal::of(entries);
+    if let Some(mode) = mode {
+        state.permissions.enter(mode);
+    }
+}
+
+impl Hub for LocalHub {
+    async fn open(&self, which: Open) -> Result<Client, HubError> {
+        Ok(self.try_open(which).await?)
+    }
+
+    async fn attach(&self, id: &str, after: Option<u64>) -> Result<Client, HubError> {
+        self.live
+            .attach(id, after)
+            .ok_or_else(|| HubError(self.options.run.language.fill(Word::NotLive, &[id])))
+    }
+
+    fn list(&self) -> Result<Vec<SessionInfo>, HubError> {
+        self.store().list().map_err(HubError)
+    }
+}
+
+/// What tools work in.
+fn scope_of(options: &HubSettings, folder: &std::path::Path) -> Scope {
+    let sandbox = &options.toolbox.sandbox;
+    let policy = &options.permissions.policy;
+    let mut kept = sandbox.policy.writable.clone();
+    kept.extend(sandbox.policy.visible.iter().cloned());
+    kept.extend([options.paths.home.clone(), folder.to_owned()]);
+    Scope::new(&options.paths.root, options.paths.user_home.clone())
+        .with_shell(&options.tools.shell)
+        .with_temp(sandbox.seen_as_tmp(), kept)
+        .with_path(path_of(options), &policy.folders.inside)
+        .held_by(policy.containment)
+        .with_open(policy.folders.open())
+        .with_trees(policy.folders.trees())
+}
+
+/// Where commands find programs.
+fn path_of(options: &HubSettings) -> Option<&std::ffi::OsStr> {
+    let mut variables = options.tools.env.iter();
+    let (_, path) = variables.find(|(name, _)| name == "PATH")?;
+    Some(path)
+}

@@ -1,0 +1,167 @@
+//! Opening a session that another process may have open: by whom it is held, and how it is taken over when that process is
+//! gone.
+
+use super::{LocalHub, Past};
+use crate::clients::live::LiveSessions;
+use crate::log::{self, LogError};
+use crate::turn::cut_result;
+use ostler_wire::{
+    Body, Client, Entry, HubError, Interrupted, Language, Open, Outcome, Role, TurnEnd,
+};
+use std::path::PathBuf;
+
+/// Why a session could not be opened.
+#[derive(Debug)]
+pub enum OpenError {
+    /// It is open already, in this process or another one.
+    Live {
+        id: String,
+        /// The same as a sentence for the person.
+        message: String,
+    },
+    Failed(HubError),
+}
+
+impl OpenError {
+    pub(crate) fn of(error: LogError, language: Language) -> Self {
+        let message = error.say(language);
+        match error {
+            LogError::Locked { id } => Self::Live { id, message },
+            LogError::Io { .. } => Self::Failed(HubError(message)),
+        }
+    }
+}
+
+impl From<HubError> for OpenError {
+    fn from(error: HubError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<OpenError> for HubError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Live { message, .. } => Self(message),
+            OpenError::Failed(error) => error,
+        }
+    }
+}
+
+impl LocalHub {
+    /// The sessions that run in this process.
+    pub fn live(&self) -> &LiveSessions {
+        &self.live
+    }
+
+    /// The same hub, whose sessions are registered with those of another one of this process.
+    pub fn joining(mut self, live: LiveSessions) -> Self {
+        self.live = live;
+        self
+    }
+
+    /// Opens a session, unless it is open already.
+    pub async fn try_open(&self, which: Open) -> Result<Client, OpenError> {
+        if let Some(path) = self.path_to_own(&which)? {
+            // Before servers are started for nothing.
+            log::check_free(&path).map_err(|e| OpenError::of(e, self.options.run.language))?;
+        }
+        if self.options.run.recall && self.memory.is_there() {
+            let memory = self.memory.clone();
+            drop(tokio::task::spawn_blocking(move || memory.warm()));
+        }
+        let failed = self.call_servers().await?;
+        let past = self.past(which)?;
+        Ok(self.new_session(past, failed)?)
+    }
+
+    /// Opens a session whose process is gone, for a client that has seen its entries up to `after`. A turn that was cut off
+    /// is ended.
+    pub async fn take_over(&self, id: &str, after: Option<u64>) -> Result<Client, OpenError> {
+        let path = self.store().find(id).map_err(HubError)?;
+        // The lock is held from here on, while servers start.
+        let mut past = self.resume(&path)?;
+        end_cut_turn(&mut past).map_err(|e| OpenError::of(e, self.options.run.language))?;
+        let failed = self.call_servers().await?;
+        let opened = self.new_session(past, failed)?;
+        let client = self.live.attach(&opened.session_id, after);
+        let mut client = client.ok_or_else(|| HubError(id.to_owned()))?;
+        client.notes = opened.notes;
+        Ok(client)
+    }
+
+    /// The log that is to be written to, if there is one already.
+    fn path_to_own(&self, which: &Open) -> Result<Option<PathBuf>, HubError> {
+        let found = match which {
+            Open::Resume(id) if self.options.run.save => self.store().find(id),
+            Open::Last if self.options.run.save => self.store().last(),
+            Open::Resume(_) | Open::Last | Open::New | Open::Fork(_) => return Ok(None),
+        };
+        found.map(Some).map_err(HubError)
+    }
+}
+
+fn end_cut_turn(past: &mut Past) -> Result<(), LogError> {
+    let calls = cut_calls(&past.entries).into_iter();
+    let mut ending: Vec<Body> = calls.map(cut_result).collect();
+    if is_turn_open(&past.entries) {
+        let outcome = Outcome::Interrupted;
+        ending.push(Body::Interrupted(Interrupted::default()));
+        ending.push(Body::TurnEnd(TurnEnd { outcome }));
+    }
+    if ending.is_empty() {
+        return Ok(());
+    }
+    let written = past.log.append(ending)?;
+    let written = written.iter().map(|entry| Entry::clone(entry));
+    past.entries.extend(written);
+    Ok(())
+}
+
+/// Calls since the last turn ended that have no result.
+fn cut_calls(entries: &[Entry]) -> Vec<String> {
+    let mut calls: Vec<String> = Vec::new();
+    for entry in entries {
+        match &entry.body {
+            Body::TurnEnd(_) | Body::Rewind(_) => calls.clear(),
+            Body::ToolUse(call) => calls.push(call.id.clone()),
+            Body::ToolResult(result) => calls.retain(|id| *id != result.tool_use_id),
+            Body::Message(_)
+            | Body::Meta(_)
+            | Body::Settings(_)
+            | Body::Mode(_)
+            | Body::Usage(_)
+            | Body::Approval(_)
+            | Body::Todo(_)
+            | Body::Notice(_)
+            | Body::Error(_)
+            | Body::Interrupted(_)
+            | Body::Compaction(_)
+            | Body::Checkpoint(_) => {}
+        }
+    }
+    calls
+}
+
+/// A prompt was taken in and its turn has not ended.
+fn is_turn_open(entries: &[Entry]) -> bool {
+    let last = entries.iter().rev().find_map(|entry| match &entry.body {
+        Body::TurnEnd(_) => Some(false),
+        Body::Message(message) if message.role == Role::User => Some(true),
+        Body::Message(_)
+        | Body::Meta(_)
+        | Body::Settings(_)
+        | Body::Mode(_)
+        | Body::ToolUse(_)
+        | Body::ToolResult(_)
+        | Body::Usage(_)
+        | Body::Approval(_)
+        | Body::Todo(_)
+        | Body::Notice(_)
+        | Body::Error(_)
+        | Body::Interrupted(_)
+        | Body::Compaction(_)
+        | Body::Checkpoint(_)
+        | Body::Rewind(_) => None,
+    });
+    last.unwrap_or(false)
+}
