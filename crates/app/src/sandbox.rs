@@ -203,15 +203,14 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     protect.extend(denied.write.iter().cloned());
     // A rule on the whole project binds by itself; covered, nothing could be done in it at all.
     let narrow = |path: &PathBuf| !writable.iter().any(|w| is_inside(w, path));
-    let hidden: Vec<PathBuf> = denied.read.iter().cloned().filter(narrow).collect();
+    let hidden = denied.read.iter().filter(|path| narrow(path));
+    let hidden: Vec<PathBuf> = hidden.cloned().collect();
     forbid_read.extend(hidden.iter().cloned());
     sealed.extend(hidden);
     let keys = keys::held_in(&boot.loaded, boot.places.user_config());
     forbid_read.extend(keys.iter().cloned());
     sealed.extend(keys);
-    protect.extend(included::find(boot, &roots));
-    protect.extend(named_config(boot));
-    protect.extend(agents::named_skill_folders(&boot.loaded, &boot.places));
+    protect.extend(named_files(boot, &roots));
     for paths in [&mut forbid_read, &mut sealed, &mut protect] {
         add_real(paths);
     }
@@ -422,6 +421,14 @@ fn protected_roots(boot: &Boot, granted: &[PathBuf]) -> Vec<PathBuf> {
 /// Files of the project and of added folders that settings of git include.
 pub fn included_settings(boot: &Boot) -> Vec<PathBuf> {
     included::find(boot, &protected_roots(boot, &granted(boot)))
+}
+
+/// Files and folders that settings name: those that git's settings include, another file of ours, folders of skills.
+fn named_files(boot: &Boot, roots: &[PathBuf]) -> Vec<PathBuf> {
+    let mut named = included::find(boot, roots);
+    named.extend(named_config(boot));
+    named.extend(agents::named_skill_folders(&boot.loaded, &boot.places));
+    named
 }
 
 /// At the top of a folder.
