@@ -52,18 +52,20 @@ pub fn border(boot: &Boot) -> Border {
 
 /// Reads what the project brings for the model, by the rules for reading.
 pub fn reader(boot: &Boot) -> Reader {
+    let language = boot.language;
     let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
     let border = boot
         .policy()
         .map(|policy| policy.instructions_border(&scope));
-    Reader::new(border.unwrap_or_default(), crate::speech::language())
+    Reader::new(border.unwrap_or_default(), language)
 }
 
 /// The text of a prompt file. One that an untrusted project names lies in the project, and rules for reading bind it.
 pub fn prompt_file(boot: &Boot, file: &Path) -> Result<String, String> {
+    let language = boot.language;
     let layer = boot.loaded.layer_of(&["agent", "system_prompt_file"]);
     if layer != Some(Layer::Project) {
-        return Reader::unbound(crate::speech::language()).read_text(file, MAX_PROMPT_FILE);
+        return Reader::unbound(language).read_text(file, MAX_PROMPT_FILE);
     }
     let reader = reader(boot);
     match boot.loaded.workspace.is_trusted() {

@@ -1,6 +1,6 @@
 //! What commands may touch, from the configuration, the flags and the folders of this machine. Enforcing it is `host`.
 
-pub mod denied;
+mod denied;
 mod git;
 mod home;
 mod included;
@@ -12,7 +12,7 @@ use crate::boot::Boot;
 use crate::config::paths::{Env, RUNNING, USUAL_HOME, absolute, is_inside, real};
 use crate::config::schema;
 use crate::config::{agents, keys};
-use crate::speech::{filled, language, spoken};
+use crate::text::{Speak as _, phrase};
 use anyhow::{anyhow, bail};
 use denied::Denied;
 use git::Git;
@@ -20,7 +20,7 @@ use ostler_engine::confine::{Caches, GitFolders, Reader, SandboxMode, SandboxSet
 use ostler_engine::tool::{Scope, normalise};
 use ostler_host::Programs;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
-use ostler_wire::{Say, Why, Word};
+use ostler_wire::{Language, Say, Why, Word};
 use reader::Ground;
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
@@ -80,18 +80,20 @@ fn has_wide_root(boot: &Boot) -> bool {
 
 /// A word for who works in their home, above it or in `/`, where nothing may be changed.
 pub fn wide_root_notice(boot: &Boot) -> Option<String> {
+    let language = boot.language;
     let named = boot.loaded.config.sandbox.workspace_root.is_some();
     let root = boot.places.root.display();
-    (has_wide_root(boot) && !named).then(|| filled(Word::WideRoot, &[&root]))
+    (has_wide_root(boot) && !named).then(|| language.filled(Word::WideRoot, &[&root]))
 }
 
 /// The settings of a session. Who wants no command without a sandbox gets none.
 pub fn wanted(boot: &Boot) -> anyhow::Result<SandboxSettings> {
+    let language = boot.language;
     check_tildes(boot)?;
     if mode(boot) == SandboxMode::Require
         && let Err(why) = active(boot)
     {
-        bail!(filled(Word::SandboxRequired, &[&why]));
+        bail!(language.filled(Word::SandboxRequired, &[&why]));
     }
     let settings = settings(boot)?;
     if settings.mode != SandboxMode::Off {
@@ -102,6 +104,7 @@ pub fn wanted(boot: &Boot) -> anyhow::Result<SandboxSettings> {
 
 /// The layer that confines commands here, or why there is none.
 pub fn active(boot: &Boot) -> Result<Layer, String> {
+    let language = boot.language;
     let choice = layer(boot);
     if choice == Choice::Bubblewrap {
         let policy = Policy {
@@ -112,9 +115,9 @@ pub fn active(boot: &Boot) -> Result<Layer, String> {
         return match Plan::prepare(&policy) {
             Ok(_) => Ok(Layer::Bubblewrap),
             Err(sandbox::Error::Unavailable { wanted, reason }) => {
-                Err(Why::ours(Word::BoxLack, [wanted, reason]).say(language()))
+                Err(Why::ours(Word::BoxLack, [wanted, reason]).say(language))
             }
-            Err(error) => Err(error.say(language())),
+            Err(error) => Err(error.say(language)),
         };
     }
     let report = sandbox::probe();
@@ -128,7 +131,7 @@ pub fn active(boot: &Boot) -> Result<Layer, String> {
         .iter()
         .find(fits)
         .copied()
-        .ok_or_else(|| report.lacks().say(language()))
+        .ok_or_else(|| report.lacks().say(language))
 }
 
 fn layer(boot: &Boot) -> Choice {
@@ -166,6 +169,7 @@ pub fn programs(boot: &Boot) -> Programs {
 }
 
 pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
+    let language = boot.language;
     let mode = mode(boot);
     if mode == SandboxMode::Off {
         return Ok(SandboxSettings::default());
@@ -178,7 +182,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let git = Git::of_all(&roots);
     let mut writable = granted;
     writable.extend(git.writable.iter().cloned());
-    check_conflicts(&writable, &forbid_read)?;
+    check_conflicts(&writable, &forbid_read, language)?;
     // Nobody asked for these, so they give way.
     let open = |path: &PathBuf| path.exists() && !forbid_read.iter().any(|f| is_inside(path, f));
     let mut seen = writable.clone();
@@ -200,11 +204,10 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     writable.iter_mut().for_each(|path| *path = real(path));
     let mut protect = git.protect;
     protect.extend(roots.iter().flat_map(|root| protected_names(boot, root)));
-    protect.extend(denied.write.iter().cloned());
+    protect.extend(denied.write);
     // A rule on the whole project binds by itself; covered, nothing could be done in it at all.
     let narrow = |path: &PathBuf| !writable.iter().any(|w| is_inside(w, path));
-    let hidden = denied.read.iter().filter(|path| narrow(path));
-    let hidden: Vec<PathBuf> = hidden.cloned().collect();
+    let hidden: Vec<PathBuf> = denied.read.into_iter().filter(narrow).collect();
     forbid_read.extend(hidden.iter().cloned());
     sealed.extend(hidden);
     let keys = keys::held_in(&boot.loaded, boot.places.user_config());
@@ -272,14 +275,18 @@ fn add_real(paths: &mut Vec<PathBuf>) {
 }
 
 /// What may be written lies in nothing that may not be read.
-fn check_conflicts(writable: &[PathBuf], forbid_read: &[PathBuf]) -> anyhow::Result<()> {
+fn check_conflicts(
+    writable: &[PathBuf],
+    forbid_read: &[PathBuf],
+    language: Language,
+) -> anyhow::Result<()> {
     for path in writable {
         if let Some(outer) = forbid_read.iter().find(|outer| is_inside(path, outer)) {
             let conflict = sandbox::Error::Conflict {
                 inner: path.clone(),
                 outer: outer.clone(),
             };
-            bail!(filled(Word::SandboxConflict, &[&conflict]));
+            bail!(language.filled(Word::SandboxConflict, &[&conflict]));
         }
     }
     Ok(())
@@ -320,34 +327,34 @@ fn caches(boot: &Boot) -> Caches {
 
 /// A word for who runs commands where no layer works.
 pub fn nothing_holds(boot: &Boot) -> Option<String> {
+    let language = boot.language;
     // Where it is required, nothing starts, and that says why.
     match mode(boot) {
         SandboxMode::Off | SandboxMode::Require => return None,
         SandboxMode::Enforce => {}
     }
     let why = active(boot).err()?;
-    Some(filled(Word::SandboxNone, &[&why]))
+    Some(language.filled(Word::SandboxNone, &[&why]))
 }
 
 /// Of rules that cannot be read the start itself complains.
-fn denied(boot: &Boot) -> &Denied {
-    boot.denied.get_or_init(|| {
-        let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
-        let scope = scope.with_trees(granted(boot));
-        boot.policy()
-            .map(|policy| Denied::find(&policy.rules.deny, &scope))
-            .unwrap_or_default()
-    })
+fn denied(boot: &Boot) -> Denied {
+    let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
+    let scope = scope.with_trees(granted(boot));
+    boot.policy()
+        .map(|policy| Denied::find(&policy.rules.deny, &scope))
+        .unwrap_or_default()
 }
 
 /// In a project that is too large, or with too many rules, the sandbox may not hide all that they name.
 pub fn uncovered_rules(boot: &Boot) -> Option<&'static str> {
     let is_told = mode(boot) != SandboxMode::Off && denied(boot).incomplete;
-    is_told.then(|| spoken(Word::SandboxRulesUncovered))
+    is_told.then(|| boot.language.say(Word::SandboxRulesUncovered))
 }
 
 /// `~` without a home would silently be another path: the start says so instead.
 fn check_tildes(boot: &Boot) -> anyhow::Result<()> {
+    let language = boot.language;
     if boot.places.user_home.is_some() {
         return Ok(());
     }
@@ -355,17 +362,18 @@ fn check_tildes(boot: &Boot) -> anyhow::Result<()> {
     let rules = boot.loaded.rules().into_iter().map(|rule| rule.text);
     let below_home = |text: &String| text.starts_with('~') || text.contains("(~");
     match forbidden.chain(rules).find(below_home) {
-        Some(text) => bail!(filled(Word::NoTilde, &[&text])),
+        Some(text) => bail!(language.filled(Word::NoTilde, &[&text])),
         None => Ok(()),
     }
 }
 
 pub fn forbidden(boot: &Boot) -> anyhow::Result<Vec<PathBuf>> {
+    let language = boot.language;
     let places = &boot.places;
     let mut paths = Vec::new();
     for written in &boot.loaded.config.sandbox.forbid_read {
         let expanded = expand(written, &boot.env)
-            .map_err(|why| anyhow!("`sandbox.forbid_read`: {written:?}: {why}"))?;
+            .map_err(|why| anyhow!("`sandbox.forbid_read`: {written:?}: {}", why.say(language)))?;
         let home = places.user_home.as_deref();
         paths.push(absolute(&expanded, &places.root, home));
         // Who runs with another HOME has keys in the home of the account all the same.
@@ -379,13 +387,13 @@ pub fn forbidden(boot: &Boot) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// `${VAR}` and `${VAR:-x}`. A path that would silently become another one is refused.
-fn expand(text: &str, env: &Env) -> Result<String, String> {
+fn expand(text: &str, env: &Env) -> Result<String, Why> {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         let (inner, after) = after
             .split_once('}')
-            .ok_or_else(|| spoken(Word::NoBrace).to_owned())?;
+            .ok_or_else(|| Why::from(Word::NoBrace))?;
         let (name, default) = match inner.split_once(":-") {
             Some((name, default)) => (name, Some(default)),
             None => (inner, None),
@@ -395,13 +403,13 @@ fn expand(text: &str, env: &Env) -> Result<String, String> {
         out.push_str(
             value
                 .or(default)
-                .ok_or_else(|| filled(Word::UnsetVariable, &[&name, &name]))?,
+                .ok_or_else(|| phrase(Word::UnsetVariable, &[&name, &name]))?,
         );
         rest = after;
     }
     out.push_str(rest);
     match out.is_empty() {
-        true => Err(spoken(Word::IsEmpty).into()),
+        true => Err(Word::IsEmpty.into()),
         false => Ok(out),
     }
 }

@@ -6,9 +6,10 @@ use crate::config::diagnose::Notice;
 use crate::config::paths::Places;
 use crate::config::plugins::{Configured, PluginProvides};
 use crate::config::schema::ProviderConfig;
+use crate::errors::Told as _;
 use crate::sandbox;
 use crate::servers;
-use crate::speech::{filled, language, told};
+use crate::text::Speak as _;
 use anyhow::anyhow;
 use ostler_engine::SandboxLauncher;
 use ostler_engine::confine::{SandboxMode, SandboxSettings};
@@ -126,11 +127,12 @@ impl Boot {
     }
 
     fn plugin(&self, one: &Configured) -> anyhow::Result<ModelPlugin> {
+        let language = self.language;
         let name = &one.plugin.name;
         let program = match servers::one(self, one).endpoint {
             Endpoint::Program(program) => program,
             Endpoint::Address(_) => {
-                return Err(anyhow!(filled(Word::PluginAddress, &[name])));
+                return Err(anyhow!(language.filled(Word::PluginAddress, &[name])));
             }
             Endpoint::Unusable(why) => return Err(anyhow!("{name}: {why}")),
         };
@@ -148,12 +150,12 @@ impl Boot {
 
     /// Asks a plugin which models it has, and keeps the answer.
     pub async fn ask_models(&self, one: &Configured) -> anyhow::Result<Vec<PluginModel>> {
+        let language = self.language;
         // Whoever is started has no key of ours.
         self.redactor
             .learn(self.secrets().iter().map(ostler_llm::Secret::reveal));
         let models = self.plugin(one)?.models().await;
-        let models =
-            models.map_err(|why| anyhow!("{}: {}", one.plugin.name, why.say(language())))?;
+        let models = models.map_err(|why| anyhow!("{}: {}", one.plugin.name, why.say(language)))?;
         let path = cache(&self.places, one);
         if let Some(folder) = path.parent() {
             ostler_host::private_dir(folder)?;
@@ -170,6 +172,7 @@ impl Boot {
 
 /// The same boot once every plugin has been asked. One that does not answer is a notice.
 pub async fn learn(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
+    let language = boot.language;
     let unknown = |one: &&Configured| known(&boot.places, one).is_none();
     let unknown: Vec<&Configured> = offering(&boot.servers).filter(unknown).collect();
     if unknown.is_empty() {
@@ -179,7 +182,8 @@ pub async fn learn(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     let asked = futures_util::future::join_all(asking).await;
     let mut anew = boot.anew()?;
     let failed = asked.into_iter().filter_map(Result::err);
-    let failed = failed.map(|error| Notice::plain(filled(Word::PluginFails, &[&told(&error)])));
+    let failed = failed
+        .map(|error| Notice::plain(language.filled(Word::PluginFails, &[&language.told(&error)])));
     anew.loaded.notices.extend(failed);
     Ok(Arc::new(anew))
 }

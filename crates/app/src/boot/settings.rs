@@ -2,7 +2,7 @@
 
 use super::Boot;
 use crate::config::schema;
-use crate::speech::filled;
+use crate::text::Speak as _;
 use crate::trust::watch::Watch;
 use anyhow::Context as _;
 use ostler_engine::{
@@ -36,7 +36,7 @@ impl Boot {
                 version: crate::VERSION.into(),
                 save: !self.global.no_save,
                 interactive,
-                language: crate::speech::language(),
+                language: self.language,
                 max_steps: config.agent.max_steps,
                 recall: config.agent.memory_compiler.enabled,
                 system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
@@ -98,7 +98,7 @@ impl Boot {
             (None, Some(file), _) => {
                 let text = crate::folders::prompt_file(self, Path::new(file))
                     .map_err(anyhow::Error::msg)
-                    .with_context(|| filled(Word::BootPromptFile, &[&file]))?;
+                    .with_context(|| self.language.filled(Word::BootPromptFile, &[&file]))?;
                 lines.push(text.trim().to_owned());
             }
             (None, None, None) => {}

@@ -2,13 +2,15 @@
 //! run follows from it in `policy`.
 
 use crate::confine::Terms;
-use crate::dispatch::Leave;
 use crate::goal::Goal;
 use crate::sources::templates::Template;
-use ostler_guard::{Mode, Posture, Rules, Stance};
+use ostler_guard::{Decision, Mode, Posture, Rules, Stance};
 use ostler_wire::{Access, Body, Entry, ToolDeclaration};
 use std::path::PathBuf;
 use std::time::Instant;
+
+/// Where rules of a session are said to come from.
+pub const SESSION: &str = "this session";
 
 #[derive(Clone)]
 pub struct PermissionState {
@@ -41,6 +43,29 @@ pub enum Grant {
     Editing,
     Exactly(Access),
     Call(Vec<Access>),
+}
+
+/// What a call that may run was given beyond what holds anyway.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leave {
+    /// Named by the call, and allowed with it by the person.
+    pub hosts: Vec<String>,
+    /// The command runs unasked only because it reads, so it runs in the reader's sandbox.
+    pub read_only: bool,
+    /// Real paths of the files that it was allowed to touch.
+    pub paths: Vec<PathBuf>,
+}
+
+impl Leave {
+    /// What a call that runs unasked gets, by what decided it.
+    pub fn unasked(accesses: &[Access], decision: &Decision) -> Self {
+        let runs = |access: &Access| matches!(access, Access::Run(_));
+        Self {
+            paths: decision.touched.clone(),
+            read_only: decision.runs_as_reader() && accesses.iter().any(runs),
+            ..Self::default()
+        }
+    }
 }
 
 impl PermissionState {

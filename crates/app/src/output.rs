@@ -1,7 +1,6 @@
 //! How the utilities print: results to stdout, remarks to stderr, and nothing from a log that drives the terminal.
 
-use crate::speech::spoken;
-use anyhow::Context as _;
+use crate::text::Explain as _;
 use ostler_engine::redact::Redactor;
 use ostler_wire::Word;
 pub use ostler_wire::{format_size as size, one_line, short_id as short, visible};
@@ -14,7 +13,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.context(spoken(Word::NoStdout)),
+        other => Ok(other.explain(|| Word::NoStdout.into())?),
     }
 }
 

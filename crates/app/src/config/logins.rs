@@ -1,11 +1,11 @@
 //! `auth.json`: the tokens of logins, readable by their owner alone, changed only under a lock. Nothing here sends anything.
 
-use crate::config::files::{self, Access};
-use crate::config::oauth::TokenStore;
-use crate::speech::{filled, spoken};
+use super::files::{self, Access};
+use super::oauth::TokenStore;
+use crate::text::phrase;
 use jiff::{SignedDuration, Timestamp};
 use ostler_llm::Secret;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -16,7 +16,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// The file that the logins lie in, in our own home.
 pub const AUTH_FILE: &str = "auth.json";
+/// Where the logins of servers lay before.
+pub const OLD_TOKENS: &str = "mcp-auth.json";
 const LOCK: &str = "auth.lock";
 /// Some tokens are long, but not that long.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -55,15 +58,14 @@ pub struct Login {
 
 impl Login {
     /// For people: "login of 2026-11-15".
-    pub fn name(&self) -> String {
-        filled(
-            Word::LoginOf,
-            &[&self.since.get(..10).unwrap_or(spoken(Word::UnknownDay))],
-        )
+    pub fn name(&self) -> Why {
+        let day = self.since.get(..10).map(Why::from);
+        let day = day.unwrap_or_else(|| Word::UnknownDay.into());
+        phrase(Word::LoginOf, &[&day])
     }
 
     pub fn secret(&self) -> Secret {
-        Secret::bearer(&*self.access_token).from_source(self.name())
+        Secret::bearer(&*self.access_token)
     }
 
     pub fn expires_at(&self) -> Option<Timestamp> {
@@ -97,21 +99,28 @@ impl fmt::Debug for Login {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum StoreError {
-    #[error("{}", filled(Word::CannotRead, &[&path, &error]))]
     Read { path: String, error: io::Error },
-    #[error(
-        "{}", filled(Word::AuthStoreDamaged, &[&path, &what]))]
-    Damaged { path: String, what: String },
-    #[error("{}", filled(Word::CannotWrite, &[&path, &error]))]
+    Damaged { path: String, what: Why },
     Write { path: String, error: io::Error },
-    #[error(
-        "{}", filled(Word::AuthHeld, &[&path, &LOCK_PATIENCE.as_secs()]))]
     Busy { path: String },
-    #[error("{}", spoken(Word::AuthNoKeyring))]
     Keyring,
 }
+
+impl From<&StoreError> for Why {
+    fn from(error: &StoreError) -> Self {
+        match error {
+            StoreError::Read { path, error } => phrase(Word::CannotRead, &[path, error]),
+            StoreError::Damaged { path, what } => phrase(Word::AuthStoreDamaged, &[path, what]),
+            StoreError::Write { path, error } => phrase(Word::CannotWrite, &[path, error]),
+            StoreError::Busy { path } => phrase(Word::AuthHeld, &[path, &LOCK_PATIENCE.as_secs()]),
+            StoreError::Keyring => Word::AuthNoKeyring.into(),
+        }
+    }
+}
+
+ostler_wire::told_by_why!(StoreError);
 
 /// Where the logins are kept.
 #[derive(Debug, Clone)]
@@ -144,11 +153,11 @@ impl Logins {
     }
 
     /// What a person should know about the file. `mode_of` gives the permission bits where the system has them.
-    pub fn warning(&self, mode_of: fn(&Path) -> Option<u32>) -> Option<String> {
+    pub fn warning(&self, mode_of: fn(&Path) -> Option<u32>) -> Option<Why> {
         let path = self.path();
         let mode = mode_of(&path).filter(|mode| mode & OTHERS != 0)?;
         let shown = path.display();
-        Some(filled(
+        Some(phrase(
             Word::AuthOpenFile,
             &[&shown, &format_args!("{:03o}", mode & 0o777), &shown],
         ))
@@ -211,13 +220,13 @@ impl Logins {
         self.check_store()?;
         let path = self.path();
         let shown = || path.display().to_string();
-        let damaged = |what: &str| StoreError::Damaged {
+        let damaged = |what: Why| StoreError::Damaged {
             path: shown(),
-            what: what.to_owned(),
+            what,
         };
         let bytes = match read_small(&path) {
             Ok(Some(bytes)) => bytes,
-            Ok(None) => return Err(damaged(spoken(Word::AuthNotTokens))),
+            Ok(None) => return Err(damaged(Why::from(Word::AuthNotTokens))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::default()),
             Err(error) => {
                 return Err(StoreError::Read {
@@ -228,8 +237,8 @@ impl Logins {
         };
         // The words of the parser may quote a token, so only its position is told.
         serde_json::from_slice(&bytes).map_err(|error| match error.line() {
-            0 => damaged(spoken(Word::AuthNotLogin)),
-            line => damaged(&filled(Word::AuthAtLine, &[&line, &error.column()])),
+            0 => damaged(Why::from(Word::AuthNotLogin)),
+            line => damaged(phrase(Word::AuthAtLine, &[&line, &error.column()])),
         })
     }
 }
