@@ -6,7 +6,7 @@ pub mod agents;
 mod checkpoints;
 mod clients;
 pub mod commands;
-pub mod compaction;
+mod compaction;
 pub mod confine;
 mod context;
 mod dispatch;
@@ -14,7 +14,7 @@ pub mod goal;
 pub mod hooks;
 mod inbox;
 mod interfaces;
-mod permission_state;
+mod permissions;
 mod proxy;
 mod servers;
 mod session;
@@ -37,14 +37,14 @@ use ostler_wire::hex;
 
 pub use clients::feed;
 pub use clients::live::LiveSessions;
-pub use context::{audit, cost, export, handoff};
+pub use context::{audit, cost, export, handoff, window};
 pub use interfaces::extra::{Extra, Tell};
 pub use interfaces::{Keep, Models, RuleNews, RuleStore, RuleWatch, model_plugin};
 pub use servers::SandboxLauncher;
-pub use session::hub::{
-    CommandSources, HubSettings, LocalHub, ModelSettings, OpenError, Paths, PermissionSettings,
-    RunSettings, ToolSources,
-};
+pub use session::hub::{LocalHub, OpenError};
 pub use sources::references::PIPED;
 pub use sources::templates::TemplateFolder;
 pub use sources::{instructions, prompt, roles, skills};
+pub use state::settings::{
+    CommandSources, HubSettings, ModelSettings, Paths, PermissionSettings, RunSettings, ToolSources,
+};

@@ -2,10 +2,9 @@
 //! what became of it.
 
 use super::{Bill, ChildRole, Delegation};
-use crate::agents::children::{
-    Assignment, Caller, ChildSettings, Ended, How, post_prompt, shortened,
-};
+use crate::agents::children::{Assignment, Caller, ChildSettings, Ended, How, post_prompt};
 use crate::agents::worktree::{self, Worktree};
+use crate::cut::shorten_prompt;
 use crate::cut::{Capture, clip};
 use crate::sources::roles::{PLANNER, Role};
 use crate::tool::{Context, Delegate, SkillOrder, TaskOrder, ToolError};
@@ -42,7 +41,7 @@ impl Order {
         let title = description.filter(|text| !text.trim().is_empty());
         Self {
             role: role.to_owned(),
-            title: shortened(&title.unwrap_or_else(|| prompt.clone())),
+            title: shorten_prompt(&title.unwrap_or_else(|| prompt.clone())),
             first: post_prompt(prompt),
             read_only: false,
             worktree: false,
@@ -153,7 +152,7 @@ fn role(delegation: &Delegation, order: &Order) -> Result<Role, ToolError> {
             ),
         ));
     }
-    let roles = &delegation.child.offer.roles;
+    let roles = &delegation.child.definitions.roles;
     let found = roles.find(&order.role).filter(|r| r.name != PLANNER);
     let Some(role) = found else {
         let names: Vec<&str> = roles.offered().map(|r| r.name.as_str()).collect();

@@ -6,17 +6,13 @@ use super::Hook;
 use crate::confine::{
     self, CallSandbox, Changeable, Launch, SpawnError, Spawned, Start, Terms, start_outside,
 };
-use crate::dispatch::Leave;
 use crate::jobs::end_tree;
-use crate::state::SessionState;
-use crate::tool::{Context, ToolError, Typed as _};
-use crate::tools::bash::Bash;
+use crate::tool::{Context, ToolError};
 use bytes::Bytes;
 use ostler_host::{Command, Exit, Output, Process, Signal, Stdio};
 use ostler_wire::Say;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
 
 /// Bytes of each stream that are kept; the rest is read and forgotten.
 const MAX_OUTPUT: usize = 64 * 1024;
@@ -40,20 +36,8 @@ pub struct HookContext {
     pub sandbox: CallSandbox,
 }
 
-impl HookContext {
-    pub fn new(state: &SessionState, cancel: CancellationToken) -> Self {
-        let leave = Leave::default();
-        let terms = state.permissions.terms(&state.policy.rules, &leave);
-        let cx = state.context(CALL_ID, &Bash::ABOUT, &leave, cancel);
-        Self {
-            cx: cx.with_services(()),
-            sandbox: state.call_sandbox(CALL_ID, terms),
-        }
-    }
-}
-
 /// Stands for the id of a call in names of files that are kept.
-const CALL_ID: &str = "hook";
+pub const CALL_ID: &str = "hook";
 /// Where a run starts that is apart from all that commands may change.
 const APART: &str = "/";
 

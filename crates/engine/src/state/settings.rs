@@ -3,8 +3,9 @@
 use crate::agents::AgentSettings;
 use crate::budget::Budget;
 use crate::checkpoint::Limits;
-use crate::compaction::ContextSettings;
+use crate::checkpoints::Place;
 use crate::confine::SandboxSettings;
+use crate::context::window::ContextSettings;
 use crate::hooks::Hook;
 use crate::interfaces::extra::Extra;
 use crate::interfaces::{Models, RuleStore, RuleWatch};
@@ -42,6 +43,17 @@ pub struct HubSettings {
 }
 
 impl HubSettings {
+    /// Where checkpoints are made. A session that leaves no trace makes none.
+    pub fn checkpoint_place(&self) -> Option<Place> {
+        let limits = self.checkpoints.clone().filter(|_| self.run.save)?;
+        Some(Place {
+            home: self.paths.home.clone(),
+            real: ostler_host::real_path(&self.paths.root),
+            root: self.paths.root.clone(),
+            limits,
+        })
+    }
+
     /// What servers are started with.
     pub fn server_context(&self) -> ServerContext {
         ServerContext {

@@ -1,13 +1,13 @@
 //! Two models, one turn: the planner looks and writes a plan in a session of its own, which goes on over the turns; the
 //! plan is handed to this session as text. Neither ever reads the other's conversation.
 
-use super::send::{Failed, assignment};
-use super::{ChildRole, Delegation};
 use crate::agents::children::{Ended, How, post_prompt};
+use crate::agents::send::{Failed, assignment};
+use crate::agents::{ChildRole, Delegation};
 use crate::cut::clip;
-use crate::dispatch::Leave;
 use crate::inbox::Inbox;
 use crate::log::LogError;
+use crate::permissions::Leave;
 use crate::sources::roles::PLANNER;
 use crate::state::SessionState;
 use crate::tool::Typed as _;
@@ -62,14 +62,14 @@ struct Planner {
 
 /// The planner of this session, where it has one that is not its own model.
 fn child(state: &SessionState) -> Option<Planner> {
-    let agents = &state.offers.agents;
+    let agents = &state.extensions.agents;
     let planner = agents.settings.planner.as_ref()?;
     let own = state.conversation.model.reference();
     let is_own = own == planner.model || own.split('/').next() == Some(&planner.model);
     if agents.depth > 0 || is_own || state.permissions.mode == Mode::Plan {
         return None;
     }
-    let role = state.offers.offer.roles.find(PLANNER)?.clone();
+    let role = state.extensions.definitions.roles.find(PLANNER)?.clone();
     let terms = state
         .permissions
         .terms(&state.policy.rules, &Leave::default());
@@ -111,7 +111,7 @@ fn told(state: &SessionState, words: &str) -> String {
         };
         (message.role == Role::Assistant).then_some(message.text.as_str())
     });
-    match last.filter(|_| state.offers.agents.planned.is_some()) {
+    match last.filter(|_| state.extensions.agents.planned.is_some()) {
         Some(answer) => format!(
             "[The other model has ended its turn with: {}]\n\n{words}",
             clip(answer.trim(), MAX_ANSWER)
@@ -122,7 +122,7 @@ fn told(state: &SessionState, words: &str) -> String {
 
 fn hand_over(state: &mut SessionState, ended: Ended) -> Result<(), LogError> {
     let plan = clip(ended.text.trim(), MAX_PLAN);
-    state.offers.agents.planned = Some(ended.session);
+    state.extensions.agents.planned = Some(ended.session);
     let notice = state.settings.language.fill(Word::PlanMade, &[&plan]);
     let note = format!(
         "<plan>\n{plan}\n</plan>\n[Another model has looked at the code and made this plan for what was asked. Carry it out where it holds, and say where it does not.]"

@@ -1,6 +1,5 @@
 //! Which part of a log is folded into digests, and what of it still gives messages. Pure: no model, no disk.
 
-use crate::commands::said::NOTED;
 use crate::context::transcript::BYTES_PER_TOKEN;
 use crate::memory::split_notes;
 use crate::sources::references::FILE;
@@ -9,6 +8,8 @@ use std::borrow::Borrow;
 
 /// Bytes of a person's message that stay word for word for ever: 2,000 tokens.
 pub const MAX_PINNED: usize = 2_000 * BYTES_PER_TOKEN as usize;
+/// How the model is told of a note that the person added to the instructions.
+pub const NOTED: &str = "[The person added this to the instructions in ";
 /// What a picture counts as among them.
 const PICTURE: usize = 6_000;
 /// Characters of a larger message that are still told.
@@ -285,4 +286,21 @@ pub fn context_parts<E: Borrow<Entry>>(entries: &[E], upto: usize) -> Parts {
 fn weight_of(kept: &Kept) -> usize {
     let images: usize = kept.images.iter().map(|i| i.data.len()).sum();
     kept.text.len() + images
+}
+
+/// What a fork's log starts with: the entries of the other one without its first line, under their new numbers.
+pub fn copied(entries: Vec<Entry>) -> Vec<Body> {
+    let kept: Vec<Entry> = entries
+        .into_iter()
+        .filter(|e| !matches!(e.body, Body::Meta(_)))
+        .collect();
+    let numbers: Vec<u64> = kept.iter().map(|e| e.entry).collect();
+    let mut bodies: Vec<Body> = kept.into_iter().map(|e| e.body).collect();
+    for body in &mut bodies {
+        if let Body::Compaction(compaction) = body {
+            // The new first line is entry 0, so the n-th copy is entry n.
+            compaction.through = numbers.partition_point(|n| *n <= compaction.through) as u64;
+        }
+    }
+    bodies
 }

@@ -2,13 +2,15 @@
 //! run follows from it in `policy`.
 
 use crate::confine::Terms;
-use crate::dispatch::Leave;
 use crate::goal::Goal;
 use crate::sources::templates::Template;
-use ostler_guard::{Mode, Posture, Rules, Stance};
+use ostler_guard::{Decision, Mode, Posture, Rule, Rules, Stance};
 use ostler_wire::{Access, Body, Entry, ToolDeclaration};
 use std::path::PathBuf;
 use std::time::Instant;
+
+/// Where rules of a session are said to come from.
+pub const SESSION: &str = "this session";
 
 #[derive(Clone)]
 pub struct PermissionState {
@@ -41,6 +43,29 @@ pub enum Grant {
     Editing,
     Exactly(Access),
     Call(Vec<Access>),
+}
+
+/// What a call that may run was given beyond what holds anyway.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leave {
+    /// Named by the call, and allowed with it by the person.
+    pub hosts: Vec<String>,
+    /// The command runs unasked only because it reads, so it runs in the reader's sandbox.
+    pub read_only: bool,
+    /// Real paths of the files that it was allowed to touch.
+    pub paths: Vec<PathBuf>,
+}
+
+impl Leave {
+    /// What a call that runs unasked gets, by what decided it.
+    pub fn unasked(accesses: &[Access], decision: &Decision) -> Self {
+        let runs = |access: &Access| matches!(access, Access::Run(_));
+        Self {
+            paths: decision.touched.clone(),
+            read_only: decision.runs_as_reader() && accesses.iter().any(runs),
+            ..Self::default()
+        }
+    }
 }
 
 impl PermissionState {
@@ -102,15 +127,21 @@ impl PermissionState {
         }
     }
 
-    pub fn entry(&self, now: Instant) -> Body {
-        Body::Mode(self.shown(now))
+    pub fn entry(&self, rules: &Rules, now: Instant) -> Body {
+        Body::Mode(self.shown(rules, now))
     }
 
-    pub fn shown(&self, now: Instant) -> ostler_wire::Mode {
+    pub fn shown(&self, rules: &Rules, now: Instant) -> ostler_wire::Mode {
+        let added = |rules: &[Rule]| -> Vec<String> {
+            let of_session = rules.iter().filter(|rule| rule.from == SESSION);
+            of_session.map(|rule| rule.text.clone()).collect()
+        };
         ostler_wire::Mode {
             mode: self.mode.name().into(),
             posture: self.stance.name(now),
             goal: self.goal.as_ref().map(Goal::shown),
+            deny: added(&rules.deny),
+            ask: added(&rules.ask),
         }
     }
 
@@ -207,7 +238,6 @@ mod tests {
     use super::*;
     use crate::tool::Typed as _;
     use crate::tools::bash::Bash;
-    use ostler_guard::Rule;
     use ostler_wire::Segment;
 
     fn rules(list: &[&str]) -> Vec<Rule> {

@@ -1,9 +1,13 @@
 //! What a folded log means, what a digest says, and where a fold ends: tables over entries made by hand.
 
+use super::facts::{CommandFact, FileFact};
 use super::*;
-use crate::commands::said::NOTED;
+use crate::log::branch;
 use crate::testing::{answer, called, numbered, result, said, tool_use, user};
-use ostler_wire::{ErrorEntry, Image, Json, Message, Outcome, ToolResult, TurnEnd};
+use ostler_wire::{
+    Body, Compaction, DigestBy, Entry, ErrorEntry, Image, Json, Message, Outcome, TodoItem,
+    TodoState, ToolResult, TurnEnd,
+};
 use serde_json::json;
 
 fn compaction(through: u64, digest: &str) -> Body {
@@ -172,11 +176,7 @@ fn a_fold_ends_where_a_step_begins() {
         turn_end(),
     ]);
     for (keep, expect) in [(0, 9), (10, 7), (200, 4), (900, 4), (100_000, 0)] {
-        assert_eq!(
-            past::boundary(&entries, entries.len(), keep),
-            expect,
-            "{keep}"
-        );
+        assert_eq!(boundary(&entries, entries.len(), keep), expect, "{keep}");
     }
     let parts = context_parts(&entries, entries.len());
     assert_eq!(parts.pinned, 0);
@@ -184,7 +184,7 @@ fn a_fold_ends_where_a_step_begins() {
     // What is folded already is not gone into again.
     let mut bodies: Vec<Body> = entries.into_iter().map(|e| e.body).collect();
     bodies.push(compaction(6, "D"));
-    assert_eq!(past::boundary(&numbered(bodies), 9, 100_000), 7);
+    assert_eq!(boundary(&numbered(bodies), 9, 100_000), 7);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn what_is_folded_already_saves_nothing() {
         compaction(2, "D"),
     ];
     let entries = numbered(bodies);
-    let place = past::boundary(&entries, entries.len(), 100);
+    let place = boundary(&entries, entries.len(), 100);
     assert_eq!((place, context_parts(&entries, place).saves), (3, 0));
 }
 

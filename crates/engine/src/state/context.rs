@@ -1,9 +1,9 @@
-//! What a run of a tool works with. The sandbox is part of it: dispatch makes it for the terms that a call was judged for, and
+//! What a run of a tool works with. The sandbox is part of it: dispatch has it made for the terms that a call was judged for, and
 //! a tool only has its `Programs` to start one in it.
 
-use super::Leave;
 use crate::confine::{CallSandbox, Terms};
 use crate::context::side_request::SideRequest;
+use crate::permissions::Leave;
 use crate::servers::ServerServices;
 use crate::state::SessionState;
 use crate::tool::{Context, Delegate, Extension, Services};

@@ -1,14 +1,13 @@
 //! Moving a session to another point of its log. The log is only appended to: what is said next follows an earlier entry,
 //! and the branch that ended stays where it is.
 
-use crate::compaction;
 use crate::context::transcript::prefix_text;
 use crate::log::{LogError, branch};
-use crate::permission_state::mode_of;
+use crate::permissions::mode_of;
 use crate::points::branch_to;
 use crate::prefixes;
-use crate::session::Session;
-use crate::session::hub::settings_of;
+use crate::state::session::Session;
+use crate::state::session::settings_of;
 use ostler_wire::{Body, Entry, Notice, Rewind, Settings};
 use std::sync::Arc;
 
@@ -41,7 +40,7 @@ impl Session {
             let past = branch_to(self.entries(), to);
             also = self.still_holds(&past);
             moved = Some(self.state.go_back(&past));
-            rewind.tokens = Some(compaction::tokens(&self.state));
+            rewind.tokens = Some(self.state.tokens());
             self.state.log.set_head(to);
             self.remind(&past);
         }

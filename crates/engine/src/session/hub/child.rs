@@ -1,65 +1,25 @@
 //! Opens the session of a child: as its parent is, or in a role with tools, prompt and tree of its own.
 
-use super::{Agents, ChildRole, Offer, listing};
+use super::{LocalHub, Parts};
+use crate::agents::ChildRole;
 use crate::agents::children::ChildSettings;
 use crate::budget;
 use crate::log::branch;
-use crate::session::hub::{HubSettings, LocalHub, Parts};
-use crate::sources::Reader;
+use crate::sources::definitions::Definitions;
 use crate::sources::instructions;
 use crate::sources::prompt;
-use crate::sources::roles::Roles;
-use crate::sources::skills::Skills;
-use crate::sources::templates;
 use crate::state::SessionState;
-use crate::store::copied;
+use crate::state::settings::HubSettings;
+use crate::store::forked;
 use crate::tool::Scope;
 use crate::tools::Tools;
 use ostler_host::sandbox::Network;
 use ostler_llm::{Model, Prefix};
-use ostler_wire::{ChildOf, Client, ForkedFrom, HubError, Language, Word};
+use ostler_wire::{ChildOf, Client, HubError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
-
-/// Files of one kind that are left out and named.
-const MAX_NOTES: usize = 5;
-
-impl Offer {
-    /// Reads what people wrote; the second is what had to be left out.
-    pub(crate) fn load(options: &HubSettings) -> (Self, Vec<String>) {
-        let language = options.run.language;
-        let agents = &options.agents;
-        let few = |notes: Vec<String>| few(notes, language);
-        let scope = Scope::new(&options.paths.root, options.paths.user_home.clone());
-        let border = options.permissions.policy.instructions_border(&scope);
-        let reader = Reader::new(border, language);
-        let (templates, left) = templates::load(&options.commands.templates, &reader);
-        let mut notes = few(left);
-        let (roles, left) = Roles::load(&agents.role_sources, &agents.roles, &reader);
-        notes.extend(few(left));
-        let (skills, left) = Skills::load(&agents.skills, &reader);
-        notes.extend(few(left));
-        notes.extend(few(skills.replaced(&templates, language)));
-        let offer = Self {
-            templates: Arc::new(templates),
-            roles: Arc::new(roles),
-            skills: Arc::new(skills),
-        };
-        (offer, notes)
-    }
-}
-
-/// The first of them, and how many more there are.
-fn few(mut notes: Vec<String>, language: Language) -> Vec<String> {
-    let more = notes.len().saturating_sub(MAX_NOTES);
-    notes.truncate(MAX_NOTES);
-    if more > 0 {
-        notes.push(language.fill(Word::MoreLeft, &[&more.to_string()]));
-    }
-    notes
-}
 
 impl LocalHub {
     pub(crate) fn open_child(
@@ -79,11 +39,8 @@ impl LocalHub {
             entries = branch(past);
             source = id;
         }
-        let from = entries.last().map(|last| ForkedFrom {
-            session: source,
-            entry: last.entry,
-            copied: copied(&entries),
-        });
+        let own = self.own(&self.store().path_of(&source));
+        let from = (!entries.is_empty()).then(|| forked(source, &entries, own));
         let target = self.options.model.models.resolve(Some(&child.model));
         let target = Arc::new(target.map_err(HubError)?);
         let model = Model::new(target, self.transport.clone());
@@ -104,7 +61,7 @@ impl LocalHub {
         }
         let prefix = match (child.prefix.take(), &child.assigned_role) {
             (Some(prefix), _) => prefix,
-            (None, assigned_role) => hub.prefix_for(assigned_role.as_ref(), &child.offer),
+            (None, assigned_role) => hub.prefix_for(assigned_role.as_ref(), &child.definitions),
         };
         let mut past = hub.fresh(from, entries);
         past.child_of = child.assigned_role.as_ref().map(|assigned_role| ChildOf {
@@ -116,7 +73,7 @@ impl LocalHub {
             past,
             prefix,
             model: model.map_err(|e| HubError(e.to_string()))?,
-            offer: child.offer.clone(),
+            definitions: child.definitions.clone(),
             child: Some(child),
             notes: Vec::new(),
         })
@@ -146,7 +103,7 @@ impl LocalHub {
         hub
     }
 
-    fn prefix_for(&self, assigned_role: Option<&ChildRole>, offer: &Offer) -> Prefix {
+    fn prefix_for(&self, assigned_role: Option<&ChildRole>, definitions: &Definitions) -> Prefix {
         let options = &self.options;
         let tools = self.tools();
         let homes = (
@@ -156,7 +113,7 @@ impl LocalHub {
         let scope = Scope::new(&options.paths.root, options.paths.user_home.clone());
         let border = options.permissions.policy.instructions_border(&scope);
         let found = instructions::load(homes, &options.paths.root, &border, options.run.language);
-        let mut parts = vec![listing(offer, &tools)];
+        let mut parts = vec![definitions.listing(&tools)];
         if let Some(assigned_role) =
             assigned_role.filter(|assigned_role| !assigned_role.persona.is_empty())
         {
@@ -199,19 +156,9 @@ pub fn settle(state: &mut SessionState, child: ChildSettings) {
         state.account.role.clone_from(&assigned_role.role);
     }
     state.services.checkpoints = std::mem::take(&mut state.services.checkpoints).below();
-    state.offers.agents.depth = assigned_role.depth;
-    state.offers.agents.role = Some(assigned_role.role);
-    state.offers.agents.skill = assigned_role.skill;
-}
-
-impl Agents {
-    pub(crate) fn of(options: &HubSettings) -> Self {
-        Self {
-            settings: options.agents.clone(),
-            home: options.paths.home.clone(),
-            ..Self::default()
-        }
-    }
+    state.extensions.agents.depth = assigned_role.depth;
+    state.extensions.agents.role = Some(assigned_role.role);
+    state.extensions.agents.skill = assigned_role.skill;
 }
 
 /// Works in another tree: what was allowed in the root is allowed there, and nothing in the root.
