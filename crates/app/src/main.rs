@@ -40,6 +40,7 @@ use flags::{Cli, Command};
 use lenient::Lenient;
 use ostler_wire::Word;
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -79,6 +80,10 @@ fn main() -> ExitCode {
             fail(&error)
         }
     };
+    // Servers and plugins are dead before anybody else reads what they wrote.
+    if let Some(notice) = runtime.block_on(ostler_engine::confine::helpers::finish()) {
+        let _ = writeln!(std::io::stderr(), "{notice}");
+    }
     // A thread may still sit in a read of stdin; nothing is worth waiting for.
     runtime.shutdown_background();
     sandbox::remove_temp();

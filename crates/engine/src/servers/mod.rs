@@ -8,6 +8,7 @@ mod tool;
 
 pub use launch::SandboxLauncher;
 
+use crate::confine::helpers;
 use crate::context::side_request::SideRequest;
 use crate::context::transcript::{BYTES_PER_TOKEN, prefix_text};
 use crate::inbox::server_question::ServerQuestions;
@@ -223,6 +224,7 @@ impl Session {
         let Some(servers) = self.state.services.servers.clone() else {
             return;
         };
+        opening.entries.extend(self.helper_notice());
         for why in servers.failures() {
             let text = why.say(self.options.run.language);
             self.tell_once(opening, text);
@@ -233,6 +235,12 @@ impl Session {
         }
         self.server_tools.editions.clone_from(&found.editions);
         self.replace_server_tools(opening, found);
+    }
+
+    /// What programs that belong to no session changed against the rules, and was put back.
+    pub(crate) fn helper_notice(&self) -> Option<Body> {
+        let text = helpers::take_notice(&self.options.paths.root)?;
+        Some(Body::Notice(Notice { text }))
     }
 
     fn replace_server_tools(&mut self, opening: &mut Opening, found: ServerTools) {

@@ -73,6 +73,8 @@ impl Typed for MoveFile {
             cx.seen.note(&renamed.to, &known);
             cx.seen.forget(&renamed.from);
         }
+        let moved = vec![renamed.from.clone(), renamed.to.clone()];
+        cx.share.accept(moved).await;
         let data = json!({
             "source_path": cx.scope.named(&renamed.from).display().to_string(),
             "destination_path": cx.scope.named(&renamed.to).display().to_string(),

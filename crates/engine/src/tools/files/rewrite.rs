@@ -136,6 +136,7 @@ pub async fn write(
     match super::answered(cx.host.write(path, Bytes::from(new), options)).await {
         Ok(written) => {
             cx.seen.note(&written.path, &hash);
+            cx.share.accept(vec![written.path.clone()]).await;
             Ok((written, hash))
         }
         Err(fault) => Err(faults.tell(cx, path, fault).await),
