@@ -297,10 +297,10 @@ impl Drop for Guarded {
             is_done: false,
         };
         // Without a runtime the record stays for the next session.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        if tokio::runtime::Handle::try_current().is_ok() {
             let mut looks = lock(&self.protection.looks);
             looks.retain(|look| !look.is_finished());
-            looks.push(runtime.spawn(look.run()));
+            looks.push(tokio::spawn(look.run()));
         }
     }
 }
