@@ -2,9 +2,9 @@
 //! read; what outlives the session takes a second one.
 
 use crate::line::typed::{Said, Typed, Want};
-use crate::print::{printable, printable_block};
 use ostler_host::keyboard::KeyByKey;
 use ostler_wire::{Ask, AskKind, Choice, Language, Op, Takes, Word};
+use ostler_wire::{printable, printable_block};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 

@@ -8,13 +8,14 @@ mod shell;
 mod target;
 mod tools;
 
-use crate::auth::{Logins, known_secrets};
+use crate::auth::known_secrets;
 use crate::config::budget::{self, Cap};
 use crate::config::diagnose::{self, ConfigError, Notice};
 use crate::config::env::Override;
 use crate::config::hooks::{self, Gathered};
 use crate::config::keys::{self, Dotenv};
 use crate::config::layers::{self, Inputs, Loaded, RuleList};
+use crate::config::logins::Logins;
 use crate::config::paths::{Env, Places, Platform, RUNNING, USUAL_HOME, config_files};
 use crate::config::plugins::{Configured, gather};
 use crate::config::providers;
@@ -22,13 +23,15 @@ use crate::config::resolve::Resolver;
 use crate::config::schema::{self, ProviderConfig};
 use crate::config::tree::Layer;
 use crate::config::trust::{Approval, Book};
+use crate::errors::UsageError;
 use crate::flags::{Global, PermissionMode};
-use crate::speech::{self, filled, spoken};
+use crate::locale;
+use crate::text::{Explain as _, Speak as _};
 use crate::trust::rules;
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use ostler_engine::RuleStore;
 use ostler_engine::budget::{Budget, Limits};
-use ostler_engine::confine::SandboxMode;
+use ostler_engine::confine::{SandboxMode, SandboxSettings};
 use ostler_engine::hooks::Hook;
 use ostler_engine::ledger::Ledger;
 use ostler_engine::redact::Redactor;
@@ -38,7 +41,7 @@ use ostler_guard::{Containment, Fallback, Headless, Policy, Posture, Rule, Rules
 use ostler_host::Local;
 use ostler_host::sandbox::Records;
 use ostler_llm::{Secret, Transport, TransportOptions};
-use ostler_wire::{Say, Word};
+use ostler_wire::{Language, Say, Why, Word};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,47 +67,47 @@ pub struct Boot {
     pub machine: Arc<Local>,
     /// Learns what nobody may see, also while a session runs.
     pub redactor: Redactor,
+    /// In which the person reads.
+    pub language: Language,
 }
-
-/// A fault of the command line: exit code 2.
-#[derive(Debug)]
-pub struct UsageError(pub String);
-
-impl std::fmt::Display for UsageError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for UsageError {}
 
 impl Boot {
     pub fn new(global: &Global) -> anyhow::Result<Self> {
-        let (env, places) = surroundings(global)?;
-        crate::home::tighten(&places);
-        let boot = Self::at(global, env, places)?;
+        let around = surroundings(global)?;
+        crate::home::tighten(&around.places);
+        let mut boot = Self::at(global, around)?;
         let setting = boot.loaded.config.language.as_deref();
-        speech::set(speech::chosen(setting, &boot.env));
+        boot.language = locale::chosen(setting, &boot.env);
         Ok(boot)
     }
 
     /// The configuration as it is now. The environment is that of the start: keys are no longer in the process's own.
     pub fn anew(&self) -> anyhow::Result<Self> {
-        let mut boot = Self::at(&self.global, self.env.clone(), self.places.clone())?;
+        let around = Surroundings {
+            env: self.env.clone(),
+            places: self.places.clone(),
+            language: self.language,
+        };
+        let mut boot = Self::at(&self.global, around)?;
         // What was spent so far was spent.
         boot.spent = self.spent.clone();
         Ok(boot)
     }
 
-    fn at(global: &Global, env: Env, places: Places) -> anyhow::Result<Self> {
-        tools::check_tools(&global.allowed_tools)?;
+    fn at(global: &Global, around: Surroundings) -> anyhow::Result<Self> {
+        let Surroundings {
+            env,
+            places,
+            language,
+        } = around;
+        tools::check_tools(&global.allowed_tools, language)?;
         let book = Book::load(&places.trust());
         let approval = match global.trust_workspace {
             true => Approval::ThisRun,
             false => Approval::Recorded(book.record(&places.root)),
         };
         let mut loaded = load(global, (&env, &places), approval)
-            .map_err(|e| anyhow!("{}", e.render(diagnose::Paint::Plain).trim_end()))?;
+            .map_err(|e| anyhow!("{}", e.render(diagnose::Paint::Plain, language).trim_end()))?;
         loaded.notices.extend(book.fault.map(Notice::plain));
         let strays = tools::stray_tools(&loaded);
         loaded.notices.extend(strays);
@@ -131,7 +134,8 @@ impl Boot {
             servers,
             hooks,
             machine: Arc::new(Local::new()),
-            redactor: crate::cmd::redactor().clone(),
+            redactor: crate::output::redactor().clone(),
+            language,
         };
         let wide = crate::sandbox::wide_root_notice(&boot).map(Notice::plain);
         boot.loaded.notices.extend(wide);
@@ -217,15 +221,19 @@ impl Boot {
     }
 
     pub fn store(&self) -> ostler_engine::store::Store {
+        let language = self.language;
         ostler_engine::store::Store::new(&self.sessions_dir(), &self.places.root)
             .of_home(&self.places.home)
-            .speaking(speech::language())
+            .speaking(language)
     }
 
     fn wanted_hooks(&self) -> anyhow::Result<Arc<[Hook]>> {
         match self.hooks.faults.as_slice() {
             [] => Ok(self.hooks.hooks.clone().into()),
-            faults => Err(anyhow!("{}", crate::print::printable(&faults.join("\n")))),
+            faults => Err(anyhow!(
+                "{}",
+                ostler_wire::printable(&Why::list(faults, "\n").say(self.language))
+            )),
         }
     }
 
@@ -239,6 +247,7 @@ impl Boot {
     }
 
     pub fn policy(&self) -> anyhow::Result<Policy> {
+        let language = self.language;
         let permissions = &self.loaded.config.permissions;
         let mut rules = Rules::default();
         let mut faults = Vec::new();
@@ -254,17 +263,17 @@ impl Boot {
                     (RuleList::Allow, _) => rules.allow.push(parsed),
                     (RuleList::Ask, _) => rules.ask.push(parsed),
                     (RuleList::Deny, None) => rules.deny.push(parsed),
-                    (RuleList::Deny, Some(name)) => faults.push(filled(
+                    (RuleList::Deny, Some(name)) => faults.push(language.filled(
                         Word::BootRuleIdle,
                         &[&rule.place, &rule.text, &no_tool(name)],
                     )),
                 },
-                Err(error) => faults.push(error.say(speech::language())),
+                Err(error) => faults.push(error.say(language)),
             }
         }
         // A rule that cannot be read might be the one that should have stopped something.
         if !faults.is_empty() {
-            let faults: Vec<String> = faults.iter().map(|f| crate::print::printable(f)).collect();
+            let faults: Vec<String> = faults.iter().map(|f| ostler_wire::printable(f)).collect();
             return Err(anyhow!("{}", faults.join("\n")));
         }
         Ok(Policy {
@@ -318,13 +327,15 @@ impl Boot {
         tools.enabled.iter().cloned().chain(switches).collect()
     }
 
-    fn tool_settings(&self, hidden: &[String]) -> anyhow::Result<ToolSettings> {
+    /// What tools may do, and the sandbox of the programs that they start.
+    fn tool_settings(&self, hidden: &[String]) -> anyhow::Result<(ToolSettings, SandboxSettings)> {
+        let language = self.language;
         let config = &self.loaded.config;
         let tools = &config.tools;
         let sandbox = crate::sandbox::wanted(self)?;
         let mut writable = crate::sandbox::granted(self);
         writable.extend(sandbox.temp.as_ref().map(|temp| temp.scratch.folder()));
-        Ok(ToolSettings {
+        let settings = ToolSettings {
             shell: self.shell(),
             env: self.command_env(hidden),
             bash_timeout_seconds: tools.bash_timeout_seconds,
@@ -338,9 +349,9 @@ impl Boot {
                 .unwrap_or_else(|| DEFAULT_SEARCH.trim().to_owned()),
             ca_file: config.network.ca_file.clone().map(PathBuf::from),
             envelope: tools.result_format == schema::ResultFormat::Envelope,
-            language: crate::speech::language(),
-            sandbox,
-        })
+            language,
+        };
+        Ok((settings, sandbox))
     }
 
     /// Everything that lets one in at a provider of this person.
@@ -416,28 +427,40 @@ pub fn load(
     })
 }
 
-/// The environment as text, and the folders that follow from it. The root is canonical.
-pub fn surroundings(global: &Global) -> anyhow::Result<(Env, Places)> {
+/// What the process was started in: the environment as text, the folders that follow from it, and the language of the
+/// person as far as it can be told before the configuration is read.
+pub struct Surroundings {
+    pub env: Env,
+    pub places: Places,
+    pub language: Language,
+}
+
+/// The root is canonical.
+pub fn surroundings(global: &Global) -> anyhow::Result<Surroundings> {
     let mut env = environment();
-    let cwd = std::env::current_dir().context(spoken(Word::BootNoCwd))?;
+    let cwd = std::env::current_dir().explain(|| Word::BootNoCwd.into())?;
     env::find_home(&mut env, ostler_host::account_home());
     let mut places = Places::find(&env, &cwd, global.root.as_deref(), Platform::CURRENT)?;
     // What is wrong with the folder is said in the person's own language, too.
-    let setting = speech::peeked(&places.user_config());
-    speech::set(speech::chosen(setting.as_deref(), &env));
-    places.root = canonical_root(&places.root)?;
-    put_back_killed(&places);
+    let setting = locale::peeked(&places.user_config());
+    let language = locale::chosen(setting.as_deref(), &env);
+    places.root = canonical_root(&places.root, language)?;
+    put_back_killed(&places, language);
     // What a repository says of the language counts once it is trusted.
     let files = config_files(&places, global.config.as_deref());
     let own = files.iter().rev().filter(|f| f.what != "project");
-    let setting = own.into_iter().find_map(|f| speech::peeked(&f.path));
-    speech::set(speech::chosen(setting.as_deref(), &env));
-    Ok((env, places))
+    let setting = own.into_iter().find_map(|f| locale::peeked(&f.path));
+    let language = locale::chosen(setting.as_deref(), &env);
+    Ok(Surroundings {
+        env,
+        places,
+        language,
+    })
 }
 
 /// Before anything of the project is read: files that commands of a session changed which was killed before it could put
 /// them back itself.
-fn put_back_killed(places: &Places) {
+fn put_back_killed(places: &Places, language: Language) {
     let usual = places.user_home.as_ref();
     let usual = usual.map(|home| home.join(USUAL_HOME).join(RUNNING));
     let mut folders = vec![places.home.join(RUNNING)];
@@ -447,9 +470,9 @@ fn put_back_killed(places: &Places) {
         // A command chose the names of hooks.
         let path = places.shown(&one.path).escape_debug().to_string();
         let said = match (one.done, &one.kept) {
-            (true, Some(kept)) => filled(Word::PutBackKept, &[&path, &kept.display()]),
-            (true, None) => filled(Word::PutBackKilled, &[&path]),
-            (false, _) => filled(Word::NotPutBack, &[&path]),
+            (true, Some(kept)) => language.filled(Word::PutBackKept, &[&path, &kept.display()]),
+            (true, None) => language.filled(Word::PutBackKilled, &[&path]),
+            (false, _) => language.filled(Word::NotPutBack, &[&path]),
         };
         let _ = writeln!(io::stderr(), "{said}");
     }
@@ -462,12 +485,12 @@ pub fn environment() -> Env {
         .collect()
 }
 
-fn canonical_root(root: &Path) -> anyhow::Result<PathBuf> {
+fn canonical_root(root: &Path, language: Language) -> anyhow::Result<PathBuf> {
     let canonical = root
         .canonicalize()
-        .map_err(|e| UsageError(filled(Word::BootNoRoot, &[&root.display(), &e])))?;
+        .map_err(|e| UsageError(language.filled(Word::BootNoRoot, &[&root.display(), &e])))?;
     if !canonical.is_dir() {
-        return Err(UsageError(filled(Word::BootRootNoFolder, &[&root.display()])).into());
+        return Err(UsageError(language.filled(Word::BootRootNoFolder, &[&root.display()])).into());
     }
     Ok(canonical)
 }

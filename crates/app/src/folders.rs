@@ -23,6 +23,7 @@ pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
     forbidden.extend(keys::held_in(&boot.loaded, places.user_config()));
     let mut protected = vec![places.home.clone()];
     protected.extend(agents::named_skill_folders(&boot.loaded, &boot.places));
+    protected.extend(sandbox::included_settings(boot));
     Ok(Folders {
         inside: real(inside),
         public: real(sandbox::toolchains(boot)),
@@ -51,23 +52,27 @@ pub fn border(boot: &Boot) -> Border {
 
 /// Reads what the project brings for the model, by the rules for reading.
 pub fn reader(boot: &Boot) -> Reader {
+    let language = boot.language;
     let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
     let border = boot
         .policy()
         .map(|policy| policy.instructions_border(&scope));
-    Reader::new(border.unwrap_or_default(), crate::speech::language())
+    Reader::new(border.unwrap_or_default(), language)
 }
 
-/// The text of a prompt file. One that an untrusted project names lies in the project, and rules for reading bind it.
+/// The text of a prompt file. Rules for reading bind one that a project names, and no link leads it out of the project; a
+/// trusted project may name a file elsewhere by its path, which the question of trust has shown.
 pub fn prompt_file(boot: &Boot, file: &Path) -> Result<String, String> {
+    let language = boot.language;
     let layer = boot.loaded.layer_of(&["agent", "system_prompt_file"]);
     if layer != Some(Layer::Project) {
-        return Reader::unbound(crate::speech::language()).read_text(file, MAX_PROMPT_FILE);
+        return Reader::unbound(language).read_text(file, MAX_PROMPT_FILE);
     }
     let reader = reader(boot);
-    match boot.loaded.workspace.is_trusted() {
+    let root = &boot.places.root;
+    match boot.loaded.workspace.is_trusted() && !file.starts_with(root) {
         true => reader.read_text(file, MAX_PROMPT_FILE),
-        false => reader.read_inside(file, &boot.places.root, MAX_PROMPT_FILE),
+        false => reader.read_inside(file, root, MAX_PROMPT_FILE),
     }
 }
 

@@ -12,7 +12,9 @@ mod conformance;
 #[cfg(unix)]
 mod connect;
 mod drafts;
+mod errors;
 mod exec;
+mod exit;
 mod extras;
 mod flags;
 mod folders;
@@ -21,24 +23,27 @@ mod home;
 mod lenient;
 mod line;
 mod live;
+mod locale;
 mod models;
 mod ops;
+mod output;
 mod pictures;
 mod print;
 mod sandbox;
 mod schema_check;
 mod servers;
-mod speech;
+mod text;
 mod trust;
 mod typed;
 
-use crate::speech::{spoken, told};
+use boot::Boot;
 use boot::plugins::learn;
-use boot::{Boot, UsageError};
 use cmd::resume;
+use errors::{Told as _, UsageError};
 use flags::{Cli, Command};
 use lenient::Lenient;
-use ostler_wire::Word;
+use ostler_wire::{Language, Word};
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -57,8 +62,9 @@ fn main() -> ExitCode {
     if let Some(code) = conformance::run_if_asked() {
         return code;
     }
-    speech::set(speech::chosen(None, &boot::environment()));
-    let cli = match typed::parse(arguments()) {
+    // Until a configuration is read, which may name another one.
+    let language = Cell::new(locale::chosen(None, &boot::environment()));
+    let cli = match typed::parse(arguments(), language.get()) {
         Ok(cli) => cli,
         Err(code) => return ExitCode::from(code),
     };
@@ -67,17 +73,18 @@ fn main() -> ExitCode {
         .build()
     {
         Ok(runtime) => runtime,
-        Err(error) => return fail(&error.into()),
+        Err(error) => return fail(&error.into(), language.get()),
     };
     let wants_result = wants_result(&cli);
     let start = Instant::now();
-    let code = match runtime.block_on(run(cli)) {
+    let code = match runtime.block_on(run(cli, &language)) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             if wants_result {
-                print::failed_early(&told(&error), exit_code(&error), start.elapsed());
+                let said = language.get().told(&error);
+                print::failed_early(&said, exit_code(&error), start.elapsed());
             }
-            fail(&error)
+            fail(&error, language.get())
         }
     };
     // Servers and plugins are dead before anybody else reads what they wrote.
@@ -100,12 +107,15 @@ fn arguments() -> Vec<OsString> {
     words
 }
 
-async fn run(cli: Cli) -> anyhow::Result<u8> {
+/// `language` becomes that of the configuration as soon as it is read.
+async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
     if let Some(prompt) = cli.prompt {
         if cli.command.is_some() {
-            return Err(UsageError(spoken(Word::PromptAlone).into()).into());
+            return Err(UsageError(language.get().say(Word::PromptAlone).into()).into());
         }
-        let boot = learn(Arc::new(Boot::new(&cli.global)?)).await?;
+        let boot = Boot::new(&cli.global)?;
+        language.set(boot.language);
+        let boot = learn(Arc::new(boot)).await?;
         let args = flags::Exec {
             words: Vec::new(),
             prompt: Some(prompt),
@@ -116,9 +126,18 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         return exec::exec(boot, args).await;
     }
     let global = cli.global;
-    let boot = || Boot::new(&global).map(Arc::new);
-    let lenient = || Lenient::new(&global);
-    match with_output(cli.command, cli.output)? {
+    let command = with_output(cli.command, cli.output, language.get())?;
+    let boot = || -> anyhow::Result<Arc<Boot>> {
+        let boot = Boot::new(&global)?;
+        language.set(boot.language);
+        Ok(Arc::new(boot))
+    };
+    let lenient = || -> anyhow::Result<Lenient> {
+        let lenient = Lenient::new(&global)?;
+        language.set(lenient.boot.language);
+        Ok(lenient)
+    };
+    match command {
         Some(Command::Exec(args)) => exec::exec(learn(boot()?).await?, args).await,
         Some(Command::Resume(args)) => resume::run(learn(boot()?).await?, args).await,
         Some(Command::Setup(args)) => cmd::setup::run(&*boot()?, args).await,
@@ -144,7 +163,7 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
         Some(Command::Cache(args)) => cmd::cache::run(&lenient()?.warned(), args),
         Some(Command::Checkpoint(args)) => cmd::checkpoint::run(lenient()?.warned(), args).await,
-        Some(Command::Demo(args)) => cmd::demo::run(global, args).await,
+        Some(Command::Demo(args)) => cmd::demo::run(global, args, language.get()).await,
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
         None => {
@@ -167,12 +186,13 @@ pub async fn talk(boot: Arc<Boot>, which: ostler_wire::Open) -> anyhow::Result<u
 fn with_output(
     command: Option<Command>,
     before: flags::Output,
+    language: Language,
 ) -> Result<Option<Command>, UsageError> {
     if !before.is_set() {
         return Ok(command);
     }
-    let mut command = command
-        .ok_or_else(|| UsageError(speech::spoken(ostler_wire::Word::FormatNoPrompt).into()))?;
+    let mut command =
+        command.ok_or_else(|| UsageError(language.say(Word::FormatNoPrompt).into()))?;
     let own = match &mut command {
         Command::Exec(args) => &mut args.output,
         Command::Resume(args) | Command::Sessions(flags::Sessions::Resume(args)) => {
@@ -198,7 +218,7 @@ fn with_output(
         | Command::Checkpoint(_)
         | Command::Completions { .. }
         | Command::Man => {
-            return Err(UsageError(spoken(Word::FormatAfter).into()));
+            return Err(UsageError(language.say(Word::FormatAfter).into()));
         }
     };
     *own = own.or(before);
@@ -221,13 +241,13 @@ fn wants_result(cli: &Cli) -> bool {
 
 fn exit_code(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<UsageError>() {
-        Some(_) => exec::USAGE,
-        None => exec::FAILED,
+        Some(_) => exit::USAGE,
+        None => exit::FAILED,
     }
 }
 
 /// What happened, on stderr; the code says whose fault it was.
-fn fail(error: &anyhow::Error) -> ExitCode {
-    cmd::say(&format!("ostler: {}", told(error)));
+fn fail(error: &anyhow::Error, language: Language) -> ExitCode {
+    output::say(&format!("ostler: {}", language.told(error)));
     ExitCode::from(exit_code(error))
 }

@@ -3,6 +3,7 @@
 mod denied;
 mod git;
 mod home;
+mod included;
 mod reader;
 mod stores;
 mod temp;
@@ -11,7 +12,7 @@ use crate::boot::Boot;
 use crate::config::paths::{Env, RUNNING, USUAL_HOME, absolute, is_inside, real};
 use crate::config::schema;
 use crate::config::{agents, keys};
-use crate::speech::{filled, language, spoken};
+use crate::text::{Speak as _, phrase};
 use anyhow::{anyhow, bail};
 use denied::Denied;
 use git::Git;
@@ -19,7 +20,7 @@ use ostler_engine::confine::{Caches, GitFolders, Reader, SandboxMode, SandboxSet
 use ostler_engine::tool::{Scope, normalise};
 use ostler_host::Programs;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
-use ostler_wire::{Say, Why, Word};
+use ostler_wire::{Language, Say, Why, Word};
 use reader::Ground;
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
@@ -79,18 +80,20 @@ fn has_wide_root(boot: &Boot) -> bool {
 
 /// A word for who works in their home, above it or in `/`, where nothing may be changed.
 pub fn wide_root_notice(boot: &Boot) -> Option<String> {
+    let language = boot.language;
     let named = boot.loaded.config.sandbox.workspace_root.is_some();
     let root = boot.places.root.display();
-    (has_wide_root(boot) && !named).then(|| filled(Word::WideRoot, &[&root]))
+    (has_wide_root(boot) && !named).then(|| language.filled(Word::WideRoot, &[&root]))
 }
 
 /// The settings of a session. Who wants no command without a sandbox gets none.
 pub fn wanted(boot: &Boot) -> anyhow::Result<SandboxSettings> {
+    let language = boot.language;
     check_tildes(boot)?;
     if mode(boot) == SandboxMode::Require
         && let Err(why) = active(boot)
     {
-        bail!(filled(Word::SandboxRequired, &[&why]));
+        bail!(language.filled(Word::SandboxRequired, &[&why]));
     }
     let settings = settings(boot)?;
     if settings.mode != SandboxMode::Off {
@@ -101,6 +104,7 @@ pub fn wanted(boot: &Boot) -> anyhow::Result<SandboxSettings> {
 
 /// The layer that confines commands here, or why there is none.
 pub fn active(boot: &Boot) -> Result<Layer, String> {
+    let language = boot.language;
     let choice = layer(boot);
     if choice == Choice::Bubblewrap {
         let policy = Policy {
@@ -111,9 +115,9 @@ pub fn active(boot: &Boot) -> Result<Layer, String> {
         return match Plan::prepare(&policy) {
             Ok(_) => Ok(Layer::Bubblewrap),
             Err(sandbox::Error::Unavailable { wanted, reason }) => {
-                Err(Why::ours(Word::BoxLack, [wanted, reason]).say(language()))
+                Err(Why::ours(Word::BoxLack, [wanted, reason]).say(language))
             }
-            Err(error) => Err(error.say(language())),
+            Err(error) => Err(error.say(language)),
         };
     }
     let report = sandbox::probe();
@@ -127,7 +131,7 @@ pub fn active(boot: &Boot) -> Result<Layer, String> {
         .iter()
         .find(fits)
         .copied()
-        .ok_or_else(|| report.lacks().say(language()))
+        .ok_or_else(|| report.lacks().say(language))
 }
 
 fn layer(boot: &Boot) -> Choice {
@@ -165,6 +169,7 @@ pub fn programs(boot: &Boot) -> Programs {
 }
 
 pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
+    let language = boot.language;
     let mode = mode(boot);
     if mode == SandboxMode::Off {
         return Ok(SandboxSettings::default());
@@ -177,7 +182,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let git = Git::of_all(&roots);
     let mut writable = granted;
     writable.extend(git.writable.iter().cloned());
-    check_conflicts(&writable, &forbid_read)?;
+    check_conflicts(&writable, &forbid_read, language)?;
     // Nobody asked for these, so they give way.
     let open = |path: &PathBuf| path.exists() && !forbid_read.iter().any(|f| is_inside(path, f));
     let mut seen = writable.clone();
@@ -208,6 +213,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let keys = keys::held_in(&boot.loaded, boot.places.user_config());
     forbid_read.extend(keys.iter().cloned());
     sealed.extend(keys);
+    protect.extend(included::find(boot, &roots));
     protect.extend(named_config(boot));
     protect.extend(agents::named_skill_folders(&boot.loaded, &boot.places));
     for paths in [&mut forbid_read, &mut sealed, &mut protect] {
@@ -271,14 +277,18 @@ fn add_real(paths: &mut Vec<PathBuf>) {
 }
 
 /// What may be written lies in nothing that may not be read.
-fn check_conflicts(writable: &[PathBuf], forbid_read: &[PathBuf]) -> anyhow::Result<()> {
+fn check_conflicts(
+    writable: &[PathBuf],
+    forbid_read: &[PathBuf],
+    language: Language,
+) -> anyhow::Result<()> {
     for path in writable {
         if let Some(outer) = forbid_read.iter().find(|outer| is_inside(path, outer)) {
             let conflict = sandbox::Error::Conflict {
                 inner: path.clone(),
                 outer: outer.clone(),
             };
-            bail!(filled(Word::SandboxConflict, &[&conflict]));
+            bail!(language.filled(Word::SandboxConflict, &[&conflict]));
         }
     }
     Ok(())
@@ -319,13 +329,14 @@ fn caches(boot: &Boot) -> Caches {
 
 /// A word for who runs commands where no layer works.
 pub fn nothing_holds(boot: &Boot) -> Option<String> {
+    let language = boot.language;
     // Where it is required, nothing starts, and that says why.
     match mode(boot) {
         SandboxMode::Off | SandboxMode::Require => return None,
         SandboxMode::Enforce => {}
     }
     let why = active(boot).err()?;
-    Some(filled(Word::SandboxNone, &[&why]))
+    Some(language.filled(Word::SandboxNone, &[&why]))
 }
 
 /// Of rules that cannot be read the start itself complains.
@@ -337,16 +348,15 @@ fn denied(boot: &Boot) -> Denied {
         .unwrap_or_default()
 }
 
-/// Of more rules than are looked for everywhere, the sandbox may not hide all that they name.
-pub fn too_many_rules(boot: &Boot) -> Option<String> {
-    let policy = boot.policy().ok()?;
-    let rules = Denied::count(&policy.rules.deny);
-    let is_told = mode(boot) != SandboxMode::Off && rules > denied::MAX_RULES;
-    is_told.then(|| filled(Word::SandboxManyRules, &[&rules, &denied::MAX_RULES]))
+/// In a project that is too large, or with too many rules, the sandbox may not hide all that they name.
+pub fn uncovered_rules(boot: &Boot) -> Option<&'static str> {
+    let is_told = mode(boot) != SandboxMode::Off && denied(boot).incomplete;
+    is_told.then(|| boot.language.say(Word::SandboxRulesUncovered))
 }
 
 /// `~` without a home would silently be another path: the start says so instead.
 fn check_tildes(boot: &Boot) -> anyhow::Result<()> {
+    let language = boot.language;
     if boot.places.user_home.is_some() {
         return Ok(());
     }
@@ -354,17 +364,18 @@ fn check_tildes(boot: &Boot) -> anyhow::Result<()> {
     let rules = boot.loaded.rules().into_iter().map(|rule| rule.text);
     let below_home = |text: &String| text.starts_with('~') || text.contains("(~");
     match forbidden.chain(rules).find(below_home) {
-        Some(text) => bail!(filled(Word::NoTilde, &[&text])),
+        Some(text) => bail!(language.filled(Word::NoTilde, &[&text])),
         None => Ok(()),
     }
 }
 
 pub fn forbidden(boot: &Boot) -> anyhow::Result<Vec<PathBuf>> {
+    let language = boot.language;
     let places = &boot.places;
     let mut paths = Vec::new();
     for written in &boot.loaded.config.sandbox.forbid_read {
         let expanded = expand(written, &boot.env)
-            .map_err(|why| anyhow!("`sandbox.forbid_read`: {written:?}: {why}"))?;
+            .map_err(|why| anyhow!("`sandbox.forbid_read`: {written:?}: {}", why.say(language)))?;
         let home = places.user_home.as_deref();
         paths.push(absolute(&expanded, &places.root, home));
         // Who runs with another HOME has keys in the home of the account all the same.
@@ -378,13 +389,13 @@ pub fn forbidden(boot: &Boot) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// `${VAR}` and `${VAR:-x}`. A path that would silently become another one is refused.
-fn expand(text: &str, env: &Env) -> Result<String, String> {
+fn expand(text: &str, env: &Env) -> Result<String, Why> {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         let (inner, after) = after
             .split_once('}')
-            .ok_or_else(|| spoken(Word::NoBrace).to_owned())?;
+            .ok_or_else(|| Why::from(Word::NoBrace))?;
         let (name, default) = match inner.split_once(":-") {
             Some((name, default)) => (name, Some(default)),
             None => (inner, None),
@@ -394,13 +405,13 @@ fn expand(text: &str, env: &Env) -> Result<String, String> {
         out.push_str(
             value
                 .or(default)
-                .ok_or_else(|| filled(Word::UnsetVariable, &[&name, &name]))?,
+                .ok_or_else(|| phrase(Word::UnsetVariable, &[&name, &name]))?,
         );
         rest = after;
     }
     out.push_str(rest);
     match out.is_empty() {
-        true => Err(spoken(Word::IsEmpty).into()),
+        true => Err(Word::IsEmpty.into()),
         false => Ok(out),
     }
 }
@@ -415,6 +426,11 @@ fn protected_roots(boot: &Boot, granted: &[PathBuf]) -> Vec<PathBuf> {
         }
     }
     roots
+}
+
+/// Files of the project and of added folders that settings of git include.
+pub fn included_settings(boot: &Boot) -> Vec<PathBuf> {
+    included::find(boot, &protected_roots(boot, &granted(boot)))
 }
 
 /// At the top of a folder.

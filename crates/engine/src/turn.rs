@@ -1,25 +1,26 @@
 //! One turn: ask the model, run its calls, again, until it has nothing more to call.
 
 mod breaker;
+pub mod goal;
 mod ingest;
 mod intake;
+mod planner;
 
 use crate::accept::{Surroundings, accept, doubt_note};
-use crate::agents::planner;
 use crate::budget::{Breach, Hold};
-use crate::checkpoints;
 use crate::commands;
-use crate::compaction::{self, Moment, Room};
+use crate::compaction::{self, Room};
 use crate::context::handoff;
 use crate::context::sample::{Sampled, sample};
 use crate::dispatch::{Afforded, ReadCall, afford, dispatch, read_call};
-use crate::goal;
-use crate::hooks::{self, Start};
+use crate::hooks::{self, Moment, Start};
 use crate::inbox::{Inbox, Prompt, Stopped};
-use crate::log::{LogError, branch};
+use crate::log::LogError;
 use crate::redact::Redactor;
 use crate::sources::briefing;
-use crate::state::SessionState;
+use crate::state::checkpoints;
+use crate::state::session::Opening;
+use crate::state::{SessionState, attend};
 use breaker::Breaker;
 use intake::{Cause, Refused};
 use ostler_llm::repair::Doubt;
@@ -29,7 +30,6 @@ use ostler_wire::{
     Stop, ToolResult, ToolSpec, TurnEnd, Usage, View, Word,
 };
 use serde_json::json;
-use std::sync::Arc;
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -57,15 +57,6 @@ impl From<LogError> for Trouble {
     fn from(error: LogError) -> Self {
         Trouble::Log(error)
     }
-}
-
-/// What goes into the log before the first prompt of a process, and the facts that ride in that prompt.
-#[derive(Clone, Default)]
-pub struct Opening {
-    /// The beginning of a fork's log: copied, and not shown.
-    pub past: Vec<Body>,
-    pub entries: Vec<Body>,
-    pub context: Option<String>,
 }
 
 /// Runs a prompt to its end. The end is in the log, or, when the log cannot be written, told as a delta.
@@ -102,7 +93,7 @@ pub async fn turn(
     let ended = Box::pin(steps(state, inbox, &cancel)).await;
     // What an approved plan may do it may do in its turn.
     state.permissions.window = false;
-    commands::template::take_back(state);
+    state.take_back_rules();
     let outcome = match ended {
         Ok(outcome) => outcome,
         Err(Trouble::Log(error)) => {
@@ -247,7 +238,7 @@ async fn steps(
             let text = language.many(Word::EndMaxSteps, most as usize, &[&most.to_string()]);
             return Err(trouble("max_steps", text, Outcome::MaxSteps));
         }
-        commands::heed(state, inbox);
+        attend::answer_commands(state, inbox);
         commands::said::heed(state, inbox).await?;
         make_room(state, inbox, cancel, steps).await?;
         if cancel.is_cancelled() {
@@ -293,7 +284,7 @@ async fn steps(
             let Some(outcome) = finish(state, inbox, (stop, doubt), &mut empty)? else {
                 continue;
             };
-            let Some(note) = hooks::before_stop(state, inbox, cancel, &mut sent_on).await? else {
+            let Some(note) = before_stop(state, inbox, cancel, &mut sent_on).await? else {
                 return Ok(outcome);
             };
             state.commit(vec![Body::Message(note)])?;
@@ -311,6 +302,28 @@ async fn steps(
     }
 }
 
+/// Why the model shall go on although it has nothing more to do, if a hook says so.
+async fn before_stop(
+    state: &mut SessionState,
+    inbox: &mut Inbox,
+    cancel: &CancellationToken,
+    sent_on: &mut u32,
+) -> Result<Option<Message>, LogError> {
+    let moment = match state.is_child() {
+        true => Moment::SubagentStop,
+        false => Moment::Stop,
+    };
+    let answer = state.conversation.last_answer().to_owned();
+    let Some(mut session) = state.hook_session(moment, cancel) else {
+        return Ok(None);
+    };
+    let (note, notices) = session.before_stop(inbox, answer, sent_on, cancel).await;
+    if !notices.is_empty() {
+        state.commit(hooks::notices(notices))?;
+    }
+    Ok(note)
+}
+
 /// Folds what fills the window, or ends the turn because another session goes on with it.
 async fn make_room(
     state: &mut SessionState,
@@ -319,8 +332,8 @@ async fn make_room(
     steps: u64,
 ) -> Result<(), Trouble> {
     let moment = match steps {
-        1 => Moment::Turn,
-        _ => Moment::Step,
+        1 => compaction::Moment::Turn,
+        _ => compaction::Moment::Step,
     };
     match compaction::make_room(state, inbox, cancel, moment).await? {
         Room::Made => Ok(()),
@@ -363,7 +376,7 @@ async fn ask_model(
     // The state is free for commands meanwhile.
     let (model, feed) = (state.conversation.model.clone(), state.feed.clone());
     let sampling = sample(&model, body, &feed, language, cancel);
-    let sampled = commands::attend(state, inbox, sampling).await;
+    let sampled = attend::attend(state, inbox, sampling).await;
     Ok(match sampled {
         Ok(Sampled::Whole(answer)) => Asked::Answer(Box::new(answer), sent, hold),
         Ok(Sampled::Cut(partial, error)) => {
@@ -378,8 +391,7 @@ async fn ask_model(
             Asked::Interrupted
         }
         Ok(Sampled::Failed(partial, error @ Error::Replay { .. })) if partial.parts.is_empty() => {
-            let entries = state.log.source().entries_after(None);
-            let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
+            let entries = state.log.branch();
             let Some(plain) = state.conversation.without_replays(&entries) else {
                 return Err(failed(state, &error));
             };

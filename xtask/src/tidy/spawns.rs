@@ -66,6 +66,7 @@ const SHIPPED: &[&str] = &[
     "crates/host/src/",
     "crates/store/src/",
     "crates/guard/src/",
+    "crates/tools/src/",
     "crates/mcp/src/",
     "crates/engine/src/",
     "crates/attach/src/",

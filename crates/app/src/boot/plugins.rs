@@ -6,12 +6,13 @@ use crate::config::diagnose::Notice;
 use crate::config::paths::Places;
 use crate::config::plugins::{Configured, PluginProvides};
 use crate::config::schema::ProviderConfig;
+use crate::errors::Told as _;
 use crate::sandbox;
 use crate::servers;
-use crate::speech::{filled, language, told};
+use crate::text::Speak as _;
 use anyhow::anyhow;
 use ostler_engine::SandboxLauncher;
-use ostler_engine::confine::SandboxMode;
+use ostler_engine::confine::{SandboxMode, SandboxSettings};
 use ostler_engine::model_plugin::{ModelPlugin, PluginModel};
 use ostler_engine::tool::ToolSettings;
 use ostler_llm::{ModelFacts, PLUGIN_KIND, Plugin};
@@ -102,11 +103,11 @@ impl Boot {
     }
 
     /// Starts programs of plugins and servers.
-    fn launcher(&self, tools: ToolSettings) -> SandboxLauncher {
+    fn launcher(&self, tools: ToolSettings, sandbox: SandboxSettings) -> SandboxLauncher {
         SandboxLauncher {
             host: self.host(),
             env: tools.env,
-            sandbox: tools.sandbox,
+            sandbox,
             writable: tools.writable,
             root: self.places.root.clone(),
             user_home: self.places.user_home.clone(),
@@ -119,23 +120,25 @@ impl Boot {
         let Endpoint::Program(program) = servers::one(self, one).endpoint else {
             return Ok(None);
         };
-        let tools = self.tool_settings(&self.key_variables())?;
-        let is_held = tools.sandbox.mode != SandboxMode::Off && sandbox::active(self).is_ok();
-        Ok(Some(is_held && self.launcher(tools).is_confined(&program)))
+        let (tools, settings) = self.tool_settings(&self.key_variables())?;
+        let is_held = settings.mode != SandboxMode::Off && sandbox::active(self).is_ok();
+        let launcher = self.launcher(tools, settings);
+        Ok(Some(is_held && launcher.is_confined(&program)))
     }
 
     fn plugin(&self, one: &Configured) -> anyhow::Result<ModelPlugin> {
+        let language = self.language;
         let name = &one.plugin.name;
         let program = match servers::one(self, one).endpoint {
             Endpoint::Program(program) => program,
             Endpoint::Address(_) => {
-                return Err(anyhow!(filled(Word::PluginAddress, &[name])));
+                return Err(anyhow!(language.filled(Word::PluginAddress, &[name])));
             }
             Endpoint::Unusable(why) => return Err(anyhow!("{name}: {why}")),
         };
-        let tools = self.tool_settings(&self.key_variables())?;
+        let (tools, settings) = self.tool_settings(&self.key_variables())?;
         let start = self.loaded.config.tools.mcp_start_seconds.max(1);
-        let launcher = self.launcher(tools);
+        let launcher = self.launcher(tools, settings);
         let limit = Duration::from_secs(start);
         Ok(ModelPlugin::new(
             name.clone(),
@@ -147,12 +150,12 @@ impl Boot {
 
     /// Asks a plugin which models it has, and keeps the answer.
     pub async fn ask_models(&self, one: &Configured) -> anyhow::Result<Vec<PluginModel>> {
+        let language = self.language;
         // Whoever is started has no key of ours.
         self.redactor
             .learn(self.secrets().iter().map(ostler_llm::Secret::reveal));
         let models = self.plugin(one)?.models().await;
-        let models =
-            models.map_err(|why| anyhow!("{}: {}", one.plugin.name, why.say(language())))?;
+        let models = models.map_err(|why| anyhow!("{}: {}", one.plugin.name, why.say(language)))?;
         let path = cache(&self.places, one);
         if let Some(folder) = path.parent() {
             ostler_host::private_dir(folder)?;
@@ -169,6 +172,7 @@ impl Boot {
 
 /// The same boot once every plugin has been asked. One that does not answer is a notice.
 pub async fn learn(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
+    let language = boot.language;
     let unknown = |one: &&Configured| known(&boot.places, one).is_none();
     let unknown: Vec<&Configured> = offering(&boot.servers).filter(unknown).collect();
     if unknown.is_empty() {
@@ -178,7 +182,8 @@ pub async fn learn(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     let asked = futures_util::future::join_all(asking).await;
     let mut anew = boot.anew()?;
     let failed = asked.into_iter().filter_map(Result::err);
-    let failed = failed.map(|error| Notice::plain(filled(Word::PluginFails, &[&told(&error)])));
+    let failed = failed
+        .map(|error| Notice::plain(language.filled(Word::PluginFails, &[&language.told(&error)])));
     anew.loaded.notices.extend(failed);
     Ok(Arc::new(anew))
 }

@@ -2,7 +2,7 @@
 
 use super::Boot;
 use crate::config::schema;
-use crate::speech::filled;
+use crate::text::Speak as _;
 use crate::trust::watch::Watch;
 use anyhow::Context as _;
 use ostler_engine::{
@@ -21,7 +21,7 @@ impl Boot {
             .learn(self.secrets().iter().map(Secret::reveal));
         crate::servers::hide_tokens(self);
         let hidden = self.key_variables();
-        let tools = self.tool_settings(&hidden)?;
+        let (tools, sandbox) = self.tool_settings(&hidden)?;
         // From here on the keys are in our own memory only, where no command can look.
         ostler_host::hide(hidden.iter().map(String::as_str));
         Ok(HubSettings {
@@ -36,7 +36,7 @@ impl Boot {
                 version: crate::VERSION.into(),
                 save: !self.global.no_save,
                 interactive,
-                language: crate::speech::language(),
+                language: self.language,
                 max_steps: config.agent.max_steps,
                 recall: config.agent.memory_compiler.enabled,
                 system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
@@ -59,6 +59,7 @@ impl Boot {
                 host: self.host(),
                 filter: self.tool_filter(),
                 more: Vec::new(),
+                sandbox,
             },
             mcp: Arc::new(crate::servers::settings(self)),
             agents: Arc::new(crate::config::agents::settings(&self.loaded, &self.places)),
@@ -97,7 +98,7 @@ impl Boot {
             (None, Some(file), _) => {
                 let text = crate::folders::prompt_file(self, Path::new(file))
                     .map_err(anyhow::Error::msg)
-                    .with_context(|| filled(Word::BootPromptFile, &[&file]))?;
+                    .with_context(|| self.language.filled(Word::BootPromptFile, &[&file]))?;
                 lines.push(text.trim().to_owned());
             }
             (None, None, None) => {}

@@ -1,18 +1,18 @@
 //! Names of tools in flags, settings and rules that no tool goes by.
 
-use super::UsageError;
 use crate::config::diagnose::{self, Notice};
 use crate::config::layers::{Loaded, RuleList};
-use crate::speech::filled;
+use crate::errors::UsageError;
+use crate::text::phrase;
 use ostler_engine::tools::unknown_tool;
 use ostler_guard::Rule;
-use ostler_wire::Word;
+use ostler_wire::{Language, Why, Word};
 
-pub fn no_tool(name: &str) -> String {
+pub fn no_tool(name: &str) -> Why {
     let names = ostler_engine::tools::all_names().chain(ostler_guard::FAMILIES);
     match diagnose::nearest(name, names) {
-        Some(near) => filled(Word::BootNoToolNear, &[&name, &near]),
-        None => filled(Word::BootNoTool, &[&name]),
+        Some(near) => phrase(Word::BootNoToolNear, &[&name, &near]),
+        None => phrase(Word::BootNoTool, &[&name]),
     }
 }
 
@@ -25,9 +25,12 @@ fn stray(entry: &str) -> Option<&str> {
     Some(name).filter(|_| !known)
 }
 
-pub fn check_tools(names: &[String]) -> Result<(), UsageError> {
+pub fn check_tools(names: &[String], language: Language) -> Result<(), UsageError> {
     match names.iter().find_map(|name| stray(name)) {
-        Some(name) => Err(UsageError(format!("--allowed-tools: {}", no_tool(name)))),
+        Some(name) => Err(UsageError(format!(
+            "--allowed-tools: {}",
+            no_tool(name).say(language)
+        ))),
         None => Ok(()),
     }
 }
@@ -38,7 +41,8 @@ pub fn stray_tools(loaded: &Loaded) -> Vec<Notice> {
     if let Some(place) = loaded.place(&["tools", "enabled"]) {
         let strays = loaded.config.tools.enabled.iter();
         notices.extend(strays.filter_map(|entry| stray(entry)).map(|name| {
-            Notice::warning(place.clone(), format!("`tools.enabled`: {}", no_tool(name)))
+            let text = Why::joined(["`tools.enabled`: ".into(), no_tool(name)]);
+            Notice::warning(place.clone(), text)
         }));
     }
     for rule in loaded.rules() {
@@ -46,7 +50,7 @@ pub fn stray_tools(loaded: &Loaded) -> Vec<Notice> {
             continue;
         };
         if let (RuleList::Allow | RuleList::Ask, Some(name)) = (rule.list, unknown_tool(&parsed)) {
-            let text = filled(Word::BootRuleNothing, &[&rule.text, &no_tool(name)]);
+            let text = phrase(Word::BootRuleNothing, &[&rule.text, &no_tool(name)]);
             notices.push(Notice::warning(rule.place, text));
         }
     }

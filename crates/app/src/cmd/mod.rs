@@ -26,6 +26,3 @@ mod health;
 mod local;
 mod plan;
 mod probe;
-mod text;
-
-pub use text::{one_line, redactor, say};

@@ -1,22 +1,23 @@
 //! `ostler resume`: goes on with a session, as a conversation or with one prompt.
 
-use crate::boot::{Boot, UsageError};
+use crate::boot::Boot;
+use crate::errors::UsageError;
 use crate::exec;
 use crate::flags::{Exec, InputFormat, Resume};
-use crate::speech::spoken;
 use anyhow::anyhow;
 use ostler_wire::{Open, Word};
 use std::sync::Arc;
 
 pub async fn run(mut boot: Arc<Boot>, args: Resume) -> anyhow::Result<u8> {
+    let language = boot.language;
     let open = which(&boot, &args);
     let Some(prompt) = args.prompt else {
         if args.output.is_set() {
-            return Err(UsageError(spoken(Word::FormatNoPrompt).into()).into());
+            return Err(UsageError(language.say(Word::FormatNoPrompt).into()).into());
         }
         return crate::talk(boot, open).await;
     };
-    let own = Arc::get_mut(&mut boot).ok_or_else(|| anyhow!(spoken(Word::ResumeInUse)))?;
+    let own = Arc::get_mut(&mut boot).ok_or_else(|| anyhow!(language.say(Word::ResumeInUse)))?;
     match open {
         Open::Fork(id) => own.global.fork = Some(id),
         Open::Resume(id) => own.global.session = Some(id),

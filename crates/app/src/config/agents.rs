@@ -122,7 +122,7 @@ pub fn items(places: &Places) -> Vec<Item> {
             };
             out.push(match text {
                 Ok(text) => Item::of_file(name, place, &text),
-                Err(why) => Item::new(name, place, &why, &why),
+                Err(why) => Item::new(name, place, why.as_str(), &why),
             });
         }
     }

@@ -3,10 +3,10 @@
 use super::diagnose::{Notice, nearest};
 use super::layers::Loaded;
 use super::units::non_negative;
-use crate::speech::{filled, spoken};
+use crate::text::phrase;
 use ostler_engine::budget::{Limit, Limits, ROLES};
 use ostler_engine::roles::built_in;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -49,8 +49,8 @@ pub enum Cap {
 
 impl Cap {
     /// `2.5`, `$2.50` and `2.5usd` are money; `500000tokens`, `500ktokens` and `2Mtokens` are tokens.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let fault = || spoken(Word::CfgMoney).to_owned();
+    pub fn parse(text: &str) -> Result<Self, Why> {
+        let fault = || Why::from(Word::CfgMoney);
         let lower = text.trim().to_lowercase();
         let number = |text: &str| {
             let number: f64 = text.trim().parse().map_err(|_| fault())?;
@@ -110,10 +110,10 @@ pub fn strays(loaded: &Loaded) -> Vec<Notice> {
         let place = loaded.place(&["budget", "roles", role])?;
         let near = nearest(role, ROLES);
         let hint = near.map_or_else(
-            || filled(Word::ThereAre, &[&ROLES.join(" and ")]),
-            |near| filled(Word::DidYouMean, &[&near]),
+            || phrase(Word::ThereAre, &[&ROLES.join(" and ")]),
+            |near| phrase(Word::DidYouMean, &[&near]),
         );
-        let text = filled(Word::CfgNoRole, &[&role, &hint]);
+        let text = phrase(Word::CfgNoRole, &[&role, &hint]);
         Some(Notice::warning(place, text))
     };
     unknown.filter_map(notice).collect()

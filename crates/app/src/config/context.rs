@@ -1,7 +1,7 @@
 //! `[context]`: what a session keeps, of what was said and of the tree, as it is written and as the engine wants it.
 
 use super::units::{ByteSize, share};
-use ostler_engine::compaction::{ContextSettings, Strategy};
+use ostler_engine::window::{ContextSettings, Strategy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

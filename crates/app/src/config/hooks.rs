@@ -8,9 +8,9 @@ use super::show::from_json;
 use super::tree::{Node, Place, position};
 use super::trust::Item;
 use super::units::Seconds;
-use crate::speech::{filled, spoken};
+use crate::text::phrase;
 use ostler_engine::hooks::{Hook, Matcher, Moment, TIMEOUT};
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -90,7 +90,7 @@ impl HookEvent {
 pub struct Gathered {
     pub hooks: Vec<Hook>,
     /// What cannot be read, in files of ours: it might be the one that should have stopped something.
-    pub faults: Vec<String>,
+    pub faults: Vec<Why>,
 }
 
 pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Gathered {
@@ -99,7 +99,7 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ga
     for (n, config) in loaded.config.hooks.iter().enumerate() {
         let from = places_of.get(n).map_or_else(String::new, Place::to_string);
         if config.command.trim().is_empty() {
-            out.faults.push(filled(Word::HookNoCommand, &[&from]));
+            out.faults.push(phrase(Word::HookNoCommand, &[&from]));
             continue;
         }
         match Matcher::parse(&config.matcher, &from) {
@@ -112,7 +112,9 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ga
                 env: variables(places),
                 from,
             }),
-            Err(error) => out.faults.push(filled(Word::Because, &[&from, &error])),
+            Err(error) => out
+                .faults
+                .push(phrase(Word::Because, &[&from, &Why::from(&error)])),
         }
     }
     // Those of a person are theirs, in whatever project.
@@ -131,7 +133,7 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ga
 
 fn of_settings(path: &Path, places: &Places, notices: &mut Vec<Notice>) -> Vec<Hook> {
     let name = places.shown(path);
-    let mut left_out = |text: String| {
+    let mut left_out = |text: Why| {
         let place = Place {
             name: name.clone(),
             position: None,
@@ -141,7 +143,7 @@ fn of_settings(path: &Path, places: &Places, notices: &mut Vec<Notice>) -> Vec<H
     let foreign = match read(path, places) {
         Ok(foreign) => foreign,
         Err(why) => {
-            left_out(filled(Word::HooksLeft, &[&why]));
+            left_out(phrase(Word::HooksLeft, &[&why]));
             return Vec::new();
         }
     };
@@ -158,13 +160,13 @@ fn of_settings(path: &Path, places: &Places, notices: &mut Vec<Notice>) -> Vec<H
         } = one;
         let moment = Moment::ALL.into_iter().find(|m| m.common_name() == event);
         let (Some(moment), Some(command)) = (moment, command) else {
-            left_out(filled(Word::HookUnknown, &[&event]));
+            left_out(phrase(Word::HookUnknown, &[&event]));
             continue;
         };
         if is_async {
-            left_out(filled(
+            left_out(phrase(
                 Word::HookLeft,
-                &[&event, &spoken(Word::HookIsAsync)],
+                &[&event, &Why::from(Word::HookIsAsync)],
             ));
             continue;
         }
@@ -180,7 +182,7 @@ fn of_settings(path: &Path, places: &Places, notices: &mut Vec<Notice>) -> Vec<H
                 env: variables(places),
                 from: name.clone(),
             }),
-            Err(error) => left_out(filled(Word::HookLeft, &[&event, &error])),
+            Err(error) => left_out(phrase(Word::HookLeft, &[&event, &Why::from(&error)])),
         }
     }
     hooks
@@ -208,12 +210,13 @@ struct Foreign {
 }
 
 /// The hooks of a settings file; none where there is no file, or they are switched off.
-fn read(path: &Path, places: &Places) -> Result<Vec<Foreign>, String> {
+fn read(path: &Path, places: &Places) -> Result<Vec<Foreign>, Why> {
     let text = read_text(path, &places.shown(path)).map_err(|report| report.title.clone())?;
     let Some(text) = text else {
         return Ok(Vec::new());
     };
-    let settings: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let settings: Value =
+        serde_json::from_str(&text).map_err(|error| Why::from(error.to_string()))?;
     if settings.get("disableAllHooks") == Some(&Value::Bool(true)) {
         return Ok(Vec::new());
     }

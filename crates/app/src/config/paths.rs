@@ -1,10 +1,10 @@
 //! Where things live: Ostler's home, the two configuration files, and what a path written in one
 //! of them means. It follows links where it must, and reads no file.
 
-use crate::auth::{AUTH_FILE, OLD_TOKENS};
-use crate::speech::filled;
+use super::logins::{AUTH_FILE, OLD_TOKENS};
+use crate::text::phrase;
 use ostler_engine::tool::normalise;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -69,10 +69,16 @@ impl Platform {
 }
 
 /// No place for Ostler's files was found.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{}", filled(Word::NoHome, &[.0]))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoHome(pub &'static str);
+
+impl From<&NoHome> for Why {
+    fn from(error: &NoHome) -> Self {
+        phrase(Word::NoHome, &[&error.0])
+    }
+}
+
+ostler_wire::told_by_why!(NoHome);
 
 /// The directories that everything else is relative to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,14 +1,15 @@
 //! What a project's file may do. A repository is somebody else's text: it may tighten at once,
 //! what runs code or sends data waits for trust, and some keys belong to the person alone.
 
-use crate::speech::{filled, spoken};
-use ostler_wire::Word;
+use crate::text::phrase;
+use ostler_wire::{Why, Word};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::diagnose::Notice;
 use super::hooks;
 use super::layers::read_text;
-use super::paths::{Places, absolute, is_inside};
+use super::paths::{Places, absolute, is_inside, real};
 use super::show::{from_json, node_text};
 use super::tree::{At, Node, Place, Sources, Value, position, push_key};
 use super::trust::{Item, hash};
@@ -123,7 +124,11 @@ const ENV_PASS: &str = "tools.shell.env_pass";
 const ADDING: [&str; 2] = ["permissions.allow", "sandbox.allow_write"];
 
 /// Keys that name a file. One that lies in the project is trusted with its content, not by its name.
-const FILES: [&str; 2] = ["network.ca_file", "tools.shell.path"];
+const FILES: [&str; 3] = [
+    "agent.system_prompt_file",
+    "network.ca_file",
+    "tools.shell.path",
+];
 /// Most bytes of such a file that are looked at; its length always counts.
 const MAX_CONTENT: u64 = 16 * 1024 * 1024;
 
@@ -148,7 +153,7 @@ pub const SERVERS: [&str; 2] = [".mcp.json", ".ostler/mcp.local.json"];
 pub fn drop_user_only(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {
     for path in USER_ONLY {
         if let Some(node) = root.take(path) {
-            let text = filled(Word::CfgUserOnly, &[&path.join(".")]);
+            let text = phrase(Word::CfgUserOnly, &[&path.join(".")]);
             notices.push(Notice::warning(sources.place(node.at), text));
         }
     }
@@ -175,7 +180,7 @@ pub fn drop_foreign_keys(
             continue;
         }
         if let Some(node) = provider.take(&["api_key_file"]) {
-            let text = filled(Word::CfgForeignKey, &[&path.display()]);
+            let text = phrase(Word::CfgForeignKey, &[&path.display()]);
             notices.push(Notice::warning(sources.place(node.at), text));
         }
     }
@@ -309,15 +314,11 @@ impl Taken {
                 continue;
             }
             if FILES.contains(&key.as_str())
-                && let Some(content) = content(node, places)
+                && let Some(named) = NamedFile::of(node, places)
             {
-                let text = node_text("", node);
-                let (shown, normal) = (
-                    format!("{text} (content {})", content.get(..8).unwrap_or_default()),
-                    format!("{text} {content}"),
-                );
+                let (shown, normal) = named.describe(&node_text("", node));
                 let place = sources.place(node.at);
-                out.push(Item::new(key.clone(), place, &shown, &normal));
+                out.push(Item::new(key.clone(), place, shown, &normal));
                 continue;
             }
             let mut add = |name: Option<&str>, node: &Node| {
@@ -349,13 +350,48 @@ impl Taken {
     }
 }
 
-/// A hash of a file of the project that a setting names; none for a program on PATH and for files elsewhere.
-fn content(node: &Node, places: &Places) -> Option<String> {
-    let written = node
-        .as_str()
-        .filter(|path| path.contains(['/', '.', '\\']))?;
-    let path = absolute(written, &places.root, places.user_home.as_deref());
-    let file = Some(&path).filter(|path| is_inside(path, &places.root))?;
+/// A file of the project that a setting names.
+struct NamedFile {
+    /// Where it really lies, if a link of the project leads there.
+    target: Option<String>,
+    /// A hash of what it holds; none of a file elsewhere.
+    content: Option<String>,
+}
+
+impl NamedFile {
+    /// None for a program on PATH and for a path outside of the project that is written as one.
+    fn of(node: &Node, places: &Places) -> Option<Self> {
+        let written = node
+            .as_str()
+            .filter(|path| path.contains(['/', '.', '\\']))?;
+        let path = absolute(written, &places.root, places.user_home.as_deref());
+        let real = real(&path);
+        let is_linked = path.starts_with(&places.root) && real != path;
+        let target = is_linked.then(|| places.shown(&real));
+        let file = Some(&path).filter(|path| is_inside(path, &places.root));
+        let content = file.and_then(|file| content(file));
+        (target.is_some() || content.is_some()).then_some(Self { target, content })
+    }
+
+    /// For the question, and for the hash that an answer is bound to.
+    fn describe(&self, written: &str) -> (String, String) {
+        let (mut shown, mut normal) = (written.to_owned(), written.to_owned());
+        if let Some(target) = &self.target {
+            shown.push_str(&format!(" -> {target}"));
+            normal.push_str(&format!(" -> {target}"));
+        }
+        if let Some(content) = &self.content {
+            shown.push_str(&format!(
+                " (content {})",
+                content.get(..8).unwrap_or_default()
+            ));
+            normal.push_str(&format!(" {content}"));
+        }
+        (shown, normal)
+    }
+}
+
+fn content(file: &Path) -> Option<String> {
     let read = ostler_host::read_bounded(file, MAX_CONTENT, &ostler_host::Border::none()).ok()?;
     Some(format!("{}-{}", hash(&[&read.bytes]), read.stat.len))
 }
@@ -384,7 +420,8 @@ fn server_items(file: &str, places: &Places) -> Vec<Item> {
         Ok(Some(text)) => text,
         Err(report) => {
             let what = file.to_owned();
-            return vec![Item::new(what, place(None), &report.title, &report.title)];
+            let normal = report.title.to_string();
+            return vec![Item::new(what, place(None), report.title, &normal)];
         }
     };
     let json = serde_json::from_str(&text).ok().and_then(from_json);
@@ -394,7 +431,7 @@ fn server_items(file: &str, places: &Places) -> Vec<Item> {
         return vec![Item::new(
             what,
             place(None),
-            spoken(Word::PlugNoServers),
+            Why::from(Word::PlugNoServers),
             &text,
         )];
     };
@@ -427,10 +464,10 @@ fn variable_items(key: &str, name: Option<&str>, server: &Node, place: &Place) -
         push_key(&mut what, name);
     }
     let one = |variable: String| {
-        let text = filled(Word::TrustTakes, &[&variable, &to]);
+        let text = phrase(Word::TrustTakes, &[&variable, &to]);
         let normal = format!("variable {variable:?} to {to:?}");
         let what = format!("{what} ${{{variable}}}");
-        Item::new(what, place.clone(), &text, &normal)
+        Item::new(what, place.clone(), text, &normal)
     };
     taken.into_iter().map(one).collect()
 }
@@ -446,15 +483,15 @@ fn gather_variables(node: &Node, out: &mut BTreeSet<String>) {
 
 /// A variable that commands, hooks and servers would get.
 fn passed_item(key: &str, node: &Node, place: Place) -> Item {
-    let text = filled(Word::TrustPasses, &[&node.as_str().unwrap_or_default()]);
-    Item::new(key.to_owned(), place, &text, &normal_of(None, node))
+    let text = phrase(Word::TrustPasses, &[&node.as_str().unwrap_or_default()]);
+    Item::new(key.to_owned(), place, text, &normal_of(None, node))
 }
 
 /// Takes out the variables that a project passes on: a run that is trusted as a whole has looked at no single variable.
 pub fn drop_passed(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {
     let path: Vec<&str> = ENV_PASS.split('.').collect();
     if let Some(node) = root.take(&path) {
-        let text = spoken(Word::CfgForeignPass);
+        let text = Why::from(Word::CfgForeignPass);
         notices.push(Notice::warning(sources.place(node.at), text));
     }
 }
@@ -470,7 +507,7 @@ pub(super) fn item(key: &str, name: Option<&str>, node: &Node, place: Place) -> 
         push_key(&mut what, name);
     }
     let last = name.or(key.rsplit('.').next()).unwrap_or_default();
-    Item::new(what, place, &node_text(last, node), &normal_of(name, node))
+    Item::new(what, place, node_text(last, node), &normal_of(name, node))
 }
 
 /// The name of a long key is cut where it is shown, so it counts here.

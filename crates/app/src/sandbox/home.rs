@@ -4,7 +4,7 @@
 use super::active;
 use crate::boot::Boot;
 use crate::config::paths::{absolute, is_inside};
-use crate::speech::filled;
+use crate::text::Speak as _;
 use anyhow::bail;
 use ostler_host::sandbox::{ClosedFolder, Layer};
 use ostler_wire::Word;
@@ -77,6 +77,7 @@ fn named_programs(boot: &Boot) -> Vec<PathBuf> {
 /// Stops the start where a command could put another home, or files of one, in the place of this one: the next start would
 /// run what it names.
 pub fn check(boot: &Boot, writable: &[PathBuf]) -> anyhow::Result<()> {
+    let language = boot.language;
     let home = &boot.places.home;
     // Without a layer nothing is held anyway, and that is said.
     let Ok(layer) = active(boot) else {
@@ -86,7 +87,7 @@ pub fn check(boot: &Boot, writable: &[PathBuf]) -> anyhow::Result<()> {
     let by_link = links.iter().find_map(|link| holder_of(link, writable));
     if let Some(folder) = by_link {
         let shown = [home.display(), folder.display()];
-        bail!(filled(Word::HomeByLink, &[&shown[0], &shown[1]]));
+        bail!(language.filled(Word::HomeByLink, &[&shown[0], &shown[1]]));
     }
     let Some(holder) = writable.iter().find(|path| is_inside(home, path)) else {
         return Ok(());
@@ -96,7 +97,7 @@ pub fn check(boot: &Boot, writable: &[PathBuf]) -> anyhow::Result<()> {
     match layer {
         Layer::Landlock => {
             let (home, holder) = (home.display(), holder.display());
-            bail!(filled(Word::HomeInReach, &[&home, &holder, &layer.name()]))
+            bail!(language.filled(Word::HomeInReach, &[&home, &holder, &layer.name()]))
         }
         Layer::Namespaces | Layer::Bubblewrap => Ok(()),
     }

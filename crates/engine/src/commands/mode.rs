@@ -7,9 +7,6 @@ use ostler_guard::{Approve, Mode};
 use ostler_wire::{Delta, GoalState, Language, View, Word};
 use std::time::Instant;
 
-/// Where rules of a session are said to come from.
-pub const SESSION: &str = "this session";
-
 pub fn approve(state: &mut SessionState, _: &mut Inbox, how: &str) -> View {
     if how.is_empty() {
         return View::Text(approval(state));

@@ -2,11 +2,11 @@
 //! spared a question. Nothing is run, and nothing is saved here.
 
 use super::context::{HubContext, column};
-use super::mode::{SESSION, posture};
+use super::mode::posture;
 use super::sessions;
 use crate::context::audit::{self, Audited, Fate, Kind};
 use crate::inbox::Inbox;
-use crate::permission_state::Grant;
+use crate::permissions::{Grant, SESSION};
 use crate::state::SessionState;
 use crate::tool::Scope;
 use crate::tools::{declaration, unknown_tool};

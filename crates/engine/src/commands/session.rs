@@ -4,7 +4,7 @@ use super::tasks::refusal;
 use crate::context::export;
 use crate::log;
 use crate::points::Points;
-use crate::session::Session;
+use crate::state::session::Session;
 use ostler_llm::Effort;
 use ostler_wire::{Act, Action, Body, Deed, Item, List, Open, Say, Table, View, Word};
 use std::sync::Arc;
@@ -165,7 +165,7 @@ pub fn export(session: &mut Session, to: &str) -> View {
         Some("html" | "htm") => export::html(&entries),
         Some(_) | None => export::markdown(&entries),
     };
-    let written = std::fs::OpenOptions::new()
+    let written = ostler_host::private_options()
         .write(true)
         .create_new(true)
         .open(&path)

@@ -5,7 +5,8 @@
 
 use super::SandboxShare;
 use super::protection::unique_name;
-use super::verdict::Verdict;
+use ostler_tools::SandboxReport;
+use ostler_tools::sandbox_report::Change;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -49,12 +50,12 @@ pub fn accept(path: &Path) {
     all.iter().for_each(|share| share.protection.accept(path));
 }
 
-fn notice(changes: Vec<super::Change>) -> Option<String> {
-    let verdict = Verdict {
+fn notice(changes: Vec<Change>) -> Option<String> {
+    let report = SandboxReport {
         changes,
-        ..Verdict::default()
+        ..SandboxReport::default()
     };
-    let lines = verdict.lines();
+    let lines = report.lines();
     (!lines.is_empty()).then(|| lines.trim_end().to_owned())
 }
 

@@ -2,10 +2,10 @@
 
 use super::helpers;
 use super::protection::Protection;
-use super::verdict::Verdict;
 use crate::proxy::Proxy;
 use ostler_host::Host;
 use ostler_host::sandbox::{Choice, Error, SharedNetwork};
+use ostler_tools::SandboxReport;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
@@ -28,11 +28,11 @@ impl SandboxShare {
     /// what that changed. One line for the log, if there was something.
     pub async fn finish(&self) -> Option<String> {
         let changes = self.protection.finish().await;
-        let verdict = Verdict {
+        let report = SandboxReport {
             changes,
-            ..Verdict::default()
+            ..SandboxReport::default()
         };
-        let lines = verdict.lines();
+        let lines = report.lines();
         (!lines.is_empty()).then(|| lines.trim_end().to_owned())
     }
 

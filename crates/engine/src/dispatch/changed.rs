@@ -3,7 +3,7 @@
 
 use super::{Prepared, prepare, read_call};
 use crate::cut::clip;
-use crate::hooks::{self, Said};
+use crate::hooks::{Moment, Said};
 use crate::inbox::Inbox;
 use crate::log::LogError;
 use crate::state::SessionState;
@@ -33,8 +33,12 @@ pub async fn hear(
     let mut had: Vec<usize> = Vec::new();
     let mut carried = Said::default();
     loop {
-        let about = (&prepared, had.as_slice());
-        let (mut said, change) = hooks::before_call(state, inbox, about, cancel).await?;
+        let about = (&prepared.hooked(), had.as_slice());
+        let (mut said, change) = match state.hook_session(Moment::PreTool, cancel) {
+            Some(mut session) => session.before_call(inbox, about, cancel).await,
+            None => Default::default(),
+        };
+        state.tell_hook_notices(&mut said)?;
         let Some((hook, args)) = change else {
             said.add(carried);
             said.context.dedup();

@@ -1,9 +1,8 @@
 //! Questions of tools to the person: words, and plans, whose approval changes the mode.
 
 use super::never_ran;
-use crate::commands;
 use crate::inbox::Inbox;
-use crate::state::SessionState;
+use crate::state::{SessionState, attend};
 use crate::tool::Typed as _;
 use crate::tool::{Done, Question, ToolError};
 use crate::tools::exit_plan_mode::ExitPlanMode;
@@ -54,7 +53,7 @@ pub async fn put(
         tool: Some(tool.to_owned()),
         ..ask
     };
-    let Ok(answer) = commands::ask(state, inbox, ask).await else {
+    let Ok(answer) = attend::ask(state, inbox, ask).await else {
         return Err(never_ran());
     };
     Ok(match words {

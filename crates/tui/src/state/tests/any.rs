@@ -350,7 +350,7 @@ impl Stage {
         let canvas = self.canvas();
         let given = |text: String, can: bool| match can {
             true => Ok(text),
-            false => Err("no\u{1b}[2J".to_owned()),
+            false => Err("no\u{1b}[2J".into()),
         };
         for effect in self.state.take_effects() {
             match effect {
