@@ -1,5 +1,6 @@
 //! The one gate: the mode, then the rules, then the person. What they allow for longer is kept at the state.
 
+use super::preview;
 use super::subject::subject;
 use super::trust;
 use super::{Prepared, never_ran};
@@ -16,8 +17,7 @@ use ostler_guard::{
     needs_a_fresh_yes, propose, remedy,
 };
 use ostler_wire::{
-    Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice,
-    PreviewFormat, Silence, Word,
+    Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice, Silence, Word,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -235,19 +235,16 @@ async fn ask(
         return Ok(Err(error));
     }
     let mut scopes = (!needs_a_fresh_yes(&prepared.accesses)).then(|| scopes(state, prepared));
-    let preview = preview(state, inbox, prepared).await;
-    let is_server = |access: &Access| matches!(access, Access::Mcp { .. });
-    let is_remote = prepared.accesses.iter().any(is_server);
     let ask = Ask {
         subject: with_real_paths(state, prepared, &decision),
         options: options(state, scopes.as_ref()),
-        preview: prepared.remark.clone().or(preview),
-        preview_format: match is_remote {
-            true => PreviewFormat::Text,
-            false => PreviewFormat::Diff,
-        },
         ..permission_ask(state, prepared)
     };
+    let ask = preview::with_preview(state, inbox, prepared, ask).await;
+    if ask.is_too_long() {
+        record(state, prepared, &decision, Decided::no(), None)?;
+        return preview::refuse_unshown(state, prepared).map(Err);
+    }
     let answer = match commands::ask(state, inbox, ask).await {
         Ok(answer) => answer,
         Err(Stopped) => return Ok(Err(never_ran())),
@@ -460,22 +457,6 @@ async fn objection(
     );
     let checking = prepared.typed.objection(cx);
     inbox.attend(checking).await.ok()?
-}
-
-async fn preview(state: &SessionState, inbox: &mut Inbox, prepared: &Prepared) -> Option<String> {
-    let cancel = inbox.turn();
-    let cx = state.context(
-        &prepared.call.id,
-        prepared.tool.about(),
-        &Leave::default(),
-        cancel,
-    );
-    let looking = prepared.typed.preview(cx);
-    let diff = inbox.attend(looking).await.ok()??;
-    Some(match diff.is_empty() {
-        true => state.settings.language.say(Word::NoChange).into(),
-        false => diff,
-    })
 }
 
 /// Writes the rules to where they hold for ever, and names them with the place. What fails is told, and holds for the
