@@ -16,7 +16,7 @@ const MAX_PROMPT_FILE: u64 = 1 << 20;
 pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
     let places = &boot.places;
     let mut inside = sandbox::granted(boot);
-    inside.push(places.memory());
+    inside.extend(memory(boot));
     inside.extend(sandbox::temp_folder(boot));
     inside.extend(own_skills(boot));
     let mut forbidden = sandbox::forbidden(boot)?;
@@ -32,6 +32,12 @@ pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
         own: Vec::new(),
         copied_from: Vec::new(),
     })
+}
+
+/// Facts of this project and those for all of them. What is remembered about others is theirs.
+pub fn memory(boot: &Boot) -> [PathBuf; 2] {
+    let name = ostler_engine::store::project_name(&boot.places.root);
+    [name.as_str(), "global"].map(|name| boot.places.memory().join(name))
 }
 
 /// Which files a person may point at. Settings that cannot be read have stopped the start before.

@@ -302,7 +302,7 @@ pub fn toolchains(boot: &Boot) -> Vec<PathBuf> {
 /// What readers see, and of our own home what models are told to read.
 fn reader(boot: &Boot, ground: &Ground<'_>) -> Reader {
     let mut reader = ground.reader();
-    reader.shown.push(boot.places.memory());
+    reader.shown.extend(crate::folders::memory(boot));
     reader.shown.extend(crate::folders::own_skills(boot));
     reader
 }

@@ -128,3 +128,26 @@ async fn a_diff_is_one_where_it_can_be_made() {
     assert_eq!(shown.asks[0].preview_format, PreviewFormat::Diff);
     session.close().await;
 }
+
+#[tokio::test]
+async fn a_write_through_a_link_shows_where_it_leads_and_offers_no_idle_rule() {
+    let write = json!({"path": "docs/x", "content": "a"});
+    let bench = Bench::new(Kind::Chat, [call("write_file", write), done()]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let real = elsewhere.path().canonicalize().unwrap();
+    std::os::unix::fs::symlink(&real, bench.space.root().join("docs")).unwrap();
+    let mut session = bench.open_with(Open::New, attended).await;
+    let shown = session.answered(&[("deny", None)]).await;
+    let ask = &shown.asks[0];
+    assert!(
+        ask.subject.contains(&real.join("x").display().to_string()),
+        "{}",
+        ask.subject
+    );
+    let ids: Vec<&str> = ask.options.iter().map(|o| o.id.as_str()).collect();
+    assert!(
+        !ids.contains(&"always") && !ids.contains(&"always_project"),
+        "{ids:?}"
+    );
+    session.close().await;
+}

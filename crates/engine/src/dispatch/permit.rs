@@ -234,7 +234,8 @@ async fn ask(
     if let Some(error) = objection(state, inbox, prepared).await {
         return Ok(Err(error));
     }
-    let mut scopes = (!needs_a_fresh_yes(&prepared.accesses)).then(|| scopes(state, prepared));
+    let mut scopes =
+        (!needs_a_fresh_yes(&prepared.accesses)).then(|| scopes(state, prepared, &decision));
     let ask = Ask {
         subject: with_real_paths(state, prepared, &decision),
         options: options(state, scopes.as_ref()),
@@ -316,10 +317,14 @@ pub fn kept(choice: PermissionChoice, saved: Option<&String>) -> PermissionChoic
     }
 }
 
-/// The subject, and what a path in it really is where that lies outside.
+/// The subject, and what a path in it really is where that lies outside, or is written through a link.
 fn with_real_paths(state: &SessionState, prepared: &Prepared, decision: &Decision) -> String {
     let mut subject = subject(state, prepared);
-    for path in &decision.outside {
+    let is_written = |path: &PathBuf| prepared.accesses.contains(&Access::Write(path.clone()));
+    let led = decision.resolved.iter();
+    let led = led.filter(|(named, real)| named != real && is_written(named));
+    let led = led.map(|(_, real)| real);
+    for path in decision.outside.iter().chain(led) {
         let path = state.scope.shown(path);
         if !subject.contains(&path) {
             subject.push_str(&format!(" -> {path}"));
@@ -361,11 +366,11 @@ pub fn leave(prepared: &Prepared) -> Leave {
     }
 }
 
-fn scopes(state: &SessionState, prepared: &Prepared) -> Scopes {
+fn scopes(state: &SessionState, prepared: &Prepared, decision: &Decision) -> Scopes {
     let proposed = propose(prepared.tool.about(), &prepared.accesses, &state.scope);
     let rules: Result<Vec<Rule>, _> = proposed.iter().map(|r| Rule::parse(r, SESSION)).collect();
     let rules = rules.unwrap_or_default();
-    let rules = match would_allow(state, prepared, &rules) {
+    let rules = match would_allow(state, (prepared, decision), &rules) {
         true => rules,
         false => Vec::new(),
     };
@@ -392,14 +397,18 @@ fn scopes(state: &SessionState, prepared: &Prepared) -> Scopes {
 }
 
 /// Whether these rules really allow the same call; a rule that the person saves must not be idle.
-fn would_allow(state: &SessionState, prepared: &Prepared, rules: &[Rule]) -> bool {
+fn would_allow(
+    state: &SessionState,
+    (prepared, decision): (&Prepared, &Decision),
+    rules: &[Rule],
+) -> bool {
     let mut trial = Policy::clone(&state.policy);
     trial.rules.allow.extend(rules.iter().cloned());
     let call = Call {
         tool: prepared.tool.about(),
         accesses: &prepared.accesses,
         scope: &state.scope,
-        resolved: &[],
+        resolved: &decision.resolved,
     };
     !rules.is_empty() && trial.decide_in(Posture::Ask, call).verdict == Verdict::Allow
 }
