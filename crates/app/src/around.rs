@@ -2,7 +2,7 @@
 
 use crate::drafts::{Drafts, Found};
 use crate::pictures;
-use crate::speech::filled;
+use crate::text::phrase;
 use ostler_engine::store::Store;
 use ostler_host::keyboard::{Keyboard, Typed};
 use ostler_host::{Border, Programs};
@@ -194,14 +194,14 @@ impl Surroundings for Around {
             let mut words = program.split_whitespace();
             let name = words.next().unwrap_or(EDITOR);
             let Some(found) = programs.find(name) else {
-                return Err(io::Error::other(filled(Word::NoSafeProgram, &[&name])));
+                return Err(io::Error::other(phrase(Word::NoSafeProgram, &[&name])));
             };
             let mut editor = Command::new(found);
             editor.current_dir(folder.path());
             editor.env("PATH", programs.path());
             let status = editor.args(words).arg(file.path()).status()?;
             if !status.success() {
-                return Err(io::Error::other(filled(Word::EndedWith, &[&name, &status])));
+                return Err(io::Error::other(phrase(Word::EndedWith, &[&name, &status])));
             }
             fs::read_to_string(file.path())
         })

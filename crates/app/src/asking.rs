@@ -2,9 +2,10 @@
 //! read; what outlives the session takes a second one.
 
 use crate::line::typed::{Said, Typed, Want};
-use crate::print::{printable, printable_block};
 use ostler_host::keyboard::KeyByKey;
-use ostler_wire::{Ask, AskKind, Choice, Language, Op, Takes, Word, count_blanks};
+use ostler_wire::{
+    Ask, AskKind, Choice, Language, Op, Takes, Word, count_blanks, printable, printable_block,
+};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 

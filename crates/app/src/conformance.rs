@@ -2,7 +2,8 @@
 //! get, logs in where it must, and calls every tool there is. Nothing of the person's configuration takes part.
 
 use crate::VERSION;
-use crate::auth::{Logins, ServerTokens};
+use crate::auth::ServerTokens;
+use crate::config::logins::Logins;
 use crate::config::oauth::TokenStore as TokenStoreKind;
 use anyhow::{Context as _, anyhow};
 use futures_util::future::BoxFuture;
@@ -91,6 +92,7 @@ async fn run(url: String) -> anyhow::Result<()> {
         home.path(),
         Logins::new(home.path(), TokenStoreKind::File),
         Default::default(),
+        ostler_wire::Language::English,
     ));
     let word = |key: &str| context.get(key).and_then(Value::as_str).map(str::to_owned);
     let mut driver = Driver {

@@ -3,19 +3,21 @@
 pub mod hub;
 pub mod joined;
 
-use crate::boot::{Boot, UsageError};
-use crate::color::{self, Ink, Paint};
+use crate::boot::Boot;
+use crate::color::{self, Ink};
+use crate::errors::UsageError;
+use crate::exit::{FAILED, INTERRUPTED, OK, TERMINATED};
 use crate::flags::{Exec, Format as FlagFormat, InputFormat, Output, OutputFormat};
 use crate::line::typed::Typed;
 use crate::print::{End, Format, Printer, Show};
-use crate::speech::{filled, spoken};
+use crate::text::Speak as _;
 use anyhow::Context as _;
 use hub::{Attendance, ConversationHub};
 use joined::Began;
 use ostler_engine::PIPED;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{
-    Ask, Client, Delivery, Delta, Event, Hub as _, Language, Op, Open, Outcome, Word,
+    Ask, Client, Delivery, Delta, Event, Hub as _, Language, Op, Open, Outcome, Say, Word,
 };
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::Arc;
@@ -29,13 +31,6 @@ const CLOSING: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(2);
 /// What is taken from a pipe at most.
 const MAX_STDIN: u64 = 10 * 1024 * 1024;
-
-/// Exit codes of the contract.
-pub const OK: u8 = 0;
-pub const FAILED: u8 = 1;
-pub const USAGE: u8 = 2;
-pub const INTERRUPTED: u8 = 130;
-pub const TERMINATED: u8 = 143;
 
 /// What to run, and how to show it.
 pub struct Job {
@@ -71,19 +66,20 @@ pub fn which(boot: &Boot) -> Open {
 }
 
 pub async fn exec(boot: Arc<Boot>, args: Exec) -> anyhow::Result<u8> {
+    let language = boot.language;
     let schema = args
         .output_schema
         .as_deref()
-        .map(crate::schema_check::Schema::load)
+        .map(|path| crate::schema_check::Schema::load(path, language))
         .transpose()?;
     if args.input_format == InputFormat::StreamJson {
         if args.prompt.is_some() || !args.words.is_empty() || schema.is_some() {
-            let why = spoken(Word::ExecStreamOnly);
+            let why = language.say(Word::ExecStreamOnly);
             return Err(UsageError(why.into()).into());
         }
         return crate::ops::run(boot, format(&args.output)).await;
     }
-    let prompt = prompt(&args)?;
+    let prompt = prompt(&args, language)?;
     let job = Job {
         open: which(&boot),
         prompt,
@@ -96,6 +92,7 @@ pub async fn exec(boot: Arc<Boot>, args: Exec) -> anyhow::Result<u8> {
 
 /// Runs one prompt to its end and says how it went by the exit code.
 pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
+    let language = boot.language;
     let start = Instant::now();
     let attendance = match wants_prompts(&boot) {
         true => Attendance::Answers,
@@ -120,14 +117,28 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     };
     let mut signals = Signals::new()?;
     let answers = match attendance {
-        Attendance::Conversation | Attendance::Answers => {
-            Answers::Terminal(crate::speech::language(), None)
-        }
+        Attendance::Conversation | Attendance::Answers => Answers::Terminal(language, None),
         Attendance::Nobody => Answers::Nobody,
     };
-    let mut end = turn(&mut client, &mut printer, &mut signals, prompt, answers).await?;
+    let mut end = turn(
+        &mut client,
+        &mut printer,
+        &mut signals,
+        prompt,
+        answers,
+        language,
+    )
+    .await?;
     if let (Some(schema), Ended::Turn(End::Turn(Outcome::Done))) = (&job.schema, &end) {
-        end = hold_to(schema, &mut client, &mut printer, &mut signals, end).await?;
+        end = hold_to(
+            schema,
+            &mut client,
+            &mut printer,
+            &mut signals,
+            end,
+            language,
+        )
+        .await?;
     }
     let (end, code) = match end {
         Ended::Turn(end) => (end.clone(), code(&end)),
@@ -195,6 +206,7 @@ pub type Out = io::BufWriter<io::Stdout>;
 pub type Err = io::BufWriter<io::Stderr>;
 
 pub fn printer(boot: &Boot, format: Format) -> Printer<Out, Err> {
+    let language = boot.language;
     let display = &boot.loaded.config.display;
     Printer::new(
         io::BufWriter::with_capacity(1 << 16, io::stdout()),
@@ -205,9 +217,9 @@ pub fn printer(boot: &Boot, format: Format) -> Printer<Out, Err> {
             reasoning: display.show_reasoning,
             tokens: display.show_tokens && (boot.global.verbose || wants_tokens(boot)),
             on_terminal: io::stdout().is_terminal(),
-            language: crate::speech::language(),
+            language: language,
         },
-        paint(boot),
+        color::for_stderr(boot.loaded.config.display.color, &boot.env),
     )
 }
 
@@ -216,26 +228,16 @@ fn wants_tokens(boot: &Boot) -> bool {
     boot.loaded.place(&["display", "show_tokens"]).is_some()
 }
 
-pub fn paint(boot: &Boot) -> Paint {
-    use crate::config::units::ColorChoice;
-    match boot.loaded.config.display.color {
-        ColorChoice::Never => Paint::None,
-        ColorChoice::Always => Paint::Colour,
-        ColorChoice::Auto if color::liked(&boot.env) && io::stderr().is_terminal() => Paint::Colour,
-        ColorChoice::Auto => Paint::None,
-    }
-}
-
 /// Says on stderr what is odd about the configuration: before anything can fail because of it.
 pub fn warn(boot: &Boot, printer: &mut Printer<Out, Err>) -> io::Result<()> {
     for notice in &boot.loaded.notices {
-        printer.note(Ink::Yellow, &notice.to_string())?;
+        printer.note(Ink::Yellow, &notice.say(boot.language))?;
     }
     for warning in &boot.dotenv.warnings {
-        printer.note(Ink::Yellow, warning)?;
+        printer.note(Ink::Yellow, &warning.say(boot.language))?;
     }
-    if let Some(text) = crate::sandbox::too_many_rules(boot) {
-        printer.note(Ink::Yellow, &text)?;
+    if let Some(text) = crate::sandbox::uncovered_rules(boot) {
+        printer.note(Ink::Yellow, text)?;
     }
     if let Some(text) = crate::sandbox::nothing_holds(boot) {
         printer.note(Ink::Yellow, &text)?;
@@ -245,10 +247,11 @@ pub fn warn(boot: &Boot, printer: &mut Printer<Out, Err>) -> io::Result<()> {
 
 /// Says on stderr what a person should know before the answer comes.
 pub fn announce(boot: &Boot, client: &Client, printer: &mut Printer<Out, Err>) -> io::Result<()> {
+    let language = boot.language;
     if boot.wanted_model().is_none() && boot.loaded.config.default_model.is_none() {
         printer.note(
             Ink::Grey,
-            &filled(Word::ModelHeadline, &[&client.snapshot.model]),
+            &language.filled(Word::ModelHeadline, &[&client.snapshot.model]),
         )?;
     }
     // Most have no key in a file, and pay for no second look.
@@ -261,7 +264,7 @@ pub fn announce(boot: &Boot, client: &Client, printer: &mut Printer<Out, Err>) -
         && let Ok(model) = boot.resolver().resolve(&client.snapshot.model)
         && let Some(warning) = model.key.and_then(|key| key.warning)
     {
-        printer.note(Ink::Yellow, &warning)?;
+        printer.note(Ink::Yellow, &warning.say(language))?;
     }
     for note in &client.notes {
         printer.remark(note)?;
@@ -284,6 +287,7 @@ pub async fn turn(
     signals: &mut Signals,
     prompt: String,
     mut answers: Answers,
+    language: Language,
 ) -> anyhow::Result<Ended> {
     let op = Op::Prompt {
         text: prompt,
@@ -292,10 +296,10 @@ pub async fn turn(
     };
     let mut first = None;
     if client.snapshot.clients.is_remote() {
-        match joined::begin(client, printer, signals, op).await? {
+        match joined::begin(client, printer, signals, op, language).await? {
             Began::Turn(event) => first = Some(event),
             Began::Stopped(stop) => {
-                printer.note(Ink::Grey, spoken(Word::PromptWaits))?;
+                printer.note(Ink::Grey, language.say(Word::PromptWaits))?;
                 return Ok(match stop {
                     Stop::Interrupt => Ended::Turn(End::Turn(Outcome::Interrupted)),
                     Stop::Terminate => Ended::Terminated,
@@ -304,23 +308,23 @@ pub async fn turn(
         }
     } else {
         let sent = client.ops.send(op).await;
-        sent.context(spoken(Word::SessionEnded))?;
+        sent.context(language.say(Word::SessionEnded))?;
     }
     let mut stops = 0;
     loop {
         let event = tokio::select! {
             event = next(client, &mut first) => event,
-            stop = signals.next() => match stopped(client, printer, stop, &mut stops).await? {
+            stop = signals.next() => match stopped(client, printer, stop, &mut stops, language).await? {
                 Some(ended) => return Ok(ended),
                 None => continue,
             },
         };
         let Some(event) = event else {
-            anyhow::bail!(spoken(Word::EndedBadly));
+            anyhow::bail!(language.say(Word::EndedBadly));
         };
         match show(client, printer, event) {
             Ok(Shown::End(end)) => return Ok(Ended::Turn(end)),
-            Ok(Shown::Gone) => anyhow::bail!(spoken(Word::EndedBadly)),
+            Ok(Shown::Gone) => anyhow::bail!(language.say(Word::EndedBadly)),
             Ok(Shown::Ask(ask)) => {
                 let stop = tokio::select! {
                     answer = answers.get(&ask) => {
@@ -332,7 +336,7 @@ pub async fn turn(
                     }
                     stop = signals.next() => stop,
                 };
-                if let Some(ended) = stopped(client, printer, stop, &mut stops).await? {
+                if let Some(ended) = stopped(client, printer, stop, &mut stops, language).await? {
                     return Ok(ended);
                 }
             }
@@ -342,11 +346,11 @@ pub async fn turn(
                     .ops
                     .send(Op::Interrupt)
                     .await
-                    .context(spoken(Word::SessionEnded))?;
+                    .context(language.say(Word::SessionEnded))?;
                 wait_for_end(client).await;
                 return Ok(Ended::ClosedPipe);
             }
-            Err(e) => return Err(e).context(spoken(Word::NoStdout)),
+            Err(e) => return Err(e).context(language.say(Word::NoStdout)),
         }
     }
 }
@@ -365,10 +369,11 @@ async fn stopped(
     printer: &mut Printer<Out, Err>,
     stop: Stop,
     stops: &mut u32,
+    language: Language,
 ) -> anyhow::Result<Option<Ended>> {
     *stops += 1;
     let interrupt = client.ops.send(Op::Interrupt).await;
-    interrupt.context(spoken(Word::SessionEnded))?;
+    interrupt.context(language.say(Word::SessionEnded))?;
     let ended = match stop {
         Stop::Interrupt if *stops == 1 => return Ok(None),
         Stop::Interrupt => Ended::Turn(End::Turn(Outcome::Interrupted)),
@@ -462,24 +467,29 @@ async fn hold_to(
     printer: &mut Printer<Out, Err>,
     signals: &mut Signals,
     end: Ended,
+    language: Language,
 ) -> anyhow::Result<Ended> {
     let Err(why) = schema.check(&printer.tally.text) else {
         return Ok(end);
     };
-    printer.note(Ink::Yellow, &filled(Word::ExecSchemaAgain, &[&why]))?;
+    printer.note(
+        Ink::Yellow,
+        &language.filled(Word::ExecSchemaAgain, &[&why]),
+    )?;
     let again = turn(
         client,
         printer,
         signals,
         schema.repair(&why),
         Answers::Nobody,
+        language,
     )
     .await?;
     if matches!(again, Ended::Turn(End::Turn(Outcome::Done)))
         && let Err(why) = schema.check(&printer.tally.text)
     {
-        let message = filled(Word::ExecSchemaBad, &[&why]);
-        printer.note(Ink::Red, &filled(Word::ErrorIs, &[&message]))?;
+        let message = language.filled(Word::ExecSchemaBad, &[&why]);
+        printer.note(Ink::Red, &language.filled(Word::ErrorIs, &[&message]))?;
         printer.tally.error = Some(("output_schema".into(), message));
         return Ok(Ended::Turn(End::Turn(Outcome::Error)));
     }
@@ -501,7 +511,7 @@ fn quiet(result: io::Result<()>) -> io::Result<()> {
 }
 
 /// The prompt of the flags, with what a pipe brings.
-fn prompt(args: &Exec) -> anyhow::Result<String> {
+fn prompt(args: &Exec, language: Language) -> anyhow::Result<String> {
     let words = args.words.join(" ");
     let given = match (&args.prompt, words.as_str()) {
         (Some(prompt), _) => Some(prompt.clone()),
@@ -511,32 +521,32 @@ fn prompt(args: &Exec) -> anyhow::Result<String> {
     let stdin = io::stdin();
     let Some(given) = given else {
         if stdin.is_terminal() {
-            return Err(UsageError(spoken(Word::ExecNoPrompt).into()).into());
+            return Err(UsageError(language.say(Word::ExecNoPrompt).into()).into());
         }
-        let text = read_all(stdin.lock())?;
+        let text = read_all(stdin.lock(), language)?;
         if text.trim().is_empty() {
-            return Err(UsageError(spoken(Word::ExecStdinEmpty).into()).into());
+            return Err(UsageError(language.say(Word::ExecStdinEmpty).into()).into());
         }
         return Ok(text);
     };
     if given.trim().is_empty() {
-        return Err(UsageError(spoken(Word::ExecEmpty).into()).into());
+        return Err(UsageError(language.say(Word::ExecEmpty).into()).into());
     }
     if stdin.is_terminal() {
         return Ok(given);
     }
-    Ok(match piped()? {
+    Ok(match piped(language)? {
         Some(text) if text.trim().is_empty() => given,
         Some(text) => format!("{given}{PIPED}{text}\n</stdin>"),
         None => {
-            let _ = writeln!(io::stderr(), "{}", spoken(Word::ExecNoData));
+            let _ = writeln!(io::stderr(), "{}", language.say(Word::ExecNoData));
             given
         }
     })
 }
 
 /// What the pipe has to say, or nothing when its first byte does not come in time.
-fn piped() -> anyhow::Result<Option<String>> {
+fn piped(language: Language) -> anyhow::Result<Option<String>> {
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let mut stdin = io::stdin().lock();
@@ -555,26 +565,33 @@ fn piped() -> anyhow::Result<Option<String>> {
         return Ok(None);
     }
     match receiver.recv() {
-        Ok(Some(bytes)) => Ok(Some(cut(bytes.context(spoken(Word::ExecNoStdin))?))),
+        Ok(Some(bytes)) => Ok(Some(cut(
+            bytes.context(language.say(Word::ExecNoStdin))?,
+            language,
+        ))),
         Ok(None) | Err(_) => Ok(None),
     }
 }
 
-fn read_all(input: impl Read) -> anyhow::Result<String> {
+fn read_all(input: impl Read, language: Language) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     input
         .take(MAX_STDIN + 1)
         .read_to_end(&mut bytes)
-        .context(spoken(Word::ExecNoStdin))?;
-    Ok(cut(bytes))
+        .context(language.say(Word::ExecNoStdin))?;
+    Ok(cut(bytes, language))
 }
 
 /// The text of a pipe, with a word on stderr when it brought too much.
-fn cut(mut bytes: Vec<u8>) -> String {
+fn cut(mut bytes: Vec<u8>, language: Language) -> String {
     if bytes.len() as u64 > MAX_STDIN {
         bytes.truncate(usize::try_from(MAX_STDIN).unwrap_or(usize::MAX));
         let most = MAX_STDIN >> 20;
-        let _ = writeln!(io::stderr(), "{}", filled(Word::ExecStdinLong, &[&most]));
+        let _ = writeln!(
+            io::stderr(),
+            "{}",
+            language.filled(Word::ExecStdinLong, &[&most])
+        );
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -3,8 +3,8 @@
 
 use crate::boot::Boot;
 use crate::cmd::{config, doctor, login};
+use crate::errors::Told as _;
 use crate::flags;
-use crate::speech::told;
 use ostler_engine::{Extra, Tell};
 use ostler_wire::{CommandInfo, Language, View, Word};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,8 +54,8 @@ impl Extra for Doctor {
         }
     }
 
-    fn run(&self, _: &str, _: Language, _: &Tell) -> View {
-        doctor::view(&doctor::findings(&self.0, None))
+    fn run(&self, _: &str, language: Language, _: &Tell) -> View {
+        doctor::view(&doctor::findings(&self.0, None), language)
     }
 }
 
@@ -107,7 +107,7 @@ impl Extra for LogIn {
             };
             later.view(match login::log_in(&boot, &args, person).await {
                 Ok(text) => View::Text(text),
-                Err(error) => View::Error(told(&error)),
+                Err(error) => View::Error(language.told(&error)),
             });
         });
         let work = work.abort_handle();
@@ -132,7 +132,7 @@ impl Extra for LogOut {
         let say = |text: &str| tell.view(View::Error(text.to_owned()));
         match Handle::current().block_on(login::log_out(&self.0, provider, language, &say)) {
             Ok(text) => View::Text(text),
-            Err(error) => View::Error(told(&error)),
+            Err(error) => View::Error(language.told(&error)),
         }
     }
 }

@@ -5,17 +5,16 @@ use crate::boot::Boot;
 use crate::color;
 use crate::config::units::ColorChoice;
 use crate::exec::hub::{Attendance, ConversationHub};
-use crate::exec::{OK, TERMINATED};
-use crate::speech::{self, filled, spoken};
+use crate::exit::{OK, TERMINATED};
+use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow};
-use ostler_engine::TemplateFolder;
 use ostler_host::signals::{Signals, Stop};
 use ostler_tui::editor;
 use ostler_tui::run::{Start, run as show};
 use ostler_tui::screen::Narrowed;
 use ostler_tui::state::{Keys, Settings};
 use ostler_tui::theme::Look;
-use ostler_wire::{Hub, Language, Open, Word};
+use ostler_wire::{Hub, Language, Open, Say, Word};
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,11 +29,12 @@ pub fn fits(boot: &Boot) -> bool {
 }
 
 pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
+    let language = boot.language;
     // The greeting says what is odd about the configuration.
     let hub = ConversationHub::start(boot, Attendance::Conversation, |_| Ok(()))?;
     let boot = hub.boot();
     let host = boot.host();
-    let language = speech::language();
+    let language = language;
     let mut start = start(&boot, language)?;
     let client = hub.open(which).await?;
     let around = Around::new(places(&boot));
@@ -71,7 +71,7 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     if stopped.get() || (ended.is_err() && !io::stdin().is_terminal()) {
         return Ok(TERMINATED);
     }
-    let ended = ended.context(spoken(Word::NoTerminal))?;
+    let ended = ended.context(language.say(Word::NoTerminal))?;
     if boot.store().find(&ended.session).is_ok() {
         let id = ended.session.get(..8).unwrap_or(&ended.session);
         let _ = writeln!(io::stderr(), "ostler resume {id}");
@@ -85,13 +85,13 @@ fn places(boot: &Boot) -> Places {
         root: boot.places.root.clone(),
         user_home: boot.places.user_home.clone(),
         kept: boot.places.home.join("cache").join("prompts").join(project),
-        programs: crate::sandbox::programs(boot),
+        programs: crate::grants::programs(boot),
         editor: ["VISUAL", "EDITOR"]
             .into_iter()
             .find_map(|name| boot.env.get(name).filter(|v| !v.trim().is_empty()).cloned()),
         sessions: boot.sessions_dir(),
         forgets: boot.global.no_save,
-        border: Arc::new(crate::folders::border(boot)),
+        border: Arc::new(crate::policy::border(boot)),
     }
 }
 
@@ -105,8 +105,13 @@ fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
             .map_err(|e| anyhow!("`ui.keys`: {e}"))?;
     }
     let mut greeting = vec![format!("ostler {}", crate::VERSION)];
-    greeting.extend(boot.loaded.notices.iter().map(ToString::to_string));
-    greeting.extend(boot.dotenv.warnings.iter().cloned());
+    greeting.extend(
+        boot.loaded
+            .notices
+            .iter()
+            .map(|notice| notice.say(language)),
+    );
+    greeting.extend(boot.dotenv.warnings.iter().map(|text| text.say(language)));
     let say = |word: Word| language.say(word).to_owned();
     Ok(Start {
         settings: Settings {
@@ -154,6 +159,7 @@ fn narrowed(boot: &Boot) -> Narrowed {
 }
 
 fn look(boot: &Boot) -> anyhow::Result<Look> {
+    let language = boot.language;
     let named = boot.loaded.config.ui.theme.as_deref();
     let colour = match boot.loaded.config.display.color {
         ColorChoice::Never => false,
@@ -168,33 +174,8 @@ fn look(boot: &Boot) -> anyhow::Result<Look> {
     };
     Look::from_name(name).ok_or_else(|| {
         let all = Look::ALL.map(Look::name).join(", ");
-        anyhow!(filled(
-            Word::ThemeUnknown,
-            &[&format_args!("{:?}", name), &all]
-        ))
+        anyhow!(language.filled(Word::ThemeUnknown, &[&format_args!("{:?}", name), &all]))
     })
-}
-
-/// Of a project, where Markdown commands lie.
-pub const COMMANDS: [&str; 2] = [".ostler/commands", ".claude/commands"];
-
-/// Folders of Markdown commands, the nearer first. What comes with a project allows nothing by itself: trust that was
-/// given earlier does not speak of these files.
-pub fn command_folders(boot: &Boot) -> Vec<TemplateFolder> {
-    let ours = boot.global.trust_workspace;
-    let root = &boot.places.root;
-    let of_project = |folder: &str| TemplateFolder {
-        path: root.join(folder),
-        project: Some(root.clone()),
-        trusted: ours,
-    };
-    let mut shelves = COMMANDS.map(of_project).to_vec();
-    shelves.push(TemplateFolder {
-        path: boot.places.home.join("commands"),
-        project: None,
-        trusted: true,
-    });
-    shelves
 }
 
 /// Panics of other threads that are told at the end.

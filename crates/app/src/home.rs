@@ -66,7 +66,7 @@ pub fn loose(places: &Places) -> Vec<PathBuf> {
 /// Files with keys, of which more is said elsewhere.
 fn has_own_warning(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
-    name == ".env" || name == crate::auth::AUTH_FILE
+    name == ".env" || name == crate::config::logins::AUTH_FILE
 }
 
 fn is_loose(path: &Path) -> bool {

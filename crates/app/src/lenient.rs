@@ -1,13 +1,14 @@
 //! The start of commands that must work although the configuration does not: they look at it, mend it, or do without it.
 
-use crate::boot::{Boot, surroundings};
+use crate::boot::{Boot, Surroundings, surroundings};
 use crate::config::keys::Dotenv;
 use crate::config::layers::{self, Inputs, Loaded};
 use crate::config::paths::{Env, Places};
 use crate::config::providers;
 use crate::config::trust::Approval;
+use crate::errors::Told as _;
 use crate::flags::Global;
-use crate::speech::filled;
+use crate::text::Speak as _;
 use anyhow::anyhow;
 use ostler_engine::budget::{Budget, Limits};
 use ostler_engine::ledger::Ledger;
@@ -23,7 +24,11 @@ pub struct Lenient {
 
 impl Lenient {
     pub fn new(global: &Global) -> anyhow::Result<Self> {
-        let (env, places) = surroundings(global)?;
+        let Surroundings {
+            env,
+            places,
+            language,
+        } = surroundings(global)?;
         let fault = match Boot::new(global) {
             Ok(boot) => {
                 return Ok(Self {
@@ -43,15 +48,16 @@ impl Lenient {
             built_in: providers::built_in(ostler_llm::builtin_providers()),
             env,
             servers: crate::config::plugins::gather(&loaded, &places, &mut Vec::new()),
-            hooks: crate::config::hooks::gather(&loaded, &places, &mut Vec::new()),
+            hooks: crate::boot::hooks::gather(&loaded, &places, &mut Vec::new()),
             places,
             loaded,
             machine: Arc::new(ostler_host::Local::new()),
-            redactor: crate::cmd::redactor().clone(),
+            redactor: crate::output::redactor().clone(),
+            language,
         };
         Ok(Self {
             boot: Arc::new(boot),
-            fault: Some(format!("{fault:#}")),
+            fault: Some(language.told(&fault)),
         })
     }
 
@@ -66,7 +72,8 @@ impl Lenient {
     /// For what can do without: says the fault on stderr and goes on.
     pub fn warned(self) -> Arc<Boot> {
         if let Some(fault) = &self.fault {
-            crate::cmd::say(&filled(Word::GoingOn, &[&fault]));
+            let language = self.boot.language;
+            crate::output::say(&language.filled(Word::GoingOn, &[&fault]));
         }
         self.boot
     }

@@ -6,11 +6,11 @@ pub mod typed;
 
 use crate::asking;
 use crate::boot::Boot;
-use crate::color::{Ink, Paint};
+use crate::color::{self, Ink, Paint};
+use crate::exec;
 use crate::exec::hub::{Attendance, ConversationHub};
-use crate::exec::{self, OK, TERMINATED};
+use crate::exit::{OK, TERMINATED};
 use crate::print::{Format, Printer};
-use crate::speech::spoken;
 use anyhow::Context as _;
 use ostler_host::keyboard::KeyByKey;
 use ostler_host::signals::{Signals, Stop};
@@ -31,16 +31,16 @@ const REPLY_PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
+    let language = boot.language;
     let warn = |boot: &Boot| exec::warn(boot, &mut exec::printer(boot, Format::Text));
     let hub = ConversationHub::start(boot, Attendance::Conversation, warn)?;
     let boot = hub.boot();
     let mut printer = exec::printer(&boot, Format::Text);
-    let language = crate::speech::language();
     let client = hub.open(which).await?;
     exec::announce(&boot, &client, &mut printer)?;
     let exchange = Exchange::new(&client);
     let mut talk = Talk {
-        paint: exec::paint(&boot),
+        paint: color::for_stderr(boot.loaded.config.display.color, &boot.env),
         lines: Typed::new(crate::ops::read_lines(), io::stdin().is_terminal()),
         boot,
         hub,
@@ -190,7 +190,7 @@ impl Talk {
                 event = self.client.events.next() => match event {
                     Some(event) => self.events(event).await?,
                     None => anyhow::bail!(
-                        spoken(Word::EndedBadly)),
+                        self.language.say(Word::EndedBadly)),
                 },
                 line = self.lines.next(want), if listens => self.line(line).await?,
                 () = opening => {
@@ -235,7 +235,7 @@ impl Talk {
     /// What runs in the background, on a line.
     fn liveness(&self) -> String {
         let part = |task: &Task| {
-            let doing = ostler_engine::commands::tasks::doing(&task.doing, self.language);
+            let doing = ostler_engine::agents::children::describe_doing(&task.doing, self.language);
             let since = self
                 .background
                 .told
@@ -276,7 +276,7 @@ impl Talk {
             .ops
             .send(op)
             .await
-            .context(spoken(Word::SessionEnded))
+            .context(self.language.say(Word::SessionEnded))
     }
 
     async fn line(&mut self, said: Said) -> anyhow::Result<Option<Over>> {
@@ -351,7 +351,7 @@ impl Talk {
             op: Op::say(typed, Delivery::Queue),
         };
         let sent = self.client.ops.send_line(op).await;
-        sent.context(spoken(Word::SessionEnded))
+        sent.context(self.language.say(Word::SessionEnded))
     }
 
     /// Shows an event and all others that have come meanwhile, in one write.

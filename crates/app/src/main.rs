@@ -11,38 +11,46 @@ mod config;
 mod conformance;
 #[cfg(unix)]
 mod connect;
+mod demo;
 mod drafts;
+mod errors;
 mod exec;
+mod exit;
 mod extras;
 mod flags;
-mod folders;
 mod front;
+mod grants;
 mod home;
 mod lenient;
 mod line;
 mod live;
+mod locale;
 mod models;
 mod ops;
+mod output;
 mod pictures;
+mod policy;
 mod print;
+mod resume;
 mod sandbox;
 mod schema_check;
 mod servers;
-mod speech;
+mod text;
 mod trust;
 mod typed;
+mod wiring;
 
-use crate::speech::{spoken, told};
-use boot::plugins::learn;
-use boot::{Boot, UsageError};
-use cmd::resume;
-use flags::{Cli, Command};
+use boot::Boot;
+use errors::{Told as _, UsageError};
+use flags::{Cli, Command, SessionsCommand};
 use lenient::Lenient;
-use ostler_wire::Word;
+use ostler_wire::{Language, Word};
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
+use wiring::plugins::learn;
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -56,8 +64,9 @@ fn main() -> ExitCode {
     if let Some(code) = conformance::run_if_asked() {
         return code;
     }
-    speech::set(speech::chosen(None, &boot::environment()));
-    let cli = match typed::parse(arguments()) {
+    // Until a configuration is read, which may name another one.
+    let language = Cell::new(locale::chosen(None, &boot::environment()));
+    let cli = match typed::parse(arguments(), language.get()) {
         Ok(cli) => cli,
         Err(code) => return ExitCode::from(code),
     };
@@ -66,22 +75,23 @@ fn main() -> ExitCode {
         .build()
     {
         Ok(runtime) => runtime,
-        Err(error) => return fail(&error.into()),
+        Err(error) => return fail(&error.into(), language.get()),
     };
     let wants_result = wants_result(&cli);
     let start = Instant::now();
-    let code = match runtime.block_on(run(cli)) {
+    let code = match runtime.block_on(run(cli, &language)) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             if wants_result {
-                print::failed_early(&told(&error), exit_code(&error), start.elapsed());
+                let said = language.get().told(&error);
+                print::failed_early(&said, exit_code(&error), start.elapsed());
             }
-            fail(&error)
+            fail(&error, language.get())
         }
     };
     // A thread may still sit in a read of stdin; nothing is worth waiting for.
     runtime.shutdown_background();
-    sandbox::remove_temp();
+    crate::grants::remove_temp();
     code
 }
 
@@ -95,12 +105,15 @@ fn arguments() -> Vec<OsString> {
     words
 }
 
-async fn run(cli: Cli) -> anyhow::Result<u8> {
+/// `language` becomes that of the configuration as soon as it is read.
+async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
     if let Some(prompt) = cli.prompt {
         if cli.command.is_some() {
-            return Err(UsageError(spoken(Word::PromptAlone).into()).into());
+            return Err(UsageError(language.get().say(Word::PromptAlone).into()).into());
         }
-        let boot = learn(Arc::new(Boot::new(&cli.global)?)).await?;
+        let boot = Boot::new(&cli.global)?;
+        language.set(boot.language);
+        let boot = learn(Arc::new(boot)).await?;
         let args = flags::Exec {
             words: Vec::new(),
             prompt: Some(prompt),
@@ -111,13 +124,27 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         return exec::exec(boot, args).await;
     }
     let global = cli.global;
-    let boot = || Boot::new(&global).map(Arc::new);
-    let lenient = || Lenient::new(&global);
-    match with_output(cli.command, cli.output)? {
+    let command = with_output(cli.command, cli.output, language.get())?;
+    let boot = || -> anyhow::Result<Arc<Boot>> {
+        let boot = Boot::new(&global)?;
+        language.set(boot.language);
+        Ok(Arc::new(boot))
+    };
+    let lenient = || -> anyhow::Result<Lenient> {
+        let lenient = Lenient::new(&global)?;
+        language.set(lenient.boot.language);
+        Ok(lenient)
+    };
+    match command {
         Some(Command::Exec(args)) => exec::exec(learn(boot()?).await?, args).await,
         Some(Command::Resume(args)) => resume::run(learn(boot()?).await?, args).await,
         Some(Command::Setup(args)) => cmd::setup::run(&*boot()?, args).await,
-        Some(Command::Sessions(args)) => cmd::sessions::run(lenient()?, args).await,
+        Some(Command::Sessions(SessionsCommand::Resume(args))) => {
+            resume::run(lenient()?.strict()?, args).await
+        }
+        Some(Command::Sessions(SessionsCommand::Stored(args))) => {
+            cmd::sessions::run(lenient()?, args).await
+        }
         Some(Command::Handoff(args)) => cmd::handoff::run(&lenient()?.warned(), args).await,
         Some(Command::Config(args)) => cmd::config::run(lenient()?, args),
         Some(Command::Login(args)) => cmd::login::login(&*boot()?, args).await,
@@ -139,7 +166,7 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
         Some(Command::Cache(args)) => cmd::cache::run(&lenient()?.warned(), args),
         Some(Command::Checkpoint(args)) => cmd::checkpoint::run(lenient()?.warned(), args).await,
-        Some(Command::Demo(args)) => cmd::demo::run(global, args).await,
+        Some(Command::Demo(args)) => demo::run(global, args, language.get()).await,
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
         None => {
@@ -162,19 +189,20 @@ pub async fn talk(boot: Arc<Boot>, which: ostler_wire::Open) -> anyhow::Result<u
 fn with_output(
     command: Option<Command>,
     before: flags::Output,
+    language: Language,
 ) -> Result<Option<Command>, UsageError> {
     if !before.is_set() {
         return Ok(command);
     }
-    let mut command = command
-        .ok_or_else(|| UsageError(speech::spoken(ostler_wire::Word::FormatNoPrompt).into()))?;
+    let mut command =
+        command.ok_or_else(|| UsageError(language.say(Word::FormatNoPrompt).into()))?;
     let own = match &mut command {
         Command::Exec(args) => &mut args.output,
-        Command::Resume(args) | Command::Sessions(flags::Sessions::Resume(args)) => {
+        Command::Resume(args) | Command::Sessions(SessionsCommand::Resume(args)) => {
             &mut args.output
         }
         Command::Demo(args) => &mut args.output,
-        Command::Sessions(_)
+        Command::Sessions(SessionsCommand::Stored(_))
         | Command::Handoff(_)
         | Command::Config(_)
         | Command::Permissions(_)
@@ -193,7 +221,7 @@ fn with_output(
         | Command::Checkpoint(_)
         | Command::Completions { .. }
         | Command::Man => {
-            return Err(UsageError(spoken(Word::FormatAfter).into()));
+            return Err(UsageError(language.say(Word::FormatAfter).into()));
         }
     };
     *own = own.or(before);
@@ -216,13 +244,13 @@ fn wants_result(cli: &Cli) -> bool {
 
 fn exit_code(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<UsageError>() {
-        Some(_) => exec::USAGE,
-        None => exec::FAILED,
+        Some(_) => exit::USAGE,
+        None => exit::FAILED,
     }
 }
 
 /// What happened, on stderr; the code says whose fault it was.
-fn fail(error: &anyhow::Error) -> ExitCode {
-    cmd::say(&format!("ostler: {}", told(error)));
+fn fail(error: &anyhow::Error, language: Language) -> ExitCode {
+    output::say(&format!("ostler: {}", language.told(error)));
     ExitCode::from(exit_code(error))
 }

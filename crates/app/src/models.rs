@@ -4,7 +4,7 @@ use crate::boot::Boot;
 use crate::config::providers::Provider;
 use ostler_engine::Models;
 use ostler_llm::Target;
-use ostler_wire::{Language, Word};
+use ostler_wire::{Language, Say as _, Word};
 
 /// Models in a list to choose from.
 const MAX_MODELS: usize = 300;
@@ -13,7 +13,7 @@ impl Models for Boot {
     /// Of every provider that a file names or that has a key.
     fn list(&self) -> Vec<(String, String)> {
         let resolver = self.resolver();
-        let language = crate::speech::language();
+        let language = self.language;
         let usable = |p: &&Provider| p.configured || resolver.key(p).is_ok_and(|key| key.is_some());
         let of = |provider: &Provider| -> Vec<(String, String)> {
             let name = &provider.config.name;
@@ -38,7 +38,7 @@ impl Models for Boot {
             Some(reference) => resolver.resolve(reference),
             None => resolver.default(),
         };
-        self.target(resolved.map_err(|e| e.to_string())?)
+        self.target(resolved.map_err(|e| e.say(self.language))?)
     }
 }
 

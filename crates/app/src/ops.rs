@@ -2,13 +2,14 @@
 
 use crate::boot::Boot;
 use crate::color::Ink;
+use crate::exec;
 use crate::exec::hub::{Attendance, ConversationHub};
 use crate::exec::joined::Outstanding;
-use crate::exec::{self, FAILED, INTERRUPTED, OK, TERMINATED};
+use crate::exit::{FAILED, INTERRUPTED, OK, TERMINATED};
 use crate::print::{End, Format, Printer};
-use anyhow::Context as _;
+use crate::text::Explain as _;
 use ostler_host::signals::{Signals, Stop};
-use ostler_wire::{Ask, Body, Client, Delta, Event, Hub as _, Op, OpLine, Role};
+use ostler_wire::{Ask, Body, Client, Delta, Event, Hub as _, Op, OpLine, Role, Word};
 use std::io::{self, BufRead};
 use std::sync::Arc;
 use std::time::Instant;
@@ -167,7 +168,8 @@ impl Talk {
             .ops
             .send_line(line)
             .await
-            .context(crate::speech::spoken(ostler_wire::Word::SessionEnded))
+            .explain(|| Word::SessionEnded.into())?;
+        Ok(())
     }
 
     fn event(&mut self, event: &Event) -> anyhow::Result<()> {

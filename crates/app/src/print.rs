@@ -3,18 +3,16 @@
 
 mod text;
 
-pub use text::{printable, printable_block};
-
 use crate::color::{Ink, Paint};
 use ostler_wire::{
     Act, Action, Body, Caller, Cell, Column, ColumnKind, Compaction, Deed, Delta, Entry, Event,
     GoalState, Language, List, Open, Outcome, Role, Table, ToolResult, ToolUse, Usage, View, Word,
-    escape_json, short_id,
+    escape_json, printable, printable_piece, short_id,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{self, Write};
-use text::{arguments, outcome, printable_piece};
+use text::{arguments, outcome};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -124,7 +122,7 @@ impl<O: Write, E: Write> Printer<O, E> {
     /// A line on stderr, between the streams.
     pub fn note(&mut self, ink: Ink, text: &str) -> io::Result<()> {
         self.end_line()?;
-        let text = crate::cmd::redactor().text(printable(text));
+        let text = crate::output::redactor().text(printable(text));
         let text = self.paint.with(ink, &text);
         writeln!(self.err, "{text}")
     }

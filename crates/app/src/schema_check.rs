@@ -1,9 +1,9 @@
 //! `--output-schema`: the answer must be JSON that fits a JSON Schema.
 
-use crate::boot::UsageError;
-use crate::speech::filled;
+use crate::errors::UsageError;
+use crate::text::Speak as _;
 use anyhow::Context as _;
-use ostler_wire::Word;
+use ostler_wire::{Language, Word};
 use serde_json::Value;
 use std::path::Path;
 
@@ -13,14 +13,15 @@ pub struct Schema {
 }
 
 impl Schema {
-    pub fn load(path: &Path) -> anyhow::Result<Self> {
+    pub fn load(path: &Path, language: Language) -> anyhow::Result<Self> {
         let shown = path.display();
-        let text =
-            std::fs::read_to_string(path).with_context(|| filled(Word::SchemaUnread, &[&shown]))?;
+        let text = std::fs::read_to_string(path)
+            .with_context(|| language.filled(Word::SchemaUnread, &[&shown]))?;
         let value: Value = serde_json::from_str(&text)
-            .map_err(|e| UsageError(filled(Word::SchemaNoJson, &[&shown, &e])))?;
-        let validator = jsonschema::validator_for(&value)
-            .map_err(|e| UsageError(filled(Word::SchemaNone, &[&shown, &e])))?;
+            .map_err(|e| UsageError(language.filled(Word::SchemaNoJson, &[&shown, &e])))?;
+        let validator = jsonschema::validator_for(&value).map_err(|e| {
+            UsageError(language.filled(Word::SchemaNone, &[&shown, &e.to_string()]))
+        })?;
         Ok(Self {
             text: value.to_string(),
             validator,

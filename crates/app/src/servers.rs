@@ -11,7 +11,7 @@ use crate::config::plugins::{
 };
 use crate::config::trust::State;
 use crate::config::variables::{self, Part};
-use crate::speech::{filled, spoken};
+use crate::text::Speak as _;
 use crate::trust::tools::TrustedTools;
 use ostler_mcp::{
     Address, Confinement, Endpoint, McpSettings, Program, Redaction, Registration, Sampling, Server,
@@ -43,7 +43,12 @@ fn redaction(boot: &Boot) -> Redaction {
 
 /// The logins of servers.
 pub fn tokens(boot: &Boot) -> ServerTokens {
-    ServerTokens::new(&boot.places.home, boot.logins(), boot.redactor.clone())
+    ServerTokens::new(
+        &boot.places.home,
+        boot.logins(),
+        boot.redactor.clone(),
+        boot.language,
+    )
 }
 
 /// Nobody is to see a token of theirs.
@@ -71,6 +76,7 @@ pub fn one(boot: &Boot, configured: &Configured) -> Server {
 
 /// How we are known to the issuer of its tokens.
 pub fn registration(boot: &Boot, one: &Configured) -> Result<Registration, String> {
+    let language = boot.language;
     let mut names = Names::new(boot);
     let oauth = one.plugin.oauth.clone().unwrap_or_default();
     let place = (one.scope, Field::Value);
@@ -87,7 +93,7 @@ pub fn registration(boot: &Boot, one: &Configured) -> Result<Registration, Strin
             client_id: None,
             client_secret: Some(_),
             ..
-        } => Err(spoken(Word::ServerSecretAlone).into()),
+        } => Err(language.say(Word::ServerSecretAlone).into()),
         _ => Ok(registration),
     }
 }
@@ -123,23 +129,24 @@ fn server(one: &Configured, names: &mut Names<'_>, root: &Path) -> Server {
 }
 
 fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endpoint, String> {
+    let language = names.boot.language;
     let plugin = &one.plugin;
     let given = |text: &Option<String>| text.as_deref().is_some_and(|t| !t.trim().is_empty());
     if plugin.name.trim().is_empty() {
-        return Err(spoken(Word::ServerNoName).into());
+        return Err(language.say(Word::ServerNoName).into());
     }
     let kind = match plugin.kind {
         Some(kind) => kind,
         None if given(&plugin.command) => PluginKind::Stdio,
         None if given(&plugin.url) => PluginKind::Http,
-        None => return Err(spoken(Word::ServerNoCommand).into()),
+        None => return Err(language.say(Word::ServerNoCommand).into()),
     };
     let mut expand = |text: &str| names.expand(text, (one.scope, Field::Target));
     match kind {
-        PluginKind::Sse => Err(spoken(Word::ServerSse).into()),
+        PluginKind::Sse => Err(language.say(Word::ServerSse).into()),
         PluginKind::Stdio => {
             let command = plugin.command.as_deref().filter(|c| !c.trim().is_empty());
-            let command = command.ok_or_else(|| spoken(Word::ServerNeedsCommand))?;
+            let command = command.ok_or_else(|| language.say(Word::ServerNeedsCommand))?;
             let mut argv = vec![expand(command)?.into()];
             for arg in &plugin.args {
                 argv.push(expand(arg)?.into());
@@ -162,7 +169,7 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
         }
         PluginKind::Http => {
             let url = plugin.url.as_deref().filter(|url| !url.trim().is_empty());
-            let url = expand(url.ok_or_else(|| spoken(Word::ServerNeedsUrl))?)?;
+            let url = expand(url.ok_or_else(|| language.say(Word::ServerNeedsUrl))?)?;
             let mut headers = Vec::new();
             for (name, value) in &plugin.headers {
                 let value = names.expand(value, (one.scope, Field::Value))?;
@@ -222,8 +229,9 @@ impl<'a> Names<'a> {
         name: &str,
         (scope, field): (Scope, Field),
     ) -> Result<Option<String>, String> {
+        let language = self.boot.language;
         if scope.is_of_project() && self.boot.is_provider_key(name) {
-            return Err(filled(Word::ServerWantsKey, &[&name]));
+            return Err(language.filled(Word::ServerWantsKey, &[&name]));
         }
         if let Some(value) = self.boot.env.get(name).filter(|v| !v.is_empty()) {
             let is_secret = looks_secret(name, value);
@@ -231,7 +239,7 @@ impl<'a> Names<'a> {
                 self.boot.redactor.learn([value.as_str()]);
             }
             if is_secret && scope.is_of_project() && !self.was_shown(name) {
-                return Err(filled(Word::ServerWantsSecret, &[&name]));
+                return Err(language.filled(Word::ServerWantsSecret, &[&name]));
             }
             return Ok(Some(value.clone()));
         }
@@ -265,15 +273,16 @@ impl<'a> Names<'a> {
     }
 
     fn expand(&mut self, text: &str, place: (Scope, Field)) -> Result<String, String> {
+        let language = self.boot.language;
         let mut out = String::new();
         for part in variables::parts(text) {
             match part {
                 Part::Text(text) => out.push_str(text),
-                Part::Open(_) => return Err(filled(Word::NoBraceIn, &[&text])),
+                Part::Open(_) => return Err(language.filled(Word::NoBraceIn, &[&text])),
                 Part::Variable { name, default } => {
                     let value = self.get(name, place)?;
                     let value = value.or(default.map(str::to_owned));
-                    let unset = || filled(Word::ServerUnset, &[&name, &name]);
+                    let unset = || language.filled(Word::ServerUnset, &[&name, &name]);
                     out.push_str(&value.ok_or_else(unset)?);
                 }
             }

@@ -2,9 +2,8 @@
 //! language. The flags themselves are in `flags`.
 
 use crate::boot;
-use crate::exec::USAGE;
+use crate::exit::USAGE;
 use crate::flags::{Cli, Global, chinese};
-use crate::speech::language;
 use clap::error::{ContextKind, Error, ErrorKind};
 use clap::{CommandFactory, Parser};
 use ostler_wire::{Language, Word};
@@ -25,12 +24,12 @@ const FRAME: [(&str, &str); 8] = [
 ];
 
 /// Or the exit code where there is nothing to run: help was given, or what was typed cannot be understood.
-pub fn parse(words: Vec<OsString>) -> Result<Cli, u8> {
+pub fn parse(words: Vec<OsString>, language: Language) -> Result<Cli, u8> {
     Cli::try_parse_from(&words).map_err(|error| {
         let code = u8::try_from(error.exit_code()).unwrap_or(USAGE);
         // Settings may name another language than the environment does; what is wrong with them matters later.
-        let _unread = boot::surroundings(&Global::default());
-        match language() {
+        let around = boot::surroundings(&Global::default());
+        match around.map_or(language, |around| around.language) {
             // A reader that went away is no error.
             Language::English => drop(error.print()),
             Language::Chinese => {

@@ -315,8 +315,9 @@ fn facts_of_other_projects_are_not_read_unasked() {
     scene.server.push(Step::answer().call("grep", grep));
     scene.server.push(Step::answer().text("Done."));
     scene.exec("go").ok();
-    let log = common::of_type(&scene.log(), "tool_result");
-    let texts: Vec<String> = log.iter().map(|r| r["output"].to_string()).collect();
+    let log = scene.log();
+    let results = common::of_type(&log, "tool_result");
+    let texts: Vec<String> = results.iter().map(|r| r["output"].to_string()).collect();
     assert!(texts[0].contains("OWNFACT"), "{texts:?}");
     assert!(texts[1].contains("COMMONFACT"), "{texts:?}");
     assert!(!texts[2].contains("OTHERFACT"), "{texts:?}");

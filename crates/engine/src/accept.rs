@@ -1,7 +1,7 @@
 //! From a model's answer to entries: calls get unique ids and arguments that are JSON objects, or a word on why not.
 
-use crate::arguments::{Repair, fit_arguments};
-use crate::tools::{canonical_name, tool_search};
+use crate::arguments::Repair;
+use crate::tools::{canonical_name, fit_arguments, tool_search};
 use ostler_llm::repair::{self, Doubt, Ended, Written};
 use ostler_llm::{Answer, AnswerPart, Prefix};
 use ostler_wire::{Entry, Json, Message, Origin, Part, Replay, Role, Stop, ToolSpec, ToolUse};
@@ -9,6 +9,8 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+#[cfg(test)]
+mod broken_calls;
 mod quotation;
 #[cfg(test)]
 mod tests;

@@ -1,25 +1,14 @@
-//! When the tree of a session is saved: before the first change that the person's words lead to, and after the last one.
-//! What cannot be saved is told once, and the work goes on. How a tree is saved is in `checkpoint`.
+//! Which saves of the tree a session needs: before the first change that the person's words lead to, and after the last one.
+//! What cannot be saved is told once. When it is done is in `state/checkpoints`, how a tree is saved in `checkpoint`.
 
-use crate::agents::children::shortened;
 use crate::checkpoint::{Checkpoints, Error, Limits, Reach, Record, Scope, Target, Why};
-use crate::inbox::{Inbox, Stopped};
-use crate::log::LogError;
-use crate::session::hub::HubSettings;
-use crate::state::SessionState;
-use ostler_wire::{
-    Access, Body, Checkpoint, Delta, Language, Notice, Saved, Say, Segment, When, Word,
-};
+use crate::cut::shorten_prompt;
+use ostler_wire::{Access, Body, Checkpoint, Language, Notice, Saved, Say, Segment, When, Word};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::task::JoinHandle;
 
-/// How long it may take before somebody is told what is waited for.
-const QUIET: Duration = Duration::from_millis(400);
-/// How long the end of a turn that was stopped waits for it.
-const LINGER: Duration = Duration::from_millis(300);
 /// Digits of a tree's hash that are written down.
 const HASH_DIGITS: usize = 12;
 /// Paths that the calls of one prompt are known to touch.
@@ -66,7 +55,7 @@ pub struct SessionCheckpoints {
     heavy: u32,
     told: HashSet<Word>,
     /// A save that the person did not wait for.
-    pending: Option<JoinHandle<Done>>,
+    pub pending: Option<JoinHandle<Done>>,
     /// The tree as this session last saw it.
     pub seen: Option<Saved>,
     /// Another session saves the tree before and after; this one only what that does not see coming.
@@ -82,7 +71,7 @@ enum Stage {
 }
 
 /// A piece of work for a thread of its own.
-struct Job {
+pub struct Job {
     place: Arc<Place>,
     label: String,
     when: When,
@@ -93,7 +82,7 @@ struct Job {
     in_part: bool,
 }
 
-struct Done {
+pub struct Done {
     record: Result<Option<Record>, Error>,
     when: When,
     named: Vec<PathBuf>,
@@ -102,15 +91,7 @@ struct Done {
 }
 
 impl SessionCheckpoints {
-    /// A session that leaves no trace keeps no trees, either.
-    pub fn of(options: &HubSettings) -> Self {
-        let limits = options.checkpoints.clone().filter(|_| options.run.save);
-        let place = limits.map(|limits| Place {
-            home: options.paths.home.clone(),
-            real: ostler_host::real_path(&options.paths.root),
-            root: options.paths.root.clone(),
-            limits,
-        });
+    pub fn new(place: Option<Place>) -> Self {
         Self {
             place: place.map(Arc::new),
             ..Self::default()
@@ -131,17 +112,17 @@ impl SessionCheckpoints {
         }
     }
 
-    fn begin(&mut self, said: &str) {
+    pub fn begin(&mut self, said: &str) {
         self.stage = match self.below {
             true => Stage::Changing,
             false => Stage::Unchanged,
         };
-        self.label = shortened(said);
+        self.label = shorten_prompt(said);
         self.named.clear();
         self.touched.clear();
     }
 
-    fn before(&mut self, accesses: &[Access]) -> Option<Job> {
+    pub fn before(&mut self, accesses: &[Access]) -> Option<Job> {
         let place = self.place.clone()?;
         if !accesses.iter().any(alters) {
             return None;
@@ -167,7 +148,7 @@ impl SessionCheckpoints {
         })
     }
 
-    fn after(&mut self) -> Option<Job> {
+    pub fn after(&mut self) -> Option<Job> {
         if self.below || self.stage == Stage::Unchanged {
             return None;
         }
@@ -184,7 +165,7 @@ impl SessionCheckpoints {
     }
 
     /// What became of it, for the log.
-    fn took(&mut self, done: Done, language: Language) -> Vec<Body> {
+    pub fn took(&mut self, done: Done, language: Language) -> Vec<Body> {
         let mut bodies = Vec::new();
         let Done {
             record,
@@ -252,7 +233,7 @@ impl SessionCheckpoints {
 }
 
 impl Job {
-    fn run(self) -> Done {
+    pub fn run(self) -> Done {
         let when = self.when;
         let (record, named, passed) = match self.save() {
             Ok(saved) => saved,
@@ -298,103 +279,6 @@ impl Job {
             }
         };
         Ok((record, new, doomed.passed))
-    }
-}
-
-/// The person said something: what changes from now on is because of it.
-pub fn begin(state: &mut SessionState, said: &str) {
-    // It becomes a label in the store.
-    let said = state.feed.redactor().text(said.to_owned());
-    state.services.checkpoints.begin(&said);
-}
-
-/// Saves what a call is about to change, if nothing has saved it yet. A call that only reads waits for nothing.
-pub async fn before(
-    state: &mut SessionState,
-    inbox: &mut Inbox,
-    (id, tool): (&str, &str),
-    accesses: &[Access],
-) -> Result<Result<(), Stopped>, LogError> {
-    let Some(job) = state.services.checkpoints.before(accesses) else {
-        return Ok(Ok(()));
-    };
-    let feed = state.feed.clone();
-    let delta = Delta::Progress {
-        id: id.to_owned(),
-        name: tool.to_owned(),
-        text: state.settings.language.say(Word::SavesFirst).into(),
-    };
-    let mut work = tokio::task::spawn_blocking(move || job.run());
-    let waiting = async {
-        let soon = tokio::time::timeout(QUIET, &mut work).await;
-        match soon {
-            Ok(done) => done,
-            Err(_) => {
-                feed.delta(delta);
-                work.await
-            }
-        }
-    };
-    let done = match inbox.attend(waiting).await {
-        Ok(done) => done,
-        Err(Stopped) => return Ok(Err(Stopped)),
-    };
-    // It fails only when the runtime ends.
-    if let Ok(done) = done {
-        let bodies = state
-            .services
-            .checkpoints
-            .took(done, state.settings.language);
-        if !bodies.is_empty() {
-            state.commit(bodies)?;
-        }
-    }
-    Ok(Ok(()))
-}
-
-/// Saves the tree if something may have changed since the last time. The entries are for whoever commits.
-pub async fn after(state: &mut SessionState, inbox: &mut Inbox) -> Vec<Body> {
-    let by_children = inbox.children.take_saved().into_iter();
-    let mut bodies: Vec<Body> = by_children.map(Body::Checkpoint).collect();
-    let Some(job) = state.services.checkpoints.after() else {
-        return bodies;
-    };
-    let mut work = tokio::task::spawn_blocking(move || job.run());
-    let done = match inbox.attend(&mut work).await {
-        Ok(done) => done,
-        // Whoever stops a turn often wants to take it back: that needs the tree as the turn left it.
-        Err(Stopped) => match tokio::time::timeout(LINGER, &mut work).await {
-            Ok(done) => done,
-            Err(_) => {
-                state.services.checkpoints.pending = Some(work);
-                return bodies;
-            }
-        },
-    };
-    // It fails only when the runtime ends.
-    if let Ok(done) = done {
-        bodies.extend(
-            state
-                .services
-                .checkpoints
-                .took(done, state.settings.language),
-        );
-    }
-    bodies
-}
-
-/// Waits for a save that was not waited for, before anything else is said.
-pub async fn settle(state: &mut SessionState) {
-    let Some(work) = state.services.checkpoints.pending.take() else {
-        return;
-    };
-    if let Ok(done) = work.await {
-        let bodies = state
-            .services
-            .checkpoints
-            .took(done, state.settings.language);
-        // Without it the changes count as somebody else's.
-        let _ = state.commit(bodies);
     }
 }
 

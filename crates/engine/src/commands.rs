@@ -27,18 +27,16 @@ mod window;
 use crate::compaction;
 use crate::cut::clip;
 use crate::hooks::Hook;
-use crate::inbox::{Attended, CommandLine, Inbox, Stopped};
+use crate::inbox::{CommandLine, Inbox};
 use crate::interfaces::extra::Extra;
-use crate::log;
-use crate::session::Session;
 use crate::state::SessionState;
+use crate::state::session::Session;
 pub use agents::agents;
 pub use cache::{CacheRequest, cache};
 pub use checkpoint::{CheckpointRequest, checkpoint, restored};
 pub use context::HubContext;
 pub use memory::{MemoryRequest, memory};
-pub use mode::SESSION;
-use ostler_wire::{Ask, AskAnswer, CommandInfo, Entry, Language, Table, View, Word};
+use ostler_wire::{CommandInfo, Entry, Language, Table, View, Word};
 pub use permissions::{
     Suggestion, Suggestions, WrittenRule, audit_session, rule_table, suggest_rules, verdict_name,
 };
@@ -140,16 +138,16 @@ const FOR_ALL: [&str; 2] = ["approve", "permissions"];
 pub fn list(state: &SessionState) -> Vec<CommandInfo> {
     let language = state.settings.language;
     let own = COMMANDS.iter().map(|c| c.info(language));
-    let extras = state.offers.extras.iter().map(|e| e.info(language));
+    let extras = state.extensions.extras.iter().map(|e| e.info(language));
     let templates = state
-        .offers
-        .offer
+        .extensions
+        .definitions
         .templates
         .iter()
         .map(|t| t.info(language));
     let skills = state
-        .offers
-        .offer
+        .extensions
+        .definitions
         .skills
         .0
         .iter()
@@ -180,7 +178,7 @@ pub fn list(state: &SessionState) -> Vec<CommandInfo> {
 pub fn extra(state: &SessionState, line: &str) -> Option<(Arc<dyn Extra>, String)> {
     let (name, rest) = parts(line);
     let language = state.settings.language;
-    let mut extras = state.offers.extras.iter();
+    let mut extras = state.extensions.extras.iter();
     let found = extras.find(|e| e.info(language).name == name)?;
     Some((found.clone(), rest.to_owned()))
 }
@@ -207,7 +205,8 @@ pub async fn run(session: &mut Session, line: &str) -> View {
 }
 
 /// The answer to a command that waits for nothing.
-pub fn at_once(inbox: &mut Inbox, line: &str) -> Option<View> {
+pub fn answer_at_once(inbox: &mut Inbox, line: &str) -> Option<View> {
+    pass_down(inbox, line);
     let (command, rest) = find(line);
     match command?.run {
         Run::AtOnce(run) => Some(run(inbox, rest)),
@@ -228,7 +227,7 @@ fn now_run(command: &Command, state: &mut SessionState, inbox: &mut Inbox, rest:
 
 /// What the person says of approval holds at once for all that work below, and a change of mode for those that a call waits
 /// for: the turn itself heeds it only when they are through.
-pub fn pass_down(inbox: &mut Inbox, line: &str) {
+fn pass_down(inbox: &mut Inbox, line: &str) {
     let (Some(command), rest) = find(line) else {
         return;
     };
@@ -241,7 +240,7 @@ pub fn pass_down(inbox: &mut Inbox, line: &str) {
 }
 
 /// Runs the commands that came in during a turn and need not wait for its end, and says which tasks are through.
-pub fn heed(state: &mut SessionState, inbox: &mut Inbox) {
+pub fn answer_waiting(state: &mut SessionState, inbox: &mut Inbox) {
     *inbox.children.mode() = state.permissions.mode;
     let is_now = |line: &str| matches!(find(line).0, Some(c) if matches!(c.run, Run::Now(_)));
     for wanted in inbox.commands(is_now) {
@@ -273,33 +272,6 @@ pub fn heed(state: &mut SessionState, inbox: &mut Inbox) {
     }
 }
 
-/// Drives work that needs nothing of the state, and heeds commands meanwhile.
-pub async fn attend<F: Future>(
-    state: &mut SessionState,
-    inbox: &mut Inbox,
-    work: F,
-) -> Result<F::Output, Stopped> {
-    let mut work = std::pin::pin!(work);
-    loop {
-        match inbox.attend_to_news(work.as_mut()).await? {
-            Attended::Done(output) => return Ok(output),
-            Attended::News => heed(state, inbox),
-        }
-    }
-}
-
-/// Puts a question and heeds commands until it is answered.
-pub async fn ask(
-    state: &mut SessionState,
-    inbox: &mut Inbox,
-    ask: Ask,
-) -> Result<AskAnswer, Stopped> {
-    let mut asked = inbox.put_ask(ask)?;
-    let answer = attend(state, inbox, asked.answered()).await;
-    inbox.asked(&asked.id);
-    answer?
-}
-
 /// The answer to a command.
 pub fn reply(state: &SessionState, command: &CommandLine, view: View) {
     state.feed.reply(&command.reply_to, &command.line, view);
@@ -315,8 +287,7 @@ fn find(line: &str) -> (Option<&'static Command>, &str) {
 
 /// The entries of the branch that the session is on.
 fn branch_entries(state: &SessionState) -> Vec<Entry> {
-    let all = state.log.source().entries_after(None);
-    log::branch(all.into_iter().map(Arc::unwrap_or_clone).collect())
+    state.log.branch()
 }
 
 fn parts(line: &str) -> (&str, &str) {

@@ -1,6 +1,8 @@
 //! A command in the sandbox: its plan before, its proxy while it runs, and afterwards what was refused or had to be put
 //! back. What commands may touch is settled by whoever fills `SandboxSettings`, and by the terms of a call.
 
+#[cfg(all(test, target_os = "linux"))]
+mod call_tests;
 mod environment;
 mod folders;
 mod git_settings;
@@ -18,17 +20,18 @@ pub use outside::{
 };
 pub use settings::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings, Temp};
 pub use share::SandboxShare;
-pub use spawn::{Services, SpawnError, Spawned, spawn};
-pub use verdict::{Verdict, lines};
+pub use spawn::{CallSandbox, Services, SpawnError, Spawned, spawn};
 
 use crate::artifacts::Artifacts;
-use crate::proxy::{self, Guest, Reach};
+use crate::proxy::{self, Asked, Guest, Reach};
 use crate::tool::ToolError;
 use folders::Folders;
 use git_settings::SettingsCopies;
 use ostler_guard::Rule;
 use ostler_host::sandbox::{self, Layer, Network, PROXY, Plan, Policy, Records};
 use ostler_host::{Command, Exit, Process};
+use ostler_tools::SandboxReport;
+use ostler_tools::sandbox_report::{Change, HostRequest};
 use ostler_wire::Why;
 use protection::{Ground, Guarded};
 use serde::{Deserialize, Serialize};
@@ -36,7 +39,6 @@ use share::Common;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use verdict::Change;
 
 /// Variables by which programs find a proxy. Many read only one case of them.
 const PROXY_VARIABLES: [&str; 6] = [
@@ -291,10 +293,10 @@ impl WatchedCall {
     }
 
     /// Puts back what was changed against the rules.
-    pub async fn end(self) -> Verdict {
-        Verdict {
+    pub async fn end(self) -> SandboxReport {
+        SandboxReport {
             changes: self.guarded.end(&self.call_id).await,
-            ..Verdict::default()
+            ..SandboxReport::default()
         }
     }
 
@@ -316,11 +318,11 @@ pub async fn recover(services: Services) -> Option<String> {
     }
     let call_id = services.call_id.clone();
     let watched = WatchedCall::begin(services).await?;
-    let verdict = Verdict {
+    let report = SandboxReport {
         changes: watched.guarded.end_wholly(&call_id).await,
-        ..Verdict::default()
+        ..SandboxReport::default()
     };
-    let lines = verdict.lines();
+    let lines = report.lines();
     (!lines.is_empty()).then(|| lines.trim_end().to_owned())
 }
 
@@ -359,12 +361,17 @@ impl Confined {
 
     /// Puts back what was changed against the rules, and looks for refusals in what was asked of the proxy and what the
     /// command said, `said` one after the other. To be called when the command and all that it started are gone.
-    pub async fn end(mut self, exit: Exit, said: &[&str]) -> Verdict {
+    pub async fn end(mut self, exit: Exit, said: &[&str]) -> SandboxReport {
         let hosts = self.guest.take().map_or_else(Vec::new, Guest::end);
-        Verdict {
+        let request = |asked: &Asked| HostRequest {
+            host: asked.host.clone(),
+            port: asked.port,
+            allowed: asked.allowed,
+        };
+        SandboxReport {
             denied: verdict::judge(&self, exit, said, &hosts),
             changes: Box::pin(self.put_back()).await,
-            hosts,
+            hosts: hosts.iter().map(request).collect(),
         }
     }
 

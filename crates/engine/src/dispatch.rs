@@ -17,17 +17,16 @@ mod trust;
 
 pub use afford::{Afforded, afford};
 pub use offer::{Offered, offer};
-pub use permit::Leave;
 pub use read::{ReadCall, read_call};
 
-use crate::checkpoints;
-use crate::commands;
 use crate::cut::clip;
-use crate::hooks::{self, Permission, Said};
+use crate::hooks::{self, Moment, Permission, Said};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
+use crate::permissions::Leave;
 use crate::sources::skills::RunAs;
-use crate::state::SessionState;
+use crate::state::checkpoints;
+use crate::state::{SessionState, attend};
 use crate::tool::{Call, Context, Done, ToolError, Typed as _};
 use crate::tools::{self, Held, skill::Skill};
 use futures_util::stream::FuturesOrdered;
@@ -116,7 +115,7 @@ pub async fn dispatch(
                 continue;
             }
         };
-        commands::heed(state, inbox);
+        attend::answer_commands(state, inbox);
         let reader = is_reader(&prepared);
         let gathers = match together.iter().any(delegates) {
             true => sends(&prepared),
@@ -207,7 +206,7 @@ async fn conclude(
     (cancel, done): (&CancellationToken, &mut Dispatched),
 ) -> Result<(), LogError> {
     let data = match &result {
-        Ok(ended) if hooks::want_results(state) => Some(ended.data.clone()),
+        Ok(ended) if state.settings.hooks.has(Moment::PostTool) => Some(ended.data.clone()),
         Ok(_) | Err(_) => None,
     };
     let followed = match &result {
@@ -216,10 +215,10 @@ async fn conclude(
     };
     commit(state, &prepared.call, result, took, done)?;
     if let Some(skill) = followed {
-        commands::template::lend(state, &skill)?;
+        state.lend_skill(&skill)?;
     }
     if let Some(data) = data {
-        let said = Box::pin(hooks::after_call(state, inbox, prepared, data, cancel)).await?;
+        let said = Box::pin(changed::after_call(state, inbox, prepared, data, cancel)).await?;
         done.hear(said);
     }
     Ok(())
@@ -261,7 +260,7 @@ fn inline_skill<'a>(
     args: &Value,
 ) -> Option<&'a crate::sources::skills::Skill> {
     let name = args.get("name").or_else(|| args.get("skill"))?.as_str()?;
-    let skill = state.offers.offer.skills.find(name)?;
+    let skill = state.extensions.definitions.skills.find(name)?;
     (skill.run_as == RunAs::Inline).then_some(skill)
 }
 
@@ -334,7 +333,7 @@ async fn allowed_quietly(
     let decision = inbox.attend(deciding).await.ok()?;
     let asks = prepared.permission == Permission::Ask;
     let quiet = !asks && gate == Gate::Open && decision.verdict == Verdict::Allow;
-    quiet.then(|| Leave::unasked(prepared, &decision))
+    quiet.then(|| Leave::unasked(&prepared.accesses, &decision))
 }
 
 async fn run_together(
@@ -358,7 +357,7 @@ async fn run_together(
         // Who has waited for one of them after a stop has waited for all.
         let next = match stopped {
             true => Ok(running.next().now_or_never().flatten()),
-            false => commands::attend(state, inbox, running.next()).await,
+            false => attend::attend(state, inbox, running.next()).await,
         };
         stopped |= next.is_err();
         let finished = match next {
@@ -462,7 +461,7 @@ async fn turn_to_write(
             turn = writing.acquire_owned() => turn.map(Some).map_err(|_| Stopped),
         }
     };
-    commands::attend(state, inbox, waiting).await?
+    attend::attend(state, inbox, waiting).await?
 }
 
 /// Runs a call that may run, and gives its turn back.
@@ -475,7 +474,7 @@ async fn run_in_turn(
 ) -> Finished {
     started(state, prepared);
     let running = timed(prepared.tool.clone(), prepared.typed.clone(), cx);
-    let finished = match commands::attend(state, inbox, running).await {
+    let finished = match attend::attend(state, inbox, running).await {
         Ok(finished) => finished,
         Err(Stopped) => (Err(interrupted()), Duration::ZERO),
     };
@@ -600,7 +599,7 @@ fn commit(
 mod tests {
     use super::*;
     use crate::tool::{Rendered, Scope, Tool as _, Typed};
-    use crate::tools::testing::Bench;
+    use ostler_tools::testing::Bench;
     use ostler_wire::ToolDeclaration;
 
     #[derive(Clone)]
@@ -611,6 +610,7 @@ mod tests {
 
     impl Typed for Faulty {
         type Args = Nothing;
+        type Uses = ();
         const NAME: &'static str = "faulty";
         const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Other);
         const PROSE: &'static str = "";
@@ -619,7 +619,7 @@ mod tests {
             Ok(Vec::new())
         }
 
-        async fn run(&self, _: Nothing, _: Context) -> Result<Done, ToolError> {
+        async fn run(&self, _: Nothing, _: Context<()>) -> Result<Done, ToolError> {
             panic!("a tool's own fault");
         }
 

@@ -2,8 +2,6 @@
 
 use crate::agents::children::{Children, Ended, Report, What, post};
 use crate::clients::feed::Feed;
-use crate::commands;
-use crate::hooks::HookRunner;
 use ostler_wire::{Ask, AskAnswer, Delivery, Delta, Doing, Op, ReplyTo, SentOp, View, Word, clip};
 use server_question::{ServerQuestion, ServerQuestions};
 use std::collections::{HashMap, VecDeque};
@@ -59,6 +57,12 @@ impl Asked {
 #[derive(Debug)]
 pub struct Stopped;
 
+/// Answers a command that waits for nothing; `None` where the command waits for its time.
+pub type AnswerAtOnce = fn(&mut Inbox, &str) -> Option<View>;
+
+/// Is called with each question that is shown to the person.
+pub type Notify = Box<dyn Fn(&Ask) + Send + Sync>;
+
 pub struct Inbox {
     ops: mpsc::Receiver<SentOp>,
     /// How many clients are attached.
@@ -72,6 +76,7 @@ pub struct Inbox {
     /// When work of a turn that was told to stop is dropped.
     overdue: Option<Instant>,
     asking: Asking,
+    answer_at_once: AnswerAtOnce,
     end: End,
 }
 
@@ -101,8 +106,8 @@ struct Asking {
     /// For those who carry out calls elsewhere.
     sender: ServerQuestions,
     server_questions: mpsc::Receiver<ServerQuestion>,
-    /// Rung when somebody asks.
-    bell: Option<HookRunner>,
+    /// Called with each question that is shown.
+    notify: Option<Notify>,
 }
 
 /// The next thing to do between turns.
@@ -132,8 +137,9 @@ impl Inbox {
                 process: random_name(),
                 sender: ServerQuestions(sender),
                 server_questions,
-                bell: None,
+                notify: None,
             },
+            answer_at_once: |_, _| None,
             end: End::Open,
         }
     }
@@ -200,14 +206,19 @@ impl Inbox {
         }
     }
 
-    /// What rings when somebody asks.
-    pub fn hang(&mut self, bell: Option<HookRunner>) {
-        self.asking.bell = bell;
+    /// Sets what is called with each question that is shown.
+    pub fn notify_with(&mut self, notify: Option<Notify>) {
+        self.asking.notify = notify;
+    }
+
+    /// Sets what answers commands that wait for nothing.
+    pub fn answer_with(&mut self, answer: AnswerAtOnce) {
+        self.answer_at_once = answer;
     }
 
     fn show_ask(&self, ask: Arc<Ask>) {
-        if let Some(bell) = &self.asking.bell {
-            bell.ring(&ask);
+        if let Some(notify) = &self.asking.notify {
+            notify(&ask);
         }
         self.feed.ask(ask);
     }
@@ -366,7 +377,7 @@ impl Inbox {
             .collect()
     }
 
-    /// Whether something has come that `commands::heed` would see to.
+    /// Whether something has come that `answer_commands` would see to.
     fn has_news(&self) -> bool {
         !self.children.ended.is_empty() || self.commands.iter().any(|waiting| !waiting.told)
     }
@@ -569,8 +580,7 @@ impl Inbox {
 
     fn take_command(&mut self, command: CommandLine) {
         let CommandLine { line, reply_to } = &command;
-        commands::pass_down(self, line);
-        if let Some(view) = commands::at_once(self, line) {
+        if let Some(view) = (self.answer_at_once)(self, line) {
             self.feed.reply(reply_to, line, view);
         } else if self.commands.len() < MAX_WAITING {
             self.commands.push_back(Waiting {

@@ -3,11 +3,10 @@
 
 mod accept;
 pub mod agents;
-mod arguments;
 mod checkpoints;
 mod clients;
 pub mod commands;
-pub mod compaction;
+mod compaction;
 pub mod confine;
 mod context;
 mod dispatch;
@@ -15,19 +14,14 @@ pub mod goal;
 pub mod hooks;
 mod inbox;
 mod interfaces;
-mod jobs;
-mod permission_state;
+mod permissions;
 mod proxy;
-mod schema;
-mod seen;
 mod servers;
 mod session;
 pub mod sources;
 mod state;
 #[cfg(test)]
 mod testing;
-pub mod tool;
-pub mod tools;
 mod turn;
 
 pub use ostler_host::checkpoint;
@@ -36,18 +30,21 @@ pub use ostler_store::{
     sessions as store,
 };
 
+pub use ostler_tools::{builtin as tools, tool};
+
+use ostler_tools::{arguments, jobs, seen};
 use ostler_wire::hex;
 
 pub use clients::feed;
 pub use clients::live::LiveSessions;
-pub use context::{audit, cost, export, handoff};
+pub use context::{audit, cost, export, handoff, window};
 pub use interfaces::extra::{Extra, Tell};
 pub use interfaces::{Keep, Models, RuleNews, RuleStore, RuleWatch, model_plugin};
 pub use servers::SandboxLauncher;
-pub use session::hub::{
-    CommandSources, HubSettings, LocalHub, ModelSettings, OpenError, Paths, PermissionSettings,
-    RunSettings, ToolSources,
-};
+pub use session::hub::{LocalHub, OpenError};
 pub use sources::references::PIPED;
 pub use sources::templates::TemplateFolder;
 pub use sources::{instructions, prompt, roles, skills};
+pub use state::settings::{
+    CommandSources, HubSettings, ModelSettings, Paths, PermissionSettings, RunSettings, ToolSources,
+};

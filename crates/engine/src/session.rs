@@ -1,45 +1,22 @@
 //! A session: one task that owns the state and the inbox, and runs one turn after the other.
 
 pub mod hub;
-mod rewind;
+mod server_tools;
 
-use crate::checkpoints;
-use crate::commands::{self, HubContext, template};
-use crate::compaction;
+use crate::commands::{self, template};
 use crate::confine::{self, Services};
-use crate::context::conversation::Conversation;
-use crate::context::cost::check_affordable;
-use crate::context::transcript::prefix_text;
-use crate::goal;
-use crate::inbox::{CommandLine, Inbox, Next, Prompt, Stopped};
+use crate::context::digest::archive;
+use crate::inbox::{CommandLine, Next, Prompt, Stopped};
 use crate::interfaces::extra::Tell;
 use crate::log::LogError;
-use crate::prefixes;
-use crate::servers::{self, ServerToolState};
-use crate::session::hub::{HubSettings, params_for};
+use crate::servers;
 use crate::sources::templates::Template;
-use crate::state::SessionState;
-use crate::store::Store;
-use crate::turn::{Opening, stop_short, turn};
-use ostler_llm::{Effort, Model, Target, Transport};
+use crate::state::checkpoints;
+use crate::state::session::Session;
+use crate::turn::{goal, stop_short, turn};
 use ostler_mcp::{PromptInfo, ServerHandle};
-use ostler_wire::{Body, Notice, Settings, View, Word};
+use ostler_wire::{Body, Notice, View, Word};
 use std::sync::Arc;
-
-pub struct Session {
-    pub(crate) state: SessionState,
-    pub(crate) inbox: Inbox,
-    pub(crate) options: Arc<HubSettings>,
-    pub(crate) transport: Arc<Transport>,
-    /// What it has of servers.
-    pub(crate) server_tools: ServerToolState,
-    /// The log is to be thrown away when the session ends.
-    pub(crate) discarded: bool,
-    /// What goes before the first prompt of this process.
-    pub(crate) opening: Opening,
-    /// The facts that go with it.
-    pub(crate) facts: Option<String>,
-}
 
 impl Session {
     pub async fn run(mut self) {
@@ -61,9 +38,9 @@ impl Session {
         }
         self.inbox.children.close().await;
         checkpoints::settle(&mut self.state).await;
-        commands::heed(&mut self.state, &mut self.inbox);
+        commands::answer_waiting(&mut self.state, &mut self.inbox);
         self.state.services.jobs.close().await;
-        let put_back = self.state.services.share.finish().await;
+        let put_back = self.state.services.sandbox.share.finish().await;
         if let Some(text) = put_back.filter(|_| !self.state.log.is_empty()) {
             // A log that cannot be written has said so before.
             let _ = self.state.commit(vec![Body::Notice(Notice { text })]);
@@ -75,7 +52,7 @@ impl Session {
         self.state.log.synced().await;
         if self.discarded && self.options.run.save {
             let _ = self.store().delete(&self.state.account.session);
-            compaction::forget(&self.options.paths.home, &self.state.account.session);
+            archive::forget(&self.options.paths.home, &self.state.account.session);
         }
     }
 
@@ -83,12 +60,12 @@ impl Session {
     async fn recover(&mut self) {
         let services = &self.state.services;
         let services = Services {
-            share: services.share.clone(),
+            share: services.sandbox.share.clone(),
             artifacts: Some(services.artifacts.clone()),
             call_id: "recover".into(),
             root: Some(self.state.scope.root.clone()),
             user_home: self.state.scope.user_home.clone(),
-            ..Services::without_session(services.host.clone(), services.settings.sandbox.clone())
+            ..Services::without_session(services.host.clone(), services.sandbox.settings())
         };
         if let Some(text) = Box::pin(confine::recover(services)).await {
             self.opening.entries.push(Body::Notice(Notice { text }));
@@ -128,48 +105,6 @@ impl Session {
         }
     }
 
-    /// Takes in rules that were tightened meanwhile.
-    fn tighten(&mut self) -> Option<Body> {
-        let news = self.options.permissions.watch.as_ref()?.news()?;
-        let text = news.notice.clone();
-        self.state.tighten(news);
-        Some(Body::Notice(Notice { text }))
-    }
-
-    fn keep_prefix(&self, opening: &Opening) {
-        if self.options.run.save && opening.context.is_some() {
-            // A prefix that cannot be kept shows again when the log cannot be written.
-            let _ = prefixes::keep(
-                &self.options.paths.home,
-                &prefix_text(&self.state.conversation.prefix),
-            );
-        }
-    }
-
-    /// Begins the log, for what is written down before the first prompt. The facts for that prompt wait for it.
-    fn begin(&mut self) -> Result<(), LogError> {
-        if let Some(notice) = self.tighten() {
-            self.opening.entries.push(notice);
-        }
-        let Opening { past, entries, .. } = self.opening.clone();
-        if past.is_empty() && entries.is_empty() {
-            return Ok(());
-        }
-        self.keep_prefix(&self.opening);
-        self.state.commit_after(past, entries)?;
-        self.opening.past.clear();
-        self.opening.entries.clear();
-        Ok(())
-    }
-
-    /// A fork begins its log with what it takes over, so that there is something to work on and to go back in.
-    pub(crate) fn take_over(&mut self) -> Result<(), LogError> {
-        match self.opening.past.is_empty() {
-            true => Ok(()),
-            false => self.begin(),
-        }
-    }
-
     async fn command(&mut self, command: &CommandLine) {
         let line = command.line.as_str();
         self.inbox.begin_turn();
@@ -197,7 +132,7 @@ impl Session {
                 commands::reply(&self.state, command, view);
             }
             Ok(())
-        } else if let Some((handle, info, words)) = servers::prompt_of(&self.state, line) {
+        } else if let Some((handle, info, words)) = self.server_prompt_of(line) {
             self.server_prompt(command, &handle, (&info, words)).await;
             Ok(())
         } else if let Some((template, words)) = template::of(&self.state, line) {
@@ -226,6 +161,14 @@ impl Session {
     async fn said(&mut self, said: &CommandLine) -> Result<(), LogError> {
         self.begin()?;
         commands::said::say(&mut self.state, &mut self.inbox, said).await
+    }
+
+    /// The prompt of a server that a line calls, and what follows its name.
+    fn server_prompt_of<'a>(
+        &self,
+        line: &'a str,
+    ) -> Option<(Arc<ServerHandle>, PromptInfo, &'a str)> {
+        servers::prompt_of(self.state.services.servers.as_deref()?, line)
     }
 
     /// A prompt that a server has the words of.
@@ -269,7 +212,7 @@ impl Session {
         words: &str,
     ) -> Result<(), LogError> {
         self.begin()?;
-        template::allow(&mut self.state, template)?;
+        self.state.allow_template(template)?;
         let back = self.lend_model(template)?;
         let expanded = template::expand(&mut self.state, &mut self.inbox, template, words).await;
         let sent = match expanded {
@@ -286,7 +229,7 @@ impl Session {
             }
             Err(error) => Err(error),
         };
-        template::disallow(&mut self.state, template);
+        self.state.disallow_template(template);
         if let Some(back) = back {
             self.try_model(&back)?;
         }
@@ -318,91 +261,5 @@ impl Session {
             | View::Diff(_)
             | View::Do(_) => Ok(true),
         }
-    }
-
-    pub(crate) fn store(&self) -> Store {
-        Store::new(&self.options.paths.sessions, &self.options.paths.root)
-            .of_home(&self.options.paths.home)
-            .speaking(self.options.run.language)
-    }
-
-    /// What commands get that are about no session.
-    pub(crate) fn hub_context(&self) -> HubContext {
-        HubContext {
-            home: self.options.paths.home.clone(),
-            root: self.options.paths.root.clone(),
-            store: self.store(),
-            memory: self.state.settings.recall.memory.clone(),
-            language: self.options.run.language,
-        }
-    }
-
-    /// Goes on with another model: the log is folded anew for it, and the break in the prompt cache is recorded.
-    pub(crate) fn switch_model(&mut self, reference: &str) -> View {
-        let target = match self.options.model.models.resolve(Some(reference)) {
-            Ok(target) => target,
-            Err(why) => return View::Error(why),
-        };
-        let name = format!("{}/{}", target.origin.provider, target.origin.model);
-        let settings = Settings {
-            model: Some(name.clone()),
-            ..Settings::default()
-        };
-        match self.go_on(Arc::new(target), "model", settings) {
-            Ok(()) => View::Text(self.options.run.language.fill(Word::ModelIs, &[&name])),
-            Err(why) => View::Error(why),
-        }
-    }
-
-    pub(crate) fn switch_effort(&mut self, effort: Effort, name: &str) -> View {
-        let target = self.state.conversation.model.target().clone();
-        self.state.settings.effort = Some(effort);
-        let settings = Settings {
-            effort: Some(name.to_owned()),
-            ..Settings::default()
-        };
-        match self.go_on(target, "effort", settings) {
-            Ok(()) => View::Text(self.options.run.language.fill(Word::EffortIs, &[name])),
-            Err(why) => View::Error(why),
-        }
-    }
-
-    fn go_on(
-        &mut self,
-        target: Arc<Target>,
-        cause: &'static str,
-        settings: Settings,
-    ) -> Result<(), String> {
-        let model = Model::new(target, self.transport.clone())
-            .map_err(|e| e.say(self.options.run.language))?;
-        check_affordable(&self.options.model.budget, &model)
-            .map_err(|why| why.say(self.options.run.language))?;
-        let mut params = params_for(&self.options, &model);
-        params.effort = self.state.settings.effort.or(params.effort);
-        let old = &self.state.conversation;
-        let envelope = self.state.services.settings.envelope;
-        let mut new = Conversation::new(model, old.prefix.clone(), &params, envelope);
-        new.read(&self.branch());
-        new.replaces(old, cause);
-        self.state.conversation = new;
-        if self.state.log.is_empty() {
-            let opening = &mut self.opening.entries;
-            let own = opening.iter_mut().find_map(|body| {
-                let Body::Settings(own) = body else {
-                    return None;
-                };
-                Some(own)
-            });
-            match own {
-                Some(own) => {
-                    own.model = settings.model.or(own.model.take());
-                    own.effort = settings.effort.or(own.effort.take());
-                }
-                None => opening.push(Body::Settings(settings)),
-            }
-            return Ok(());
-        }
-        let committed = self.state.commit(vec![Body::Settings(settings)]);
-        committed.map_err(|e| e.say(self.options.run.language))
     }
 }

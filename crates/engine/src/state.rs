@@ -1,53 +1,48 @@
 //! What a turn works on: the log and its feed, the conversation, the tools and the policy. One owner, no locks.
 
-use crate::agents::{Agents, Offer};
-use crate::artifacts::Artifacts;
-use crate::budget::{Amount, Booked, Budget, Payer};
-use crate::checkpoints::SessionCheckpoints;
+pub mod attend;
+pub mod checkpoints;
+mod context;
+mod hooks;
+mod rewind;
+mod rules;
+mod services;
+pub mod session;
+pub mod settings;
+
+pub use services::ToolServices;
+
+use crate::agents::children::ChildSettings;
+use crate::agents::{Agents, Delegation};
+use crate::budget::{Amount, Booked};
 use crate::clients::feed::Feed;
-use crate::compaction::{Folding, Gauge, archive};
-use crate::confine::SandboxShare;
+use crate::confine::CallSandbox;
+use crate::context::account::Account;
 use crate::context::conversation::{Conversation, Sent};
 use crate::context::cost;
-use crate::context::side_request::{SideRequest, SideRequestCosts};
-use crate::dispatch::Leave;
-use crate::history::History;
+use crate::context::handoff::HandoffPlace;
+use crate::context::side_request::SideRequestCosts;
+use crate::context::transcript::BYTES_PER_TOKEN;
+use crate::context::window::{Folding, Gauge};
 use crate::hooks::Hooks;
 use crate::inbox::server_question::ServerQuestions;
 use crate::interfaces::extra::Extra;
-use crate::interfaces::{RuleNews, RuleStore};
-use crate::jobs::Jobs;
-use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
 use crate::memory::SessionRecall;
-use crate::permission_state::PermissionState;
+use crate::permissions::PermissionState;
 use crate::seen::Seen;
-use crate::servers::ServerServices;
-use crate::session::hub::HubSettings;
 use crate::sources::briefing::{self, Way};
-use crate::tool::{Context, Delegate, Extension, Scope, Tool, ToolSettings, Typed as _};
+use crate::sources::definitions::Definitions;
+use crate::tool::{Scope, Typed as _};
 use crate::tools::Tools;
 use crate::tools::exit_plan_mode::ExitPlanMode;
-use ostler_guard::resolve;
-use ostler_guard::{
-    Call, Decision, Gate, Guard, Mode, Planned, Policy, Posture, Rule, Verdict, gate,
-    needs_a_fresh_yes,
-};
-use ostler_host::{Host, real_path};
+use attend::AnswerCommands;
+use ostler_guard::{Mode, Policy};
 use ostler_llm::{Answer, Effort, TokenUsage};
-use ostler_mcp::Servers;
-use ostler_wire::{
-    Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, ToolDeclaration, ToolKind, Usage,
-    When, Word, is_server_tool,
-};
+use ostler_wire::{Body, Delta, Entry, Language, Rewind, Role, TodoItem, Usage, When};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
-
-/// Stands for every tool of which no rule speaks by name.
-static NO_TOOL: ToolDeclaration = ToolDeclaration::new("", ToolKind::Other);
 
 pub struct SessionState {
     pub log: Log,
@@ -62,7 +57,7 @@ pub struct SessionState {
     pub used_ids: HashSet<String>,
     pub permissions: PermissionState,
     pub account: Account,
-    pub offers: Offers,
+    pub extensions: Extensions,
 }
 
 /// How it works.
@@ -84,57 +79,14 @@ pub struct SessionSettings {
 }
 
 /// What there is beside the engine's own.
-pub struct Offers {
+pub struct Extensions {
     /// What people wrote: commands, roles, skills.
-    pub offer: Offer,
+    pub definitions: Definitions,
     /// Commands of the binary.
     pub extras: Vec<Arc<dyn Extra>>,
     /// How others may work for it.
     pub agents: Agents,
-}
-
-/// What tools work with.
-pub struct ToolServices {
-    pub host: Arc<dyn Host>,
-    pub settings: Arc<ToolSettings>,
-    pub artifacts: Artifacts,
-    pub seen: Arc<Seen>,
-    pub jobs: Arc<Jobs>,
-    pub history: Arc<History>,
-    pub share: Arc<SandboxShare>,
-    /// The task list as it stands.
-    pub todo: Arc<Vec<TodoItem>>,
-    /// Where rules that shall hold for ever are kept.
-    pub rules: Option<Arc<dyn RuleStore>>,
-    /// Held by whoever changes the tree.
-    pub writing: Arc<Semaphore>,
-    pub checkpoints: SessionCheckpoints,
-    pub servers: Option<Arc<Servers>>,
-}
-
-impl ToolServices {
-    pub fn new(
-        options: &HubSettings,
-        artifacts: Artifacts,
-        feed: &Feed,
-        history: History,
-        writing: Arc<Semaphore>,
-    ) -> Self {
-        Self {
-            host: options.toolbox.host.clone(),
-            settings: Arc::new(options.tools.clone()),
-            jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.sink())),
-            share: Arc::default(),
-            artifacts,
-            history: Arc::new(history),
-            seen: Arc::new(Seen::default()),
-            todo: Arc::default(),
-            rules: options.permissions.rules.clone(),
-            writing,
-            checkpoints: SessionCheckpoints::of(options),
-            servers: None,
-        }
-    }
+    pub answer_commands: AnswerCommands,
 }
 
 /// What a state knew before it went back.
@@ -146,61 +98,6 @@ pub struct Left {
     gauge: Gauge,
     /// Facts that it was told.
     known: HashSet<String>,
-}
-
-/// Under which names requests are written into the ledger.
-#[derive(Clone)]
-pub struct Account {
-    pub ledger: Option<Ledger>,
-    pub session: String,
-    pub project: String,
-    pub role: String,
-    /// The session whose budget is spent: this one, or the one that started it.
-    pub budget_session: String,
-    pub budget: Budget,
-    /// Most tokens of an answer, as the person set it.
-    pub max_tokens: Option<u64>,
-    /// Tokens and bytes of the last prompt.
-    pub pace: Option<(u64, u64)>,
-}
-
-impl Account {
-    pub fn payer(&self) -> Payer<'_> {
-        Payer {
-            session: &self.session,
-            budget_session: &self.budget_session,
-            role: &self.role,
-        }
-    }
-
-    /// The same for a request that is no step of a turn.
-    pub fn payer_in<'a>(&'a self, role: Option<&'a str>) -> Payer<'a> {
-        Payer {
-            role: role.unwrap_or(&self.role),
-            ..self.payer()
-        }
-    }
-
-    /// A ledger that cannot be written must not stop the work; `doctor` looks at it.
-    pub fn book(&self, usage: &Usage) {
-        let payer = self.payer_in(usage.role.as_deref());
-        let booked = self.ledger.as_ref().map(|ledger| {
-            ledger.add(&Line {
-                ts: crate::log::now(),
-                session: self.session.clone(),
-                project: self.project.clone(),
-                role: payer.role.into(),
-                budget_session: Some(self.budget_session.clone())
-                    .filter(|budget_session| *budget_session != self.session),
-                tokens: usage.into(),
-            })
-        });
-        let booked = match booked {
-            Some(Ok(())) => Booked::Yes,
-            Some(Err(_)) | None => Booked::No,
-        };
-        self.budget.spend(payer, usage.into(), booked);
-    }
 }
 
 impl SessionState {
@@ -245,6 +142,16 @@ impl SessionState {
         self.conversation.read(entries);
         for entry in entries {
             self.remember(&entry.borrow().body);
+        }
+    }
+
+    /// Where a handoff of this session is written.
+    pub fn handoff_place(&self) -> HandoffPlace<'_> {
+        HandoffPlace {
+            scope: &self.scope,
+            session: &self.account.session,
+            redactor: self.feed.redactor(),
+            language: self.settings.language,
         }
     }
 
@@ -338,165 +245,13 @@ impl SessionState {
         }
     }
 
-    /// Lets the session read what it keeps for itself: its artifacts, and the originals of what was folded.
-    pub fn open_own_files(&mut self) {
-        let folders = &mut Arc::make_mut(&mut self.policy).folders;
-        folders
-            .inside
-            .push(real_path(self.services.artifacts.dir()));
-        // As it was made: by now a command may have put a link in its place.
-        folders.inside.extend(self.scope.temp.clone());
-        if let Some(home) = &self.settings.folding.archive {
-            let session = &self.account.session;
-            folders.own.push(archive::own_files(home, session));
-        }
-    }
-
-    /// The rules as they bind a call of this tool.
-    pub fn guard(&self, tool: &ToolDeclaration) -> Guard {
-        Guard {
-            policy: self.policy.clone(),
-            scope: self.scope.clone(),
-            tool: Arc::new(tool.clone()),
-            posture: match self.permissions.mode {
-                // Nothing answers for the person while a plan is made.
-                Mode::Plan => Posture::Ask,
-                Mode::Normal | Mode::Goal => self.permissions.posture(tool, Instant::now()),
-            },
-            attended: self.settings.interactive,
-            border: Arc::default(),
-            opened: Vec::new(),
-        }
-        .bounded(&self.permissions.reads)
-    }
-
-    /// What a run of this tool works with.
-    pub fn context(
-        &self,
-        call_id: &str,
-        tool: &ToolDeclaration,
-        leave: &Leave,
-        cancel: CancellationToken,
-    ) -> Context {
-        if let Some(temp) = &self.services.settings.sandbox.temp {
-            // What cannot be made is said by the command or tool that wants it.
-            let _ = temp.scratch.make();
-        }
-        let delegates = tool.kind == ToolKind::Delegate;
-        Context {
-            call_id: call_id.to_owned(),
-            tool: tool.name.as_ref().into(),
-            scope: self.scope.clone(),
-            host: self.services.host.clone(),
-            settings: self.services.settings.clone(),
-            cancel: cancel.clone(),
-            deltas: self.feed.sink(),
-            artifacts: self.services.artifacts.clone(),
-            seen: self.services.seen.clone(),
-            jobs: self.services.jobs.clone(),
-            history: self.services.history.clone(),
-            memory: self.settings.recall.memory.clone(),
-            share: self.services.share.clone(),
-            guard: self.guard(tool).opening(&leave.paths),
-            terms: Arc::new(self.permissions.terms(&self.policy.rules, leave)),
-            todo: self.services.todo.clone(),
-            answer: None,
-            extension: match is_server_tool(&tool.name) {
-                true => Extension::new(self.server_services(cancel)),
-                false => Extension::default(),
-            },
-            delegate: delegates.then(|| -> Arc<dyn Delegate> { Arc::new(self.delegation()) }),
-            language: self.settings.language,
-        }
-    }
-
-    /// More rules to keep to. What was granted before gives way to them, as it does to all.
-    pub fn tighten(&mut self, news: RuleNews) {
-        let policy = Arc::make_mut(&mut self.policy);
-        policy.rules.deny.extend(news.deny);
-        policy.rules.ask.extend(news.ask);
-    }
-
-    /// Whether the mode lets such a call through to the rules.
-    pub fn gate(&self, tool: &dyn Tool, accesses: &[Access]) -> Gate {
-        let plans = self.permissions.mode == Mode::Plan;
-        if !plans && !self.permissions.read_only {
-            return Gate::Open;
-        }
-        let gate = gate(Planned {
-            tool: tool.about(),
-            accesses,
-            trusted: &self.permissions.trusted,
-        });
-        // Who only reads may look at the web as others may.
-        match gate {
-            Gate::Ask if !plans => Gate::Open,
-            gate => gate,
-        }
-    }
-
-    /// What the rules say, and what the person said before.
-    pub async fn decide(
-        &self,
-        tool: &ToolDeclaration,
-        accesses: &[Access],
-        gate: Gate,
-    ) -> Decision {
-        let host = self.services.host.as_ref();
-        let resolved = resolve::resolved(host, accesses, &self.policy, &self.scope).await;
-        let call = Call {
-            tool,
-            accesses,
-            scope: &self.scope,
-            resolved: &resolved,
-        };
-        let posture = self.permissions.posture(tool, Instant::now());
-        let mut decision = self.policy.decide_in(posture, call);
-        let by_rule = decision.rule.is_some();
-        if gate == Gate::Ask && decision.verdict == Verdict::Allow && !by_rule {
-            decision.verdict = Verdict::Ask;
-            decision.reason = Word::WhyLeaves;
-        }
-        if decision.verdict == Verdict::Ask
-            && !needs_a_fresh_yes(accesses)
-            && self.is_granted(accesses, &decision)
-        {
-            decision.verdict = Verdict::Allow;
-            decision.reason = Word::WhySession;
-        }
-        decision
-    }
-
-    /// Whether the person has said yes to this before. A protected path takes a yes to that very path.
-    fn is_granted(&self, accesses: &[Access], decision: &Decision) -> bool {
-        let rule = match decision.only_person {
-            true => Some("protected"),
-            false => decision.rule.as_deref(),
-        };
-        let only_reads = !accesses.iter().any(Access::needs_permission);
-        let only_asked_for_reads = rule.is_none() && only_reads && !decision.outside.is_empty();
-        let opened = only_asked_for_reads && {
-            let border = self.guard(&NO_TOOL).border;
-            let mut outside = decision.outside.iter();
-            outside.all(|path| border.judge(path).is_open())
-        };
-        opened || self.permissions.is_granted(accesses, rule)
-    }
-
-    /// Adds allow rules for the rest of the session; they bind from the next decision on.
-    pub fn allow(&mut self, rules: Vec<Rule>) {
-        let allow = &mut Arc::make_mut(&mut self.policy).rules.allow;
-        for rule in rules {
-            if !allow.iter().any(|known| known.text == rule.text) {
-                allow.push(rule);
-            }
-        }
-    }
-
     /// Writes down how things stand, if that has changed. Before the first prompt there is no log to write to.
     pub fn record_standing(&mut self) -> Result<(), LogError> {
         match self.permissions.unrecorded && !self.log.is_empty() {
-            true => self.commit(vec![self.permissions.entry(Instant::now())]),
+            true => {
+                let entry = self.permissions.entry(&self.policy.rules, Instant::now());
+                self.commit(vec![entry])
+            }
             false => Ok(()),
         }
     }
@@ -510,6 +265,12 @@ impl SessionState {
         };
         let was = self.permissions.told;
         (mode != was).then(|| briefing::text(mode, was, way))
+    }
+
+    /// Tokens of the last request and its answer, as reported; by bytes when nobody has counted.
+    pub fn tokens(&self) -> u64 {
+        let counted = self.settings.folding.gauge.tokens;
+        counted.unwrap_or_else(|| self.conversation.bytes() / BYTES_PER_TOKEN)
     }
 
     /// The usage entry of a request, and its line in the ledger.
@@ -552,26 +313,37 @@ impl SessionState {
         self.show_budget();
     }
 
-    /// For a tool of a server.
-    fn server_services(&self, cancel: CancellationToken) -> ServerServices {
-        ServerServices {
-            questions: self.settings.server_questions.clone(),
-            side_request: SideRequest {
-                account: self.account.clone(),
-                model: self.conversation.model.clone(),
-                feed: self.feed.clone(),
-                language: self.settings.language,
-                services: self.settings.side_requests.services.clone(),
-                cancel,
-            },
-        }
-    }
-
     /// How much of the budget is spent, if there is one.
     pub fn show_budget(&self) {
         let account = &self.account;
         if let Some(percent) = account.budget.percent(account.payer()) {
             self.feed.delta(Delta::Budget { percent });
+        }
+    }
+
+    /// What a child of this session starts from.
+    pub fn child(&self, title: String) -> ChildSettings {
+        ChildSettings {
+            entries: Vec::new(),
+            parent: self.account.session.clone(),
+            budget_session: self.account.budget_session.clone(),
+            prefix: None,
+            model: self.conversation.model.reference(),
+            effort: self.settings.effort,
+            policy: self.policy.clone(),
+            permissions: self.permissions.clone(),
+            title,
+            assigned_role: None,
+            definitions: self.extensions.definitions.clone(),
+        }
+    }
+
+    pub fn delegation(&self, sandbox: CallSandbox) -> Delegation {
+        Delegation {
+            sandbox,
+            agents: self.extensions.agents.clone(),
+            child: self.child(String::new()),
+            tools: self.tools.clone(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What unit tests of the core share: entries made by hand, and models of the four protocols that nobody calls.
 
+use crate::confine::{CallSandbox, Terms};
+use crate::tool::Context;
 use ostler_llm::{Model, Params, Prefix, Target, Transport, TransportOptions};
 use ostler_testkit::Kind;
 use serde_json::json;
@@ -33,6 +35,21 @@ pub fn prefix() -> Prefix {
 
 pub fn params() -> Params {
     Params::default()
+}
+
+/// The sandbox of a call with this context: none, as the settings of tests have it.
+pub fn call_sandbox(cx: &Context) -> CallSandbox {
+    CallSandbox {
+        host: cx.host.clone(),
+        settings: Arc::default(),
+        share: Arc::default(),
+        policy: cx.guard.policy.clone(),
+        tools: cx.services.settings.clone(),
+        artifacts: cx.artifacts.clone(),
+        scope: cx.scope.clone(),
+        call_id: cx.call_id.clone(),
+        terms: Terms::default(),
+    }
 }
 
 pub use ostler_store::testing::*;

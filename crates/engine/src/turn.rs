@@ -1,35 +1,37 @@
 //! One turn: ask the model, run its calls, again, until it has nothing more to call.
 
 mod breaker;
+mod ending;
+pub mod goal;
 mod ingest;
 mod intake;
+mod planner;
 
 use crate::accept::{Surroundings, accept, doubt_note};
-use crate::agents::planner;
 use crate::budget::{Breach, Hold};
-use crate::checkpoints;
 use crate::commands;
-use crate::compaction::{self, Moment, Room};
+use crate::compaction::{self, Room};
 use crate::context::handoff;
 use crate::context::sample::{Sampled, sample};
 use crate::dispatch::{Afforded, ReadCall, afford, dispatch, read_call};
-use crate::goal;
-use crate::hooks::{self, Start};
+use crate::hooks::Start;
 use crate::inbox::{Inbox, Prompt, Stopped};
-use crate::log::{LogError, branch};
+use crate::log::LogError;
 use crate::redact::Redactor;
 use crate::sources::briefing;
-use crate::state::SessionState;
+use crate::state::checkpoints;
+use crate::state::session::Opening;
+use crate::state::{SessionState, attend};
 use breaker::Breaker;
-use intake::{Cause, Refused};
+use ending::{before_stop, close_dangling, turn_away};
+pub use ending::{cut_result, stop_short};
 use ostler_llm::repair::Doubt;
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
-    Body, Deed, Delta, ErrorEntry, Interrupted, Json, Language, Message, Notice, Outcome, ReplyTo,
-    Stop, ToolResult, ToolSpec, TurnEnd, Usage, View, Word,
+    Body, Delta, ErrorEntry, Interrupted, Json, Language, Message, Notice, Outcome, Stop, ToolSpec,
+    TurnEnd, Usage, View, Word,
 };
 use serde_json::json;
-use std::sync::Arc;
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -57,15 +59,6 @@ impl From<LogError> for Trouble {
     fn from(error: LogError) -> Self {
         Trouble::Log(error)
     }
-}
-
-/// What goes into the log before the first prompt of a process, and the facts that ride in that prompt.
-#[derive(Clone, Default)]
-pub struct Opening {
-    /// The beginning of a fork's log: copied, and not shown.
-    pub past: Vec<Body>,
-    pub entries: Vec<Body>,
-    pub context: Option<String>,
 }
 
 /// Runs a prompt to its end. The end is in the log, or, when the log cannot be written, told as a delta.
@@ -102,7 +95,7 @@ pub async fn turn(
     let ended = Box::pin(steps(state, inbox, &cancel)).await;
     // What an approved plan may do it may do in its turn.
     state.permissions.window = false;
-    commands::template::take_back(state);
+    state.take_back_rules();
     let outcome = match ended {
         Ok(outcome) => outcome,
         Err(Trouble::Log(error)) => {
@@ -144,67 +137,6 @@ pub async fn turn(
     Ok(())
 }
 
-/// A prompt that hooks do not let in, or had no time to: the model never reads it. The facts wait for the next one.
-fn turn_away(
-    state: &mut SessionState,
-    refused: Refused,
-    opening: Opening,
-    reply_to: &ReplyTo,
-) -> Opening {
-    let mut ending = refused.notices;
-    let (outcome, words) = match refused.cause {
-        Cause::Hook(message) => {
-            ending.push(Body::Error(ErrorEntry {
-                kind: HOOK.into(),
-                message,
-                details: None,
-            }));
-            (Outcome::Error, String::new())
-        }
-        Cause::Stopped(prompt) => {
-            let text = state.settings.language.say(Word::HookStopped).into();
-            ending.push(Body::Notice(Notice { text }));
-            ending.push(Body::Interrupted(Interrupted::default()));
-            (Outcome::Interrupted, prompt.typed.unwrap_or(prompt.text))
-        }
-    };
-    ending.extend(goal::conclude(state, outcome));
-    ending.push(Body::TurnEnd(TurnEnd { outcome }));
-    let opening = end_unheard(state, opening, ending);
-    // Nothing that was typed is lost.
-    state
-        .feed
-        .reply(reply_to, "", View::Do(Deed::Compose(words)));
-    opening
-}
-
-/// The person stopped before the prompt was sent.
-pub fn stop_short(state: &mut SessionState, opening: Opening) -> Opening {
-    let outcome = Outcome::Interrupted;
-    let ending = vec![
-        Body::Interrupted(Interrupted::default()),
-        Body::TurnEnd(TurnEnd { outcome }),
-    ];
-    end_unheard(state, opening, ending)
-}
-
-/// What of the opening waits for the next prompt.
-fn end_unheard(state: &mut SessionState, opening: Opening, ending: Vec<Body>) -> Opening {
-    let mut entries = opening.entries.clone();
-    entries.extend(close_dangling(state));
-    entries.extend(ending);
-    match state.commit_after(opening.past.clone(), entries) {
-        Ok(()) => Opening {
-            context: opening.context,
-            ..Opening::default()
-        },
-        Err(error) => {
-            fail(state, &error);
-            opening
-        }
-    }
-}
-
 fn open(
     state: &mut SessionState,
     (message, notices): (Message, Vec<Body>),
@@ -213,7 +145,7 @@ fn open(
     let mut entries = opening.entries;
     entries.extend(close_dangling(state));
     if state.permissions.unrecorded {
-        entries.push(state.permissions.entry(Instant::now()));
+        entries.push(state.permissions.entry(&state.policy.rules, Instant::now()));
     }
     entries.push(Body::Message(Message {
         context: briefing::join(
@@ -247,7 +179,7 @@ async fn steps(
             let text = language.many(Word::EndMaxSteps, most as usize, &[&most.to_string()]);
             return Err(trouble("max_steps", text, Outcome::MaxSteps));
         }
-        commands::heed(state, inbox);
+        attend::answer_commands(state, inbox);
         commands::said::heed(state, inbox).await?;
         make_room(state, inbox, cancel, steps).await?;
         if cancel.is_cancelled() {
@@ -293,7 +225,7 @@ async fn steps(
             let Some(outcome) = finish(state, inbox, (stop, doubt), &mut empty)? else {
                 continue;
             };
-            let Some(note) = hooks::before_stop(state, inbox, cancel, &mut sent_on).await? else {
+            let Some(note) = before_stop(state, inbox, cancel, &mut sent_on).await? else {
                 return Ok(outcome);
             };
             state.commit(vec![Body::Message(note)])?;
@@ -319,8 +251,8 @@ async fn make_room(
     steps: u64,
 ) -> Result<(), Trouble> {
     let moment = match steps {
-        1 => Moment::Turn,
-        _ => Moment::Step,
+        1 => compaction::Moment::Turn,
+        _ => compaction::Moment::Step,
     };
     match compaction::make_room(state, inbox, cancel, moment).await? {
         Room::Made => Ok(()),
@@ -363,7 +295,7 @@ async fn ask_model(
     // The state is free for commands meanwhile.
     let (model, feed) = (state.conversation.model.clone(), state.feed.clone());
     let sampling = sample(&model, body, &feed, language, cancel);
-    let sampled = commands::attend(state, inbox, sampling).await;
+    let sampled = attend::attend(state, inbox, sampling).await;
     Ok(match sampled {
         Ok(Sampled::Whole(answer)) => Asked::Answer(Box::new(answer), sent, hold),
         Ok(Sampled::Cut(partial, error)) => {
@@ -378,8 +310,7 @@ async fn ask_model(
             Asked::Interrupted
         }
         Ok(Sampled::Failed(partial, error @ Error::Replay { .. })) if partial.parts.is_empty() => {
-            let entries = state.log.source().entries_after(None);
-            let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
+            let entries = state.log.branch();
             let Some(plain) = state.conversation.without_replays(&entries) else {
                 return Err(failed(state, &error));
             };
@@ -539,24 +470,6 @@ fn finish(
         })])?;
     }
     Ok(Some(Outcome::Done))
-}
-
-/// A crash can leave calls without results; from now on the log says what became of them.
-fn close_dangling(state: &SessionState) -> Vec<Body> {
-    let dangling = state.conversation.dangling();
-    dangling.into_iter().map(cut_result).collect()
-}
-
-/// The result of a call whose process ended before there was one.
-pub fn cut_result(tool_use_id: String) -> Body {
-    let output = Json::of(&json!({"ok": false, "error": {"code": "interrupted",
-        "message": "Ostler ended before this call had a result. It may or may not have run."}}));
-    Body::ToolResult(ToolResult {
-        tool_use_id,
-        output,
-        ok: false,
-        duration_ms: 0,
-    })
 }
 
 fn failed(state: &SessionState, error: &Error) -> Trouble {

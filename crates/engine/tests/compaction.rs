@@ -3,8 +3,8 @@
 
 use crate::common::{Bench, Session, Shown};
 use ostler_engine::cache;
-use ostler_engine::compaction::{ContextSettings, Strategy};
 use ostler_engine::ledger::Ledger;
+use ostler_engine::window::{ContextSettings, Strategy};
 use ostler_testkit::{Captured, Kind, Server, Step, Stop, Usage};
 use ostler_wire::{
     AskKind, Body, Compaction, Deed, Delivery, DigestBy, Entry, Event, Op, Open, Outcome, View,

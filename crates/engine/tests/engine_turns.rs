@@ -1023,11 +1023,11 @@ async fn nothing_unbounded_enters_the_context() {
     );
 }
 
-/// Every Rust file of the engine below a folder, without its tests.
-fn sources(folder: &str) -> Vec<(String, String)> {
+/// Every Rust file of a crate, without its tests.
+fn sources(name: &str) -> Vec<(String, String)> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("src")
-        .join(folder);
+        .with_file_name(name)
+        .join("src");
     let mut folders = vec![root];
     let mut out = Vec::new();
     while let Some(folder) = folders.pop() {
@@ -1054,19 +1054,12 @@ fn sources(folder: &str) -> Vec<(String, String)> {
 #[test]
 fn tools_never_ask_only_dispatch_does() {
     for (path, code) in sources("tools") {
-        for way in [
-            "crate::asks",
-            "crate::inbox",
-            "crate::dispatch",
-            "feed.ask",
-            "wire::Ask",
-            "Event::Ask",
-        ] {
+        for way in ["feed.ask", "wire::Ask", "Event::Ask"] {
             assert!(!code.contains(way), "{path} uses {way}");
         }
     }
     let mut asking = 0;
-    for (path, code) in sources("") {
+    for (path, code) in sources("engine") {
         if code.contains("inbox.ask(") {
             asking += 1;
             assert!(path.contains("/src/dispatch/"), "{path} asks");
@@ -1083,7 +1076,7 @@ fn no_vendor_name_is_in_the_engine() {
         .map(|p| p.name.to_lowercase())
         .collect();
     assert!(names.len() >= 5);
-    for (path, code) in sources("") {
+    for (path, code) in sources("engine").into_iter().chain(sources("tools")) {
         let code = code.to_lowercase();
         for name in &names {
             assert!(!code.contains(name.as_str()), "{path} speaks of {name}");

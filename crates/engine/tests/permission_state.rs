@@ -3,6 +3,7 @@
 use crate::common::{Bench, Session, Shown, settle};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use ostler_engine::confine::{CallSandbox, Terms};
 use ostler_engine::tool::{Call, Context, Done, Rendered, Scope, Subject, Tool, ToolError};
 use ostler_engine::{HubSettings, Keep, RuleStore};
 use ostler_guard::{Containment, Headless, Mode, Policy, Posture, Rule, Rules};
@@ -16,6 +17,7 @@ use ostler_wire::{
     TodoState, ToolDeclaration, ToolKind, ToolMaker, ToolSpec, View,
 };
 use serde_json::{Value, json};
+use std::any::Any;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -106,7 +108,7 @@ static GREEDY: Standin = Standin {
 /// A command that only reads by its words, and writes all the same.
 static PEEK: Standin = Standin {
     about: of_other("peek", false),
-    run: |cx| match cx.terms.read_only {
+    run: |cx| match terms(cx).read_only {
         true => json!({"exit_code": 1, "denied": {"what": "out.txt", "hint": "Not written."}}),
         false => json!({"exit_code": 0, "ran": true}),
     },
@@ -120,8 +122,14 @@ static POSING: Standin = Standin {
     run: |cx| stopped(cx, "code.example"),
 };
 
+/// The terms that dispatch judged this call for.
+fn terms(cx: &Context) -> &Terms {
+    let programs: &dyn Any = &*cx.services.programs;
+    &programs.downcast_ref::<CallSandbox>().unwrap().terms
+}
+
 fn stopped(cx: &Context, wanted: &str) -> Value {
-    match cx.terms.hosts.iter().any(|host| host == wanted) {
+    match terms(cx).hosts.iter().any(|host| host == wanted) {
         true => json!({"ran": true}),
         false => json!({"ran": false, "denied": {
             "what": wanted, "hint": "No way out.", "grant": {"hosts": [wanted]},

@@ -15,6 +15,15 @@ pub const MAX_KEPT: usize = 64 * 1024 * 1024;
 /// Outputs kept under one name.
 const MAX_NAMESAKES: usize = 10_000;
 
+/// Characters of a prompt where it is named.
+const PROMPT_CHARS: usize = 80;
+
+/// A prompt on one line, as lists and titles name it.
+pub fn shorten_prompt(prompt: &str) -> String {
+    let line = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
+    clip(&line, PROMPT_CHARS)
+}
+
 /// Output as it was cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {

@@ -277,6 +277,12 @@ impl Log {
     }
 
     /// Where late subscribers read from.
+    /// The entries of the branch that the log is on, oldest first.
+    pub fn branch(&self) -> Vec<Entry> {
+        let all = self.source().entries_after(None).into_iter();
+        branch(all.map(Arc::unwrap_or_clone).collect())
+    }
+
     pub fn source(&self) -> Source {
         match &self.sink {
             Sink::File { path, .. } | Sink::Planned { path } => Source::File(path.clone()),

@@ -10,7 +10,7 @@ use crate::status::Status;
 use crate::surroundings::{Fetch, Fetched, Kept, Surroundings};
 use crate::terminal::{self, Inputs, Raw};
 use base64::Engine as _;
-use ostler_wire::{Client, Hub, Op, Open, Word};
+use ostler_wire::{Client, Hub, Op, Open, Why, Word};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -433,7 +433,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         self.title.clear();
         if let Some(edited) = edited {
             self.state
-                .edited(edited.map_err(|e| e.to_string()), Instant::now());
+                .edited(edited.map_err(|e| Why::from(&e)), Instant::now());
         }
         Ok(())
     }

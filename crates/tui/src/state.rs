@@ -25,7 +25,7 @@ use crate::transcript::Transcript;
 use attention::Attention;
 use ostler_wire::{
     Act, Body, CommandInfo, Delivery, Delta, Entry, Event, Image, Language, Op, Open, Rewind, Role,
-    View, Word,
+    View, Why, Word,
 };
 use prompt::is_picture;
 use std::sync::Arc;
@@ -378,11 +378,13 @@ impl State {
     }
 
     /// The editor of the person gave a text back.
-    pub fn edited(&mut self, text: Result<String, String>, now: Instant) {
+    pub fn edited(&mut self, text: Result<String, Why>, now: Instant) {
         let text = match text {
             Ok(text) => text,
             Err(why) => {
-                return self.remark(self.settings.language.fill(Word::NoEditor, &[&why]), now);
+                let language = self.settings.language;
+                let why = why.say(language);
+                return self.remark(language.fill(Word::NoEditor, &[&why]), now);
             }
         };
         match self.layers.last_mut() {

@@ -49,7 +49,10 @@ pub use tool::{
     CallTitle, SERVER_TOOL_PREFIX, ToolDeclaration, ToolFact, ToolKind, ToolMaker, ToolMark,
     ToolSpec, is_server_tool,
 };
-pub use tricky::{Marked, escape_json, is_plain, marked, marked_piece, untricked};
+pub use tricky::{
+    Marked, escape_json, is_plain, marked, marked_piece, printable, printable_block,
+    printable_piece, untricked,
+};
 pub use view::{
     Act, Action, Cell, Column, ColumnKind, CommandInfo, Deed, Frame, Item, List, Report, Row,
     Table, View, cut_to_width, format_age, format_cost, format_share, format_size, one_line,

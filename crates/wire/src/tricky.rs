@@ -206,6 +206,27 @@ fn is_joined_script(c: char) -> bool {
         | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10ac0}'..='\u{11fff}')
 }
 
+/// Control and hidden characters made visible, so that nothing from a model or a file drives the terminal.
+pub fn printable(text: &str) -> String {
+    printable_block(text).replace(['\n', '\t'], " ")
+}
+
+/// The same over several lines.
+pub fn printable_block(text: &str) -> String {
+    shown(marked(text))
+}
+
+/// The same for what is printed as it comes.
+pub fn printable_piece(text: &str) -> String {
+    shown(marked_piece(text))
+}
+
+fn shown(marked: Marked<'_>) -> String {
+    marked
+        .map(|(c, is_tricky)| if is_tricky { '\u{fffd}' } else { c })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,6 +12,8 @@ pub enum Why {
     Said(String),
     /// One of ours, and what fills its holes.
     Ours(Word, Vec<Why>),
+    /// Several, one after the other with nothing in between.
+    Joined(Vec<Why>),
 }
 
 impl Why {
@@ -19,9 +21,26 @@ impl Why {
         Self::Ours(word, values.into())
     }
 
+    pub fn joined<const N: usize>(parts: [Why; N]) -> Self {
+        Self::Joined(parts.into())
+    }
+
+    /// A list, with the separator between its items.
+    pub fn list(items: &[Why], separator: &str) -> Self {
+        let mut parts = Vec::new();
+        for item in items {
+            if !parts.is_empty() {
+                parts.push(separator.into());
+            }
+            parts.push(item.clone());
+        }
+        Self::Joined(parts)
+    }
+
     pub fn say(&self, language: Language) -> String {
         match self {
             Self::Said(text) => text.clone(),
+            Self::Joined(parts) => parts.iter().map(|part| part.say(language)).collect(),
             Self::Ours(word, values) => {
                 let values: Vec<String> = values.iter().map(|value| value.say(language)).collect();
                 let values: Vec<&str> = values.iter().map(String::as_str).collect();
@@ -34,7 +53,9 @@ impl Why {
     pub fn rewrite(&mut self, with: &mut impl FnMut(String) -> String) {
         match self {
             Self::Said(said) => *said = with(std::mem::take(said)),
-            Self::Ours(_, values) => values.iter_mut().for_each(|value| value.rewrite(with)),
+            Self::Ours(_, values) | Self::Joined(values) => {
+                values.iter_mut().for_each(|value| value.rewrite(with));
+            }
         }
     }
 
@@ -46,7 +67,7 @@ impl Why {
                     *said = said.replace(text, with);
                 }
             }
-            Self::Ours(_, values) => values
+            Self::Ours(_, values) | Self::Joined(values) => values
                 .iter_mut()
                 .for_each(|value| value.replace(text, with)),
         }
@@ -95,6 +116,8 @@ impl fmt::Display for Why {
     }
 }
 
+impl std::error::Error for Why {}
+
 impl From<String> for Why {
     fn from(text: String) -> Self {
         Self::Said(text)
@@ -117,6 +140,9 @@ impl From<Word> for Why {
 impl From<&io::Error> for Why {
     fn from(error: &io::Error) -> Self {
         if let Some(inner) = error.get_ref() {
+            if let Some(why) = inner.downcast_ref::<Why>() {
+                return why.clone();
+            }
             return match inner.downcast_ref::<io::Error>() {
                 Some(inner) => inner.into(),
                 None => numbered(&error.to_string()).unwrap_or_else(|| error.to_string().into()),

@@ -646,6 +646,9 @@ words! {
     AnsweredElsewhere: "answered in another terminal: {}", "已在另一终端回答：{}";
     NoSocket: "Other terminals cannot join this session: no socket could be made at {}: {}", "其他终端无法加入此会话：无法在 {} 创建套接字：{}";
     JoinedFlags: "The settings of the terminal that runs it hold here. No effect: {}", "以运行该会话的终端的设置为准。未生效：{}";
+    TookOverApprovals: "Approvals: {}. What was allowed for the session is asked about again.", "审批方式：{}。此前为会话允许的内容将重新询问。";
+    TookOverDeny: "Still denied: {}.", "仍然禁止：{}。";
+    TookOverAsk: "Still asked about: {}.", "仍需询问：{}。";
     PromptWaits: "The prompt stays in the queue of the session.", "该提示仍在会话的队列中。";
     CommandLost: "{} may not have been carried out: the terminal that ran it is gone. Check before you send it again.", "{} 可能未执行：运行它的终端已退出。请先确认再重新发送。";
     AnswerLost: "Your answer was not taken: the question ended together with the terminal that asked it.", "你的回答未被采用：提问的终端已退出，问题随之结束。";
@@ -1174,7 +1177,7 @@ words! {
     HomeInReach: "Ostler's home {} lies in {}, which commands may change, and the sandbox layer {} cannot keep them from putting there what the next start would run. Move the home (OSTLER_HOME), use a machine where the layer `namespaces` works, or start with --no-sandbox.", "Ostler 的主目录 {} 位于命令可以更改的 {} 中，而沙箱层 {} 无法阻止命令在其中放入下次启动时会运行的内容。请移动主目录（OSTLER_HOME），使用支持 `namespaces` 层的机器，或以 --no-sandbox 启动。";
     HomeByLink: "The way to Ostler's home {} leads through a link in {}, which commands may change: the next start could find another home there. Set OSTLER_HOME to the real path, move the link, or start with --no-sandbox.", "通往 Ostler 主目录 {} 的路径经过 {} 中的链接，而命令可以更改它：下次启动可能在那里找到另一个主目录。请将 OSTLER_HOME 设为真实路径，移动该链接，或以 --no-sandbox 启动。";
     NoTilde: "{}: there is no home folder for `~`: HOME is not set to an absolute path, and this account has none. Set HOME.", "{}：`~` 没有对应的主目录：HOME 未设为绝对路径，且此账户没有主目录。请设置 HOME。";
-    SandboxManyRules: "{} deny rules name files of the project. More than {} are looked for in fewer files, so the sandbox may not hide all that they name from commands; tools and the words of commands are bound by all of them.", "有 {} 条 deny 规则指定了项目中的文件。超过 {} 条时查找的文件会减少，因此沙箱可能无法对命令隐藏它们所指的全部文件；工具和命令的文字仍受全部规则约束。";
+    SandboxRulesUncovered: "Not every file that a deny rule may be about could be looked at: the project has too many files, or there are too many rules by name. The sandbox may not hide all of them from commands; tools and the words of commands are bound by every rule. A rule with the path of a file or folder is always covered.", "无法查看 deny 规则可能涉及的所有文件：项目的文件太多，或按名称的规则太多。沙箱可能无法对命令隐藏全部这些文件；工具和命令的文字仍受每条规则约束。写明文件或文件夹路径的规则总会生效。";
     SandboxNone: "No sandbox works here: commands run with all your rights ({}). `ostler doctor` says more.", "这里没有可用的沙箱：命令以你的全部权限运行（{}）。详见 `ostler doctor`。";
     NoBrace: "a `}` is missing", "缺少 `}`";
     UnsetVariable: "the variable {} is not set; write ${{}:-something}", "未设置变量 {}；请写 ${{}:-something}";

@@ -11,6 +11,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("ostler-host", &["ostler-wire"]),
     ("ostler-store", &["ostler-wire", "ostler-host"]),
     ("ostler-guard", &["ostler-wire", "ostler-host"]),
+    (
+        "ostler-tools",
+        &["ostler-wire", "ostler-host", "ostler-guard", "ostler-store"],
+    ),
     ("ostler-mcp", &["ostler-wire", "ostler-host"]),
     (
         "ostler-engine",
@@ -20,6 +24,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ostler-host",
             "ostler-store",
             "ostler-guard",
+            "ostler-tools",
             "ostler-mcp",
         ],
     ),
@@ -34,6 +39,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ostler-host",
             "ostler-store",
             "ostler-guard",
+            "ostler-tools",
             "ostler-mcp",
             "ostler-engine",
             "ostler-tui",

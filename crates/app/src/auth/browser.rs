@@ -1,9 +1,9 @@
 //! The person's browser: whether there is one here, and how it is sent to a page. The page's address is printed anyway.
 
 use crate::config::paths::Env;
-use crate::speech::{filled, spoken};
+use crate::text::phrase;
 use ostler_host::Programs;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use std::process::Stdio;
 use tokio::process::Command;
 use url::Url;
@@ -20,13 +20,13 @@ pub fn is_here(env: &Env) -> bool {
 }
 
 /// Sends it to a page. What it says, and when it ends, is its own business.
-pub fn open(url: &Url, env: &Env, programs: &Programs) -> Result<(), String> {
+pub fn open(url: &Url, env: &Env, programs: &Programs) -> Result<(), Why> {
     let words = words(env.get("BROWSER").map(String::as_str), url);
     let Some((program, arguments)) = words.split_first() else {
-        return Err(spoken(Word::AuthNoOpener).into());
+        return Err(Why::from(Word::AuthNoOpener));
     };
     let Some(found) = programs.find(program) else {
-        return Err(filled(Word::NoSafeProgram, &[program]));
+        return Err(phrase(Word::NoSafeProgram, &[program]));
     };
     let mut command = Command::new(found);
     command.args(arguments).env("PATH", programs.path());
@@ -37,7 +37,9 @@ pub fn open(url: &Url, env: &Env, programs: &Programs) -> Result<(), String> {
     // Ctrl-C on our terminal is not for the browser.
     #[cfg(unix)]
     command.process_group(0);
-    let mut child = command.spawn().map_err(|e| format!("{program}: {e}"))?;
+    let mut child = command
+        .spawn()
+        .map_err(|e| phrase(Word::Because, &[program, &e]))?;
     drop(tokio::spawn(async move { child.wait().await }));
     Ok(())
 }

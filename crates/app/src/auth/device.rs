@@ -4,9 +4,9 @@ use super::endpoints::Endpoints;
 use super::http::{Form, Http, IssuerError, quote};
 use super::tokens::Tokens;
 use crate::config::oauth::parse_address;
-use crate::speech::{filled, spoken};
-use anyhow::{Context as _, anyhow, bail};
-use ostler_wire::Word;
+use crate::text::phrase;
+use anyhow::{anyhow, bail};
+use ostler_wire::{Why, Word};
 use serde_json::{Map, Value};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -37,7 +37,7 @@ impl Device {
         let url = from
             .device
             .as_ref()
-            .context(spoken(Word::AuthNoDeviceUrl))?;
+            .ok_or_else(|| Why::from(Word::AuthNoDeviceUrl))?;
         let mut form = from.form(None);
         form.extend(wanted.iter().cloned());
         Self::read(&http.post(url, &form).await?)
@@ -51,10 +51,10 @@ impl Device {
         let (Some(code), Some(user_code), Some(address)) =
             (text("device_code"), text("user_code"), address)
         else {
-            bail!(spoken(Word::AuthNoDeviceCode));
+            bail!(Why::from(Word::AuthNoDeviceCode));
         };
         let page =
-            |text: &str| parse_address(text).map_err(|e| anyhow!(filled(Word::AuthBadPage, &[&e])));
+            |text: &str| parse_address(text).map_err(|e| anyhow!(phrase(Word::AuthBadPage, &[&e])));
         let life = seconds("expires_in").map_or(USUAL_LIFE, Duration::from_secs);
         let interval = seconds("interval").map_or(USUAL_INTERVAL, Duration::from_secs);
         Ok(Self {
@@ -82,7 +82,7 @@ impl Device {
                 Step::Wait(longer) => interval = longer,
             }
         }
-        bail!(spoken(Word::AuthCodeLate))
+        bail!(Why::from(Word::AuthCodeLate))
     }
 }
 
@@ -104,8 +104,8 @@ fn judge(
         IssuerError::Refused { error: word, .. } => match word.as_str() {
             "authorization_pending" => Ok(Step::Wait(interval)),
             "slow_down" => Ok(Step::Wait((interval + SLOWER).min(MAX_INTERVAL))),
-            "expired_token" => bail!(spoken(Word::AuthCodeLate)),
-            "access_denied" => bail!(spoken(Word::AuthRefusedThere)),
+            "expired_token" => bail!(Why::from(Word::AuthCodeLate)),
+            "access_denied" => bail!(Why::from(Word::AuthRefusedThere)),
             _ => Err(error.into()),
         },
         // The person may be typing meanwhile, so a short outage costs time and nothing else.

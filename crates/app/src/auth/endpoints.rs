@@ -2,8 +2,8 @@
 
 use super::http::{Form, Http};
 use crate::config::oauth::{OauthConfig, parse_address};
-use crate::speech::filled;
-use anyhow::{Context as _, bail};
+use crate::text::{Explain as _, phrase};
+use anyhow::bail;
 use ostler_wire::Word;
 use serde_json::{Map, Value};
 use url::Url;
@@ -23,22 +23,27 @@ pub struct Endpoints {
 
 impl Endpoints {
     pub async fn find(provider: &str, oauth: &OauthConfig, http: &Http) -> anyhow::Result<Self> {
-        let what = || filled(Word::AuthTableUnusable, &[&provider]);
+        let what = || phrase(Word::AuthTableUnusable, &[&provider]);
         let set = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let Some(client_id) = set(&oauth.client_id) else {
-            bail!(filled(Word::AuthNoClient, &[&what()]));
+            bail!(phrase(Word::AuthNoClient, &[&what()]));
         };
         let published = match set(&oauth.issuer) {
-            Some(issuer) => discover(&issuer, http).await.with_context(what)?,
+            Some(issuer) => discover(&issuer, http).await.explain(what)?,
             None => Map::new(),
         };
         let address = |own: &Option<String>, key: &str| -> anyhow::Result<Option<Url>> {
             let text = set(own).or_else(|| Some(published.get(key)?.as_str()?.to_owned()));
             let url = text.map(|text| parse_address(&text)).transpose();
-            url.map_err(|e| anyhow::anyhow!("{}: {key}: {e}", what()))
+            Ok(url.map_err(|e| {
+                phrase(
+                    Word::Because,
+                    &[&phrase(Word::Because, &[&what(), &key]), &e],
+                )
+            })?)
         };
         let Some(token) = address(&oauth.token_url, "token_endpoint")? else {
-            bail!(filled(Word::AuthNoTokenUrl, &[&what()]));
+            bail!(phrase(Word::AuthNoTokenUrl, &[&what()]));
         };
         Ok(Self {
             issuer: published
@@ -84,7 +89,7 @@ pub fn wanted(oauth: &OauthConfig) -> Form {
 
 /// The issuer's document, from either of its usual places.
 async fn discover(issuer: &str, http: &Http) -> anyhow::Result<Map<String, Value>> {
-    let url = parse_address(issuer).map_err(anyhow::Error::msg)?;
+    let url = parse_address(issuer)?;
     for place in places(&url) {
         if let Some(found) = http.get(&place).await? {
             let name = found
@@ -93,12 +98,12 @@ async fn discover(issuer: &str, http: &Http) -> anyhow::Result<Map<String, Value
                 .unwrap_or_default();
             // One issuer must not speak for another.
             if name.trim_end_matches('/') != issuer.trim_end_matches('/') {
-                bail!(filled(Word::AuthOtherDocument, &[&place]));
+                bail!(phrase(Word::AuthOtherDocument, &[&place]));
             }
             return Ok(found);
         }
     }
-    bail!(filled(Word::AuthNoAddresses, &[&issuer]))
+    bail!(phrase(Word::AuthNoAddresses, &[&issuer]))
 }
 
 fn places(issuer: &Url) -> [Url; 2] {

@@ -1,9 +1,8 @@
 //! Requests to an issuer: forms go out, small JSON objects come back, and what went wrong is typed by what can be done.
 
 use crate::client;
-use crate::cmd::one_line;
-use crate::speech::{filled, told};
-use ostler_wire::Word;
+use crate::text::phrase;
+use ostler_wire::{Why, Word, one_line};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,10 +20,9 @@ const MIN_SECRET_CHARS: usize = 4;
 /// Parameters of a request.
 pub type Form = Vec<(String, String)>;
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IssuerError {
     /// The issuer understood and said no.
-    #[error("{}", filled(Word::AuthSaidNo, &[&host, &said(error, description)]))]
     Refused {
         host: String,
         /// A word of the protocol.
@@ -32,12 +30,26 @@ pub enum IssuerError {
         description: String,
     },
     /// It may work later.
-    #[error("{0}")]
-    Unreachable(String),
+    Unreachable(Why),
     /// It is no issuer, or not this address of it.
-    #[error("{0}")]
-    NotAnIssuer(String),
+    NotAnIssuer(Why),
 }
+
+impl From<&IssuerError> for Why {
+    fn from(error: &IssuerError) -> Self {
+        match error {
+            IssuerError::Refused {
+                host,
+                error,
+                description,
+            } => phrase(Word::AuthSaidNo, &[host, &said(error, description)]),
+            IssuerError::Unreachable(why) | IssuerError::NotAnIssuer(why) => why.clone(),
+        }
+    }
+}
+
+crate::text::as_converted!(IssuerError);
+ostler_wire::told_by_why!(IssuerError);
 
 fn said(error: &str, description: &str) -> String {
     match description {
@@ -84,12 +96,12 @@ impl Http {
 
     async fn client(&self) -> Result<&reqwest::Client, IssuerError> {
         let make = async || {
-            let builder = client::builder(&self.ca_files).map_err(|e| told(&e))?;
+            let builder = client::builder(&self.ca_files)?;
             let builder = builder.connect_timeout(CONNECT).timeout(WHOLE);
-            builder.build().map_err(|e| e.to_string())
+            builder.build().map_err(|e| Why::from(e.to_string()))
         };
         let made = self.client.get_or_try_init(make).await;
-        made.map_err(|e| IssuerError::Unreachable(filled(Word::HttpNoClient, &[&e])))
+        made.map_err(|e| IssuerError::Unreachable(phrase(Word::HttpNoClient, &[&e])))
     }
 
     async fn send(
@@ -105,7 +117,7 @@ impl Http {
         while let Some(chunk) = answer.chunk().await.map_err(lost)? {
             body.extend_from_slice(&chunk);
             if body.len() > MAX_BYTES {
-                return Err(IssuerError::NotAnIssuer(filled(
+                return Err(IssuerError::NotAnIssuer(phrase(
                     Word::HttpTooLarge,
                     &[&host, &(MAX_BYTES / (1024 * 1024))],
                 )));
@@ -137,7 +149,7 @@ fn judge(
     };
     let error = object.as_ref().and_then(|object| text(object, "error"));
     match (status, object, error) {
-        (500..=599 | 429 | 408, _, _) => Err(IssuerError::Unreachable(filled(
+        (500..=599 | 429 | 408, _, _) => Err(IssuerError::Unreachable(phrase(
             Word::HttpLater,
             &[&host, &status],
         ))),
@@ -147,12 +159,12 @@ fn judge(
             error,
         }),
         (200..=299, Some(object), None) => Ok(object),
-        (200..=299, None, _) => Err(IssuerError::NotAnIssuer(filled(Word::AuthNoJson, &[&host]))),
-        (300..=399, _, _) => Err(IssuerError::NotAnIssuer(filled(
+        (200..=299, None, _) => Err(IssuerError::NotAnIssuer(phrase(Word::AuthNoJson, &[&host]))),
+        (300..=399, _, _) => Err(IssuerError::NotAnIssuer(phrase(
             Word::AuthRedirects,
             &[&host, &status],
         ))),
-        (status, _, _) => Err(IssuerError::NotAnIssuer(filled(
+        (status, _, _) => Err(IssuerError::NotAnIssuer(phrase(
             Word::AuthNoReason,
             &[&host, &status],
         ))),
@@ -178,15 +190,19 @@ pub fn quote(text: &str) -> String {
     one_line(text).chars().take(QUOTE_CHARS).collect()
 }
 
-fn transport(error: &reqwest::Error, host: &str) -> String {
+fn transport(error: &reqwest::Error, host: &str) -> Why {
     let mut cause: &(dyn std::error::Error + 'static) = error;
     while let Some(below) = cause.source() {
         cause = below;
     }
     if error.is_timeout() {
-        return filled(Word::HttpNoTime, &[&host]);
+        return phrase(Word::HttpNoTime, &[&host]);
     }
-    filled(Word::HttpNoAnswer, &[&host, &cause])
+    let cause = match cause.downcast_ref::<std::io::Error>() {
+        Some(error) => Why::from(error),
+        None => cause.to_string().into(),
+    };
+    phrase(Word::HttpNoAnswer, &[&host, &cause])
 }
 
 /// Host and port as a person would write them.

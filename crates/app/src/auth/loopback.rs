@@ -1,9 +1,8 @@
 //! The address on this machine that the browser comes back to. It takes one request for one path and is gone.
 
 use super::pkce::PATH;
-use crate::speech::spoken;
-use anyhow::Context as _;
-use ostler_wire::Word;
+use crate::text::Explain as _;
+use ostler_wire::{Language, Word};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -18,20 +17,26 @@ const HEAD_TIME: Duration = Duration::from_secs(10);
 pub struct Loopback {
     listener: TcpListener,
     pub port: u16,
+    /// Of the page that the browser shows at the end.
+    language: Language,
 }
 
 impl Loopback {
-    pub async fn bind() -> anyhow::Result<Self> {
-        Self::bind_to(0).await
+    pub async fn bind(language: Language) -> anyhow::Result<Self> {
+        Self::bind_to(0, language).await
     }
 
     /// The same on a port of one's own choice.
-    pub async fn bind_to(port: u16) -> anyhow::Result<Self> {
-        let what = spoken(Word::AuthNoPort);
+    pub async fn bind_to(port: u16, language: Language) -> anyhow::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
-        let listener = listener.context(what)?;
-        let port = listener.local_addr().context(what)?.port();
-        Ok(Self { listener, port })
+        let listener = listener.explain(|| Word::AuthNoPort.into())?;
+        let address = listener.local_addr();
+        let port = address.explain(|| Word::AuthNoPort.into())?.port();
+        Ok(Self {
+            listener,
+            port,
+            language,
+        })
     }
 
     /// The query of the first request for our path.
@@ -42,7 +47,7 @@ impl Loopback {
                 accepted = self.listener.accept(), if open.len() < MAX_CONNECTIONS => {
                     // A connection that is gone before it is taken concerns nobody.
                     if let Ok((stream, _)) = accepted {
-                        open.spawn(tokio::time::timeout(HEAD_TIME, serve(stream)));
+                        open.spawn(tokio::time::timeout(HEAD_TIME, serve(stream, self.language)));
                     }
                 }
                 Some(served) = open.join_next() => {
@@ -55,7 +60,7 @@ impl Loopback {
     }
 }
 
-async fn serve(mut stream: TcpStream) -> Option<String> {
+async fn serve(mut stream: TcpStream, language: Language) -> Option<String> {
     let mut head = Vec::new();
     let mut part = [0; 1024];
     while !head.windows(4).any(|w| w == b"\r\n\r\n") {
@@ -68,8 +73,8 @@ async fn serve(mut stream: TcpStream) -> Option<String> {
     }
     let query = asked(&head);
     let (status, text) = match &query {
-        Some(_) => ("200 OK", spoken(Word::AuthCloseTab)),
-        None => ("404 Not Found", spoken(Word::AuthNothingHere)),
+        Some(_) => ("200 OK", language.say(Word::AuthCloseTab)),
+        None => ("404 Not Found", language.say(Word::AuthNothingHere)),
     };
     // The person is told on the terminal, too.
     let _ = stream.write_all(page(status, text).as_bytes()).await;
@@ -129,7 +134,7 @@ mod tests {
 
     #[tokio::test]
     async fn idle_and_strange_connections_do_not_stand_in_the_way() {
-        let loopback = Loopback::bind().await.unwrap();
+        let loopback = Loopback::bind(Language::English).await.unwrap();
         let port = loopback.port;
         let waiting = tokio::spawn(loopback.query());
         let open = || async { TcpStream::connect(("127.0.0.1", port)).await.unwrap() };

@@ -9,7 +9,6 @@ mod loopback;
 mod pkce;
 mod refresh;
 mod server_tokens;
-mod store;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -17,14 +16,14 @@ mod tokens;
 pub use browser::{is_here as browser_is_here, open as open_browser};
 pub use device::Device;
 pub use endpoints::{Endpoints, wanted};
-pub use http::Http;
+pub use http::{Http, IssuerError};
 pub use loopback::Loopback;
 pub use pkce::Attempt;
 pub use refresh::{LoginKey, LoginOf};
-pub use server_tokens::{OLD_TOKENS, ServerTokens};
-pub use store::{AUTH_FILE, Login, Logins};
+pub use server_tokens::ServerTokens;
 pub use tokens::Tokens;
 
+use crate::config::logins::{Login, Logins};
 use crate::config::oauth::{TokenStore, parse_address};
 use std::path::Path;
 
@@ -43,7 +42,7 @@ pub async fn revoke(
     client_secret: Option<&str>,
     http: &Http,
 ) -> Option<anyhow::Result<()>> {
-    let url = parse_address(login.revoke_url.as_deref()?).map_err(anyhow::Error::msg);
+    let url = parse_address(login.revoke_url.as_deref()?);
     let (token, hint) = match &login.refresh_token {
         Some(token) => (token, "refresh_token"),
         None => (&login.access_token, "access_token"),

@@ -3,11 +3,11 @@
 
 use super::endpoints::Endpoints;
 use super::http::{Form, quote};
-use crate::speech::{filled, spoken};
-use anyhow::{Context as _, anyhow, bail};
+use crate::text::phrase;
+use anyhow::{anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 use uuid::Uuid;
@@ -39,7 +39,7 @@ impl Attempt {
         let mut url = from
             .authorize
             .clone()
-            .context(spoken(Word::AuthNoAuthorizeUrl))?;
+            .ok_or_else(|| Why::from(Word::AuthNoAuthorizeUrl))?;
         url.query_pairs_mut()
             .append_pair("response_type", "code")
             .append_pair("client_id", &from.client_id)
@@ -58,15 +58,15 @@ impl Attempt {
             pairs.find(|(name, _)| name == key).map(|(_, v)| v)
         };
         if find("state").is_none_or(|state| *state != *self.state) {
-            bail!(spoken(Word::AuthOtherState));
+            bail!(Why::from(Word::AuthOtherState));
         }
         if let Some(error) = find("error") {
             let why = find("error_description").unwrap_or_default();
             return Err(match (&*error, &*why) {
-                ("access_denied", "") => anyhow!(spoken(Word::AuthRefused)),
-                (error, "") => anyhow!(filled(Word::AuthFailed, &[&quote(error)])),
+                ("access_denied", "") => anyhow!(Why::from(Word::AuthRefused)),
+                (error, "") => anyhow!(phrase(Word::AuthFailed, &[&quote(error)])),
                 (error, why) => {
-                    anyhow!(filled(Word::AuthFailedWith, &[&quote(why), &quote(error)]))
+                    anyhow!(phrase(Word::AuthFailedWith, &[&quote(why), &quote(error)]))
                 }
             });
         }
@@ -74,11 +74,11 @@ impl Attempt {
         if let (Some(named), Some(issuer)) = (find("iss"), &from.issuer)
             && named.trim_end_matches('/') != issuer.trim_end_matches('/')
         {
-            bail!(spoken(Word::AuthOtherIssuer));
+            bail!(Why::from(Word::AuthOtherIssuer));
         }
         let code = find("code").filter(|code| !code.is_empty());
-        code.map(|code| code.into_owned())
-            .context(spoken(Word::AuthNoCode))
+        let code = code.map(|code| code.into_owned());
+        Ok(code.ok_or_else(|| Why::from(Word::AuthNoCode))?)
     }
 
     /// The code in what a person copied from the browser's address bar.
@@ -86,7 +86,7 @@ impl Attempt {
         let url = Url::parse(text.trim()).ok();
         match url.as_ref().and_then(Url::query) {
             Some(query) => self.code(query, from),
-            None => bail!(spoken(Word::AuthNotAddress)),
+            None => bail!(Why::from(Word::AuthNotAddress)),
         }
     }
 

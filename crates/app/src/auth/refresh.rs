@@ -2,14 +2,14 @@
 //! refused, by one process at a time.
 
 use super::http::{Form, Http, IssuerError};
-use super::store::{Login, Logins, StoreError};
 use super::tokens::Tokens;
+use crate::config::logins::{Login, Logins, StoreError};
 use crate::config::oauth::parse_address;
-use crate::speech::{filled, spoken};
+use crate::text::phrase;
 use jiff::Timestamp;
 use ostler_engine::redact::Redactor;
 use ostler_llm::{Error, KeyFuture, KeySource, Secret};
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use std::sync::Arc;
 
 /// The login of a provider at an origin.
@@ -53,13 +53,13 @@ impl LoginKey {
         }
     }
 
-    async fn renewed(&self, worn: String, why: Why) -> Result<Secret, Error> {
+    async fn renewed(&self, worn: String, need: Need) -> Result<Secret, Error> {
         let inner = self.inner.clone();
         // A turn may be stopped in the middle of it. A rotated token that is not saved is a lost login, so this goes on.
-        let renewing = tokio::spawn(async move { inner.renew(&worn, why).await });
+        let renewing = tokio::spawn(async move { inner.renew(&worn, need).await });
         renewing
             .await
-            .map_err(|error| Error::fatal(filled(Word::AuthNotRenewed, &[&error.to_string()])))?
+            .map_err(|error| Error::fatal(phrase(Word::AuthNotRenewed, &[&error.to_string()])))?
     }
 }
 
@@ -68,9 +68,9 @@ impl KeySource for LoginKey {
         Box::pin(async {
             let found = self.inner.find()?;
             if !found.is_stale(Timestamp::now()) {
-                return Ok(found.secret());
+                return Ok(self.inner.secret(&found));
             }
-            self.renewed(found.access_token, Why::Age).await
+            self.renewed(found.access_token, Need::Age).await
         })
     }
 
@@ -81,13 +81,13 @@ impl KeySource for LoginKey {
             if is_hopeless {
                 return Ok(None);
             }
-            let renewed = self.renewed(key.reveal().to_owned(), Why::Refused);
+            let renewed = self.renewed(key.reveal().to_owned(), Need::Refused);
             renewed.await.map(Some)
         })
     }
 
-    fn remedy(&self) -> ostler_wire::Why {
-        filled(Word::AuthRunLogin, &[&self.inner.provider]).into()
+    fn remedy(&self) -> Why {
+        phrase(Word::AuthRunLogin, &[&self.inner.provider])
     }
 
     fn name(&self) -> String {
@@ -96,7 +96,7 @@ impl KeySource for LoginKey {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Why {
+enum Need {
     /// It ends soon, or has ended.
     Age,
     /// The endpoint does not take it.
@@ -108,51 +108,56 @@ impl Inner {
         let found = self.logins.find(&self.provider, &self.origin);
         let found = found
             .map_err(broken)?
-            .ok_or_else(|| self.ended(spoken(Word::AuthGone)))?;
+            .ok_or_else(|| self.ended(Why::from(Word::AuthGone)))?;
         self.learn(&found);
         Ok(found)
     }
 
     /// A token in place of `worn`: what another process has saved meanwhile, or a new one.
-    async fn renew(&self, worn: &str, why: Why) -> Result<Secret, Error> {
+    async fn renew(&self, worn: &str, need: Need) -> Result<Secret, Error> {
         let lock = self.logins.lock().await.map_err(broken)?;
         let mut login = self.find()?;
         if login.access_token != worn && !login.is_stale(Timestamp::now()) {
-            return Ok(login.secret());
+            return Ok(self.secret(&login));
         }
         let Some(refresh) = login.refresh_token.clone() else {
-            return match why {
+            return match need {
                 // Near its end it still works; after it there is no way on.
-                Why::Age if !login.is_expired(Timestamp::now()) => Ok(login.secret()),
-                Why::Age => Err(self.ended(spoken(Word::AuthExpired))),
-                Why::Refused => Err(self.ended(spoken(Word::AuthNotAccepted))),
+                Need::Age if !login.is_expired(Timestamp::now()) => Ok(self.secret(&login)),
+                Need::Age => Err(self.ended(Why::from(Word::AuthExpired))),
+                Need::Refused => Err(self.ended(Why::from(Word::AuthNotAccepted))),
             };
         };
         // The address is the one that the token came from, whatever a configuration says by now.
         let url = parse_address(&login.token_url)
-            .map_err(|error| self.ended(&filled(Word::AuthCannotRenew, &[&error])))?;
+            .map_err(|error| self.ended(phrase(Word::AuthCannotRenew, &[&error])))?;
         let answer = self.http.post(&url, &self.form(&login, refresh)).await;
         match answer.and_then(|answer| Tokens::read(&answer)) {
             Ok(tokens) => {
                 tokens.renew(&mut login, Timestamp::now());
                 self.learn(&login);
-                let secret = login.secret();
+                let secret = self.secret(&login);
                 lock.put(login).map_err(broken)?;
                 Ok(secret)
             }
             Err(IssuerError::Unreachable(_))
-                if why == Why::Age && !login.is_expired(Timestamp::now()) =>
+                if need == Need::Age && !login.is_expired(Timestamp::now()) =>
             {
-                Ok(login.secret())
+                Ok(self.secret(&login))
             }
-            Err(IssuerError::Unreachable(message)) => Err(Error::retryable(filled(
+            Err(IssuerError::Unreachable(message)) => Err(Error::retryable(phrase(
                 Word::AuthLoginNotRenewed,
                 &[&self.provider, &message],
             ))),
             Err(error @ (IssuerError::Refused { .. } | IssuerError::NotAnIssuer(_))) => {
-                Err(self.ended(&filled(Word::AuthCannotRenew, &[&error.to_string()])))
+                Err(self.ended(phrase(Word::AuthCannotRenew, &[&error])))
             }
         }
+    }
+
+    /// The token, with what errors call it.
+    fn secret(&self, login: &Login) -> Secret {
+        login.secret().from_source(&*self.name)
     }
 
     fn learn(&self, login: &Login) {
@@ -170,14 +175,14 @@ impl Inner {
         form
     }
 
-    fn ended(&self, how: &str) -> Error {
+    fn ended(&self, how: Why) -> Error {
         let provider = &self.provider;
         Error::LoginRequired {
-            message: filled(Word::AuthLoginAgain, &[&provider, &how, &provider]).into(),
+            message: phrase(Word::AuthLoginAgain, &[&provider, &how, &provider]),
         }
     }
 }
 
 fn broken(error: StoreError) -> Error {
-    Error::fatal(error.to_string())
+    Error::fatal(Why::from(&error))
 }

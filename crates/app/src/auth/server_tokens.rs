@@ -1,12 +1,12 @@
 //! The logins of MCP servers in `auth.json`, by address. What they are good for is the engine's business. They once lay in a
 //! file of their own, which is still read, and gone with the next change.
 
-use super::store::Logins;
-use crate::speech::filled;
+use crate::config::logins::{Logins, OLD_TOKENS};
+use crate::text::Speak as _;
 use futures_util::future::BoxFuture;
 use ostler_engine::redact::Redactor;
 use ostler_mcp::TokenStore;
-use ostler_wire::Word;
+use ostler_wire::{Language, Say as _, Word};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -16,8 +16,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Where they lay before.
-pub const OLD_TOKENS: &str = "mcp-auth.json";
 /// Held while a token is renewed. `auth.lock` is only held for a change of the file, which a renewal ends with.
 const LOCK: &str = "mcp-auth.lock";
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -32,6 +30,7 @@ pub struct ServerTokens {
     home: PathBuf,
     logins: Logins,
     redactor: Redactor,
+    language: Language,
 }
 
 #[derive(Default, Deserialize)]
@@ -41,11 +40,12 @@ struct OldFile {
 }
 
 impl ServerTokens {
-    pub fn new(home: &Path, logins: Logins, redactor: Redactor) -> Self {
+    pub fn new(home: &Path, logins: Logins, redactor: Redactor, language: Language) -> Self {
         Self {
             home: home.to_owned(),
             logins,
             redactor,
+            language,
         }
     }
 
@@ -91,7 +91,7 @@ impl std::fmt::Debug for ServerTokens {
 
 impl TokenStore for ServerTokens {
     fn load(&self, url: &str) -> Result<Option<Value>, String> {
-        let mut now = self.logins.servers().map_err(|e| e.to_string())?;
+        let mut now = self.logins.servers().map_err(|e| e.say(self.language))?;
         let login = now.remove(url).or_else(|| old(&self.home).remove(url));
         self.learn(&login);
         Ok(login)
@@ -100,7 +100,7 @@ impl TokenStore for ServerTokens {
     fn save<'a>(&'a self, url: &'a str, login: Option<Value>) -> BoxFuture<'a, Result<(), String>> {
         self.learn(&login);
         Box::pin(async move {
-            let lock = self.logins.lock().await.map_err(|e| e.to_string())?;
+            let lock = self.logins.lock().await.map_err(|e| e.say(self.language))?;
             let saved = lock.change_servers(|servers| {
                 for (url, login) in old(&self.home) {
                     servers.entry(url).or_insert(login);
@@ -110,7 +110,7 @@ impl TokenStore for ServerTokens {
                     None => servers.remove(url),
                 };
             });
-            saved.map_err(|e| e.to_string())?;
+            saved.map_err(|e| e.say(self.language))?;
             // All that it had is where it belongs now.
             let _ = std::fs::remove_file(self.home.join(OLD_TOKENS));
             Ok(())
@@ -120,7 +120,8 @@ impl TokenStore for ServerTokens {
     fn lock(&self) -> BoxFuture<'_, Result<Box<dyn Send>, String>> {
         Box::pin(async move {
             let path = self.home.join(LOCK);
-            let fail = |e: std::io::Error| filled(Word::Because, &[&path.display(), &e]);
+            let fail =
+                |e: std::io::Error| self.language.filled(Word::Because, &[&path.display(), &e]);
             ostler_host::private_dir(&self.home).map_err(fail)?;
             let file = ostler_host::private_options()
                 .create(true)
@@ -137,7 +138,7 @@ impl TokenStore for ServerTokens {
                         tokio::time::sleep(LOCK_LOOK).await;
                     }
                     Err(TryLockError::WouldBlock) => {
-                        return Err(filled(Word::KeepsLocked, &[&path.display()]));
+                        return Err(self.language.filled(Word::KeepsLocked, &[&path.display()]));
                     }
                 }
             }
@@ -157,7 +158,12 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let redactor = Redactor::default();
         let logins = Logins::new(home.path(), Store::File);
-        let store = ServerTokens::new(home.path(), logins.clone(), redactor.clone());
+        let store = ServerTokens::new(
+            home.path(),
+            logins.clone(),
+            redactor.clone(),
+            Language::English,
+        );
         assert_eq!(store.load("https://a.test/mcp"), Ok(None));
         let login = |token: &str| json!({"client_id": "c", "token_response": {"access_token": format!("at-{token}"), "refresh_token": format!("rt-{token}")}});
         let old = json!({"servers": {"https://o.test/mcp": login("old")}});
@@ -194,7 +200,7 @@ mod tests {
     async fn a_token_is_saved_while_it_is_renewed() {
         let home = tempfile::tempdir().unwrap();
         let logins = Logins::new(home.path(), Store::File);
-        let store = ServerTokens::new(home.path(), logins, Redactor::default());
+        let store = ServerTokens::new(home.path(), logins, Redactor::default(), Language::English);
         let _renewing = store.lock().await.unwrap();
         store.save("https://a.test", Some(json!({}))).await.unwrap();
         assert_eq!(store.load("https://a.test"), Ok(Some(json!({}))));

@@ -1,7 +1,7 @@
 //! The store on disk: what is kept, what is refused, and one writer at a time.
 
 use super::known_secrets;
-use super::store::{Login, Logins};
+use crate::config::logins::{Login, Logins};
 use crate::config::oauth::TokenStore;
 use serde_json::{Map, Value, json};
 use std::fs;

@@ -2,10 +2,9 @@
 
 use super::endpoints::Endpoints;
 use super::http::IssuerError;
-use super::store::Login;
-use crate::speech::spoken;
+use crate::config::logins::Login;
 use jiff::{SignedDuration, Timestamp};
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use serde_json::{Map, Value};
 
 /// No header takes more.
@@ -22,19 +21,19 @@ pub struct Tokens {
 
 impl Tokens {
     pub fn read(answer: &Map<String, Value>) -> Result<Self, IssuerError> {
-        let fault = |what: &str| Err(IssuerError::NotAnIssuer(what.to_owned()));
+        let fault = |what: Why| Err(IssuerError::NotAnIssuer(what));
         let text = |key: &str| {
             let text = answer.get(key).and_then(Value::as_str);
             text.filter(|text| !text.is_empty()).map(str::to_owned)
         };
         let Some(access) = text("access_token") else {
-            return fault(spoken(Word::AuthNoToken));
+            return fault(Why::from(Word::AuthNoToken));
         };
         if !is_sendable(&access) {
-            return fault(spoken(Word::AuthBadToken));
+            return fault(Why::from(Word::AuthBadToken));
         }
         if text("token_type").is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
-            return fault(spoken(Word::AuthNotBearer));
+            return fault(Why::from(Word::AuthNotBearer));
         }
         Ok(Self {
             access,
@@ -172,7 +171,7 @@ mod tests {
             tokens(Some(3600), None).renew(&mut login, then);
             assert!(!login.is_stale(then));
             assert_eq!(login.refresh_token.as_deref(), Some("r"));
-            assert_eq!(login.name(), "login of 2026-11-15");
+            assert_eq!(login.name().to_string(), "login of 2026-11-15");
         }
     }
 }

@@ -3,9 +3,9 @@
 use super::Boot;
 use crate::auth::{Http, LoginKey, LoginOf};
 use crate::config::resolve::{ResolvedModel, UsableLogin};
-use crate::speech::{filled, spoken};
+use crate::text::phrase;
 use ostler_llm::{Effort, Key, PLUGIN_KIND, Price, Target};
-use ostler_wire::{Json, Origin, Word};
+use ostler_wire::{Json, Origin, Why, Word};
 use std::sync::Arc;
 
 impl Boot {
@@ -13,7 +13,7 @@ impl Boot {
         let of = LoginOf {
             provider,
             origin: &login.origin,
-            name: &login.name,
+            name: &login.name.say(self.language),
             client_secret: login.client_secret.as_ref(),
         };
         let (http, redactor) = (Http::new(self.ca_files()), self.redactor.clone());
@@ -27,7 +27,9 @@ impl Boot {
         };
         let thinks = facts.as_ref().is_none_or(|facts| facts.reasoning);
         let variant = match &resolved.variant {
-            Some(variant) => Some(variant_effort(&resolved, variant, thinks)?),
+            Some(variant) => Some(
+                variant_effort(&resolved, variant, thinks).map_err(|why| why.say(self.language))?,
+            ),
             None => None,
         };
         let own = &resolved.quirks;
@@ -44,7 +46,7 @@ impl Boot {
             })
             .or(facts.as_ref().and_then(|f| f.price));
         let key = match (resolved.key, resolved.login) {
-            (Some(key), _) => Some(key.value.from_source(key.source).into()),
+            (Some(key), _) => Some(key.value.from_source(key.source.say(self.language)).into()),
             (None, Some(login)) => Some(self.login_key(&resolved.provider, &login)),
             (None, None) => None,
         };
@@ -82,16 +84,16 @@ impl Boot {
 }
 
 /// What `@variant` stands for: how hard the model thinks.
-fn variant_effort(resolved: &ResolvedModel, variant: &str, thinks: bool) -> Result<Effort, String> {
+fn variant_effort(resolved: &ResolvedModel, variant: &str, thinks: bool) -> Result<Effort, Why> {
     let known = Effort::ALL.into_iter().find(|e| e.name() == variant);
     known.filter(|_| thinks).ok_or_else(|| {
         let names: Vec<&str> = Effort::ALL.map(Effort::name).to_vec();
         let which = match thinks {
-            true => filled(Word::TargetThinks, &[&names.join(", ")]),
-            false => spoken(Word::TargetNoThink).to_owned(),
+            true => phrase(Word::TargetThinks, &[&names.join(", ")]),
+            false => Word::TargetNoThink.into(),
         };
         let (provider, model) = (&resolved.provider, &resolved.model);
-        filled(
+        phrase(
             Word::TargetNoVariant,
             &[&provider, &model, &variant, &which],
         )

@@ -1,18 +1,20 @@
 //! Names of tools in flags, settings and rules that no tool goes by.
 
-use super::UsageError;
 use crate::config::diagnose::{self, Notice};
 use crate::config::layers::{Loaded, RuleList};
-use crate::speech::filled;
+use crate::errors::UsageError;
+use crate::text::phrase;
+use ostler_engine::budget::ROLES;
+use ostler_engine::roles::built_in;
 use ostler_engine::tools::unknown_tool;
 use ostler_guard::Rule;
-use ostler_wire::Word;
+use ostler_wire::{Language, Why, Word};
 
-pub fn no_tool(name: &str) -> String {
+pub fn no_tool(name: &str) -> Why {
     let names = ostler_engine::tools::all_names().chain(ostler_guard::FAMILIES);
     match diagnose::nearest(name, names) {
-        Some(near) => filled(Word::BootNoToolNear, &[&name, &near]),
-        None => filled(Word::BootNoTool, &[&name]),
+        Some(near) => phrase(Word::BootNoToolNear, &[&name, &near]),
+        None => phrase(Word::BootNoTool, &[&name]),
     }
 }
 
@@ -25,9 +27,12 @@ fn stray(entry: &str) -> Option<&str> {
     Some(name).filter(|_| !known)
 }
 
-pub fn check_tools(names: &[String]) -> Result<(), UsageError> {
+pub fn check_tools(names: &[String], language: Language) -> Result<(), UsageError> {
     match names.iter().find_map(|name| stray(name)) {
-        Some(name) => Err(UsageError(format!("--allowed-tools: {}", no_tool(name)))),
+        Some(name) => Err(UsageError(format!(
+            "--allowed-tools: {}",
+            no_tool(name).say(language)
+        ))),
         None => Ok(()),
     }
 }
@@ -38,7 +43,8 @@ pub fn stray_tools(loaded: &Loaded) -> Vec<Notice> {
     if let Some(place) = loaded.place(&["tools", "enabled"]) {
         let strays = loaded.config.tools.enabled.iter();
         notices.extend(strays.filter_map(|entry| stray(entry)).map(|name| {
-            Notice::warning(place.clone(), format!("`tools.enabled`: {}", no_tool(name)))
+            let text = Why::joined(["`tools.enabled`: ".into(), no_tool(name)]);
+            Notice::warning(place.clone(), text)
         }));
     }
     for rule in loaded.rules() {
@@ -46,9 +52,31 @@ pub fn stray_tools(loaded: &Loaded) -> Vec<Notice> {
             continue;
         };
         if let (RuleList::Allow | RuleList::Ask, Some(name)) = (rule.list, unknown_tool(&parsed)) {
-            let text = filled(Word::BootRuleNothing, &[&rule.text, &no_tool(name)]);
+            let text = phrase(Word::BootRuleNothing, &[&rule.text, &no_tool(name)]);
             notices.push(Notice::warning(rule.place, text));
         }
     }
     notices
+}
+
+/// Limits for roles that nothing is sent in.
+pub fn stray_budgets(loaded: &Loaded) -> Vec<Notice> {
+    let roles = loaded.config.budget.roles.keys();
+    let is_known = |role: &str| {
+        ROLES.contains(&role)
+            || loaded.config.roles.contains_key(role)
+            || built_in().any(|name| name == role)
+    };
+    let unknown = roles.filter(|role| !is_known(role));
+    let notice = |role: &String| {
+        let place = loaded.place(&["budget", "roles", role])?;
+        let near = diagnose::nearest(role, ROLES);
+        let hint = near.map_or_else(
+            || phrase(Word::ThereAre, &[&ROLES.join(" and ")]),
+            |near| phrase(Word::DidYouMean, &[&near]),
+        );
+        let text = phrase(Word::CfgNoRole, &[&role, &hint]);
+        Some(Notice::warning(place, text))
+    };
+    unknown.filter_map(notice).collect()
 }

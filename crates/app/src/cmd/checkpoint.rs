@@ -1,20 +1,21 @@
 //! `ostler checkpoint`: the command `checkpoint` on the command line. Bringing files back is watched here.
 
 use super::panel::{hub_context, print_view};
-use crate::boot::{Boot, UsageError};
+use crate::boot::Boot;
 use crate::config::units::ByteSize;
+use crate::errors::UsageError;
 use crate::flags::{Checkpoint, Listing};
-use crate::speech::{filled, spoken};
+use crate::text::Speak as _;
+use crate::wiring::checkpoint_limits;
 use anyhow::anyhow;
 use ostler_engine::checkpoint::{
-    Checkpoints, Error, Git, Guard, Ignored, Kept, Limits, Point, Report, Scope, Unseen, What,
+    Checkpoints, Error, Git, Guard, Ignored, Kept, Point, Report, Scope, Unseen, What,
 };
 use ostler_engine::commands::{CheckpointRequest, checkpoint, restored};
 use ostler_engine::confine::{Services, WatchedCall};
 use ostler_wire::Word;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 pub async fn run(boot: Arc<Boot>, args: Checkpoint) -> anyhow::Result<u8> {
     // It reads and writes many files; the runtime has other things to do.
@@ -22,6 +23,7 @@ pub async fn run(boot: Arc<Boot>, args: Checkpoint) -> anyhow::Result<u8> {
 }
 
 fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<u8> {
+    let language = boot.language;
     let store = open(boot)?;
     let context = hub_context(boot);
     let (request, format) = match args {
@@ -32,7 +34,7 @@ fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<u8> {
             (CheckpointRequest::Diff(from, to), format)
         }
         Checkpoint::Take { label, ignored } => {
-            let label = label.unwrap_or_else(|| spoken(Word::CpByHand).into());
+            let label = label.unwrap_or_else(|| language.say(Word::CpByHand).into());
             let scope = Scope {
                 ignored: match ignored {
                     true => Ignored::Saved,
@@ -68,11 +70,12 @@ fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<u8> {
 
 /// What checkpoints may take up.
 fn bytes(boot: &Boot, quota: Option<String>) -> anyhow::Result<u64> {
+    let language = boot.language;
     let Some(written) = quota else {
-        return Ok(limits(boot).quota);
+        return Ok(checkpoint_limits(boot).quota);
     };
     let size = ByteSize::parse(&written);
-    let size = size.ok_or_else(|| UsageError(filled(Word::BadQuota, &[&written])))?;
+    let size = size.ok_or_else(|| UsageError(language.filled(Word::BadQuota, &[&written])))?;
     Ok(size.0)
 }
 
@@ -83,6 +86,7 @@ fn restore(
     store: &Checkpoints,
     (id, what, guard): (u64, &What, &Guard),
 ) -> anyhow::Result<Report> {
+    let language = boot.language;
     let mut sandbox = crate::sandbox::settings(boot)?;
     let is_named = |path: &PathBuf| what.paths.contains(path);
     sandbox.policy.protect.retain(|path| !is_named(path));
@@ -97,7 +101,7 @@ fn restore(
     let watched = runtime.block_on(WatchedCall::begin_restore(services));
     let report = store.restore(id, what, guard);
     let refused = watched.map(|watched| runtime.block_on(watched.end_wholly()));
-    let hint = spoken(Word::CpKeepForce);
+    let hint = language.say(Word::CpKeepForce);
     let mut report = report.map_err(|e| match e {
         Error::Unseen { .. } => anyhow!("{e}. {hint}"),
         other => other.into(),
@@ -112,25 +116,8 @@ fn restore(
     Ok(report)
 }
 
-/// What checkpoints of sessions may cost; none when the configuration wants none.
-pub fn wanted(boot: &Boot) -> Option<Limits> {
-    boot.loaded.config.context.checkpoints.then(|| limits(boot))
-}
-
-fn limits(boot: &Boot) -> Limits {
-    let context = &boot.loaded.config.context;
-    Limits {
-        quota: context.checkpoint_quota.0,
-        history: context.checkpoint_history.0,
-        time: Duration::from_secs(context.checkpoint_seconds),
-        user_home: boot.places.user_home.clone(),
-        excluded: vec![boot.places.home.clone(), boot.sessions_dir()],
-        ..Limits::default()
-    }
-}
-
 fn open(boot: &Boot) -> anyhow::Result<Checkpoints> {
-    let limits = limits(boot);
+    let limits = checkpoint_limits(boot);
     let dir = ostler_engine::store::checkpoints_dir(&boot.places.home, &boot.places.root);
     Ok(Checkpoints::open(&dir, &boot.places.root, limits)?)
 }

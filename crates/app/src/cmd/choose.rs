@@ -1,11 +1,11 @@
 //! Asks the person at the terminal by numbered lines. Without a terminal nobody is asked.
 
-use super::text;
 use crate::asking::no_answer;
 use crate::line::typed;
-use crate::speech::{filled, language};
+use crate::output;
+use crate::text::Speak as _;
 use ostler_host::keyboard::KeyByKey;
-use ostler_wire::Word;
+use ostler_wire::{Language, Word};
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
 /// Options that are shown; others can be typed.
@@ -45,7 +45,7 @@ impl Person {
 /// A line from the person, trimmed; None at the end of input.
 pub fn ask(question: &str) -> io::Result<Option<String>> {
     let mut err = io::stderr();
-    write!(err, "{}", text::visible(question))?;
+    write!(err, "{}", output::visible(question))?;
     err.flush()?;
     let line = read_line()?;
     if line.is_none() {
@@ -55,7 +55,7 @@ pub fn ask(question: &str) -> io::Result<Option<String>> {
 }
 
 /// The same, where nothing that was typed before the question could be read may answer it, nor anything that is pasted.
-pub fn ask_fresh(question: &str) -> io::Result<Option<String>> {
+pub fn ask_fresh(question: &str, language: Language) -> io::Result<Option<String>> {
     loop {
         let keys = KeyByKey::start(io::stdin());
         // Nobody answers in the middle of a word: its rest would be a line of its own.
@@ -79,7 +79,7 @@ pub fn ask_fresh(question: &str) -> io::Result<Option<String>> {
             return Ok(Some(line));
         }
         let bare = line.replace(PASTE_BEGINS, "").replace(PASTE_ENDS, "");
-        text::say(&no_answer(&bare, language()));
+        output::say(&no_answer(&bare, language));
     }
 }
 
@@ -119,7 +119,12 @@ pub fn read_line() -> io::Result<Option<String>> {
 }
 
 /// One of the options, by number or name. Enter takes `first`.
-pub fn pick(question: &str, options: &[String], first: usize) -> io::Result<Picked> {
+pub fn pick(
+    question: &str,
+    options: &[String],
+    first: usize,
+    language: Language,
+) -> io::Result<Picked> {
     let mut list = String::new();
     for (i, option) in options.iter().take(MAX_SHOWN).enumerate() {
         list.push_str(&format!("  {:2}  {option}\n", i + 1));
@@ -129,7 +134,7 @@ pub fn pick(question: &str, options: &[String], first: usize) -> io::Result<Pick
         .checked_sub(MAX_SHOWN)
         .filter(|more| *more > 0)
     {
-        list.push_str(&filled(Word::ChooseMore, &[&more]));
+        list.push_str(&language.filled(Word::ChooseMore, &[&more]));
     }
     let question = format!("{list}{question} [{}] ", first + 1);
     loop {
@@ -138,7 +143,7 @@ pub fn pick(question: &str, options: &[String], first: usize) -> io::Result<Pick
         };
         match meant(&line, options, first) {
             Some(picked) => return Ok(picked),
-            None => text::say(&filled(Word::ChooseNo, &[&line, &options.len()])),
+            None => output::say(&language.filled(Word::ChooseNo, &[&line, &options.len()])),
         }
     }
 }

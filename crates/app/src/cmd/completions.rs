@@ -1,8 +1,8 @@
 //! `ostler completions` and `ostler man`: what packagers and shells want to know about the flags.
 
-use super::text;
-use crate::exec::OK;
+use crate::exit::OK;
 use crate::flags::Cli;
+use crate::output;
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -11,7 +11,7 @@ use std::io;
 pub fn completions(shell: Shell) -> anyhow::Result<u8> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "ostler", &mut script);
-    text::print(&String::from_utf8_lossy(&script))?;
+    output::print(&String::from_utf8_lossy(&script))?;
     Ok(OK)
 }
 
@@ -32,7 +32,7 @@ pub fn man() -> anyhow::Result<u8> {
     }
     page.extend(FILES.as_bytes());
     man.render_version_section(&mut page)?;
-    text::print(&String::from_utf8_lossy(&page))?;
+    output::print(&String::from_utf8_lossy(&page))?;
     Ok(OK)
 }
 

@@ -1,20 +1,22 @@
 //! `ostler config`: where settings come from, what they are, and changing one.
 
 use super::panel::print_view;
-use super::text;
-use crate::boot::{Boot, UsageError};
+use crate::boot::Boot;
+use crate::color;
 use crate::config::diagnose::{ConfigError, Paint};
 use crate::config::edit::{self, EditableFile};
 use crate::config::json_schema;
 use crate::config::paths::{ConfigFile, config_files};
 use crate::config::show::{self, Origins, Setting};
 use crate::config::tree::Layer;
-use crate::exec::{self, OK};
+use crate::errors::UsageError;
+use crate::exit::OK;
 use crate::flags::{Config, Listing, MemorySwitch};
 use crate::lenient::Lenient;
-use crate::speech::{filled, spoken};
+use crate::output;
+use crate::text::Speak as _;
 use anyhow::anyhow;
-use ostler_wire::{Column, ColumnKind, Language, Report, Table, View, Word};
+use ostler_wire::{Column, ColumnKind, Language, Report, Say, Table, View, Word};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -43,7 +45,7 @@ pub fn run(start: Lenient, args: Config) -> anyhow::Result<u8> {
             return print_view(&list(&start.warned(), origins), format);
         }
         Config::Memory { switch } => memory(&start, switch)?,
-        Config::Schema => text::print_json(&json_schema::json_schema())?,
+        Config::Schema => output::print_json(&json_schema::json_schema())?,
     }
     Ok(OK)
 }
@@ -58,11 +60,12 @@ pub fn user_file(boot: &Boot) -> PathBuf {
 
 /// An error of the configuration as the error of a command.
 pub fn failed(boot: &Boot, error: &ConfigError) -> anyhow::Error {
-    let paint = match exec::paint(boot) {
+    let language = boot.language;
+    let paint = match color::for_stderr(boot.loaded.config.display.color, &boot.env) {
         crate::color::Paint::Colour => Paint::Color,
         crate::color::Paint::None => Paint::Plain,
     };
-    anyhow!("{}", error.render(paint).trim_end())
+    anyhow!("{}", error.render(paint, language).trim_end())
 }
 
 /// Names that `[tools]` may switch.
@@ -72,10 +75,11 @@ pub fn tools() -> Vec<&'static str> {
 
 /// The configuration files, and which of them exist.
 fn path(boot: &Boot) -> View {
+    let language = boot.language;
     let row = |file: ConfigFile| {
         let there = match file.exists {
-            true => spoken(Word::Found),
-            false => spoken(Word::NotThere),
+            true => language.say(Word::Found),
+            false => language.say(Word::NotThere),
         };
         let path = file.path.display().to_string();
         vec![file.what.to_owned(), there.to_owned(), path]
@@ -83,31 +87,34 @@ fn path(boot: &Boot) -> View {
     let files = config_files(&boot.places, boot.global.config.as_deref());
     let columns = [Word::ColLayer, Word::ColState, Word::ColFile];
     View::Table(Table::of_texts(
-        columns.map(|word| spoken(word).to_owned()).to_vec(),
+        columns.map(|word| language.say(word).to_owned()).to_vec(),
         files.into_iter().map(row).collect(),
     ))
 }
 
 fn init(boot: &Boot) -> anyhow::Result<()> {
+    let language = boot.language;
     let written = edit::init(&user_file(boot), &boot.places).map_err(|e| failed(boot, &e))?;
-    text::print(&filled(Word::WroteLine, &[&written.display()]))
+    output::print(&language.filled(Word::WroteLine, &[&written.display()]))
 }
 
 fn get(boot: &Boot, key: &str) -> anyhow::Result<()> {
+    let language = boot.language;
     let found = match show::get(&boot.loaded, key, &tools()) {
         Ok(found) => found,
         Err(error @ (show::GetError::Syntax(_) | show::GetError::Unknown { .. })) => {
-            return Err(UsageError(error.to_string()).into());
+            return Err(UsageError(error.say(language)).into());
         }
         Err(error @ show::GetError::Unset(_)) => return Err(error.into()),
     };
     match found.as_slice() {
-        [one] if one.key == key => text::print_foreign(&format!("{}\n", one.bare())),
-        several => text::print_foreign(&show::render(several, Origins::Hidden)),
+        [one] if one.key == key => output::print_foreign(&format!("{}\n", one.bare())),
+        several => output::print_foreign(&show::render(several, Origins::Hidden)),
     }
 }
 
 fn set(boot: &Boot, layer: Layer, key: &str, value: &str) -> anyhow::Result<()> {
+    let language = boot.language;
     let path = match layer {
         Layer::Project => boot.places.project_config(),
         Layer::Default | Layer::User | Layer::Local | Layer::Environment | Layer::Flag => {
@@ -122,23 +129,23 @@ fn set(boot: &Boot, layer: Layer, key: &str, value: &str) -> anyhow::Result<()> 
     };
     let changed = file.set(key, value).map_err(|e| failed(boot, &e))?;
     for notice in &changed.notices {
-        text::say(&notice.to_string());
+        output::say(&notice.say(language));
     }
     if layer == Layer::Project
         && let Ok(now) = boot.anew()
         && !now.loaded.workspace.is_trusted()
     {
-        text::say(spoken(Word::CfgUntrustedNow));
+        output::say(language.say(Word::CfgUntrustedNow));
     }
     let file = boot.places.shown(&changed.path);
     if is_secret(&changed.key) {
-        return text::print(&filled(Word::CfgIsSet, &[&changed.key, &file]));
+        return output::print(&language.filled(Word::CfgIsSet, &[&changed.key, &file]));
     }
     let before = match &changed.before {
-        Some(before) if *before != changed.after => filled(Word::WasBefore, &[&before]),
+        Some(before) if *before != changed.after => language.filled(Word::WasBefore, &[&before]),
         Some(_) | None => String::new(),
     };
-    text::print_foreign(&filled(
+    output::print_foreign(&language.filled(
         Word::CfgSetTo,
         &[&changed.key, &changed.after, &before, &file],
     ))
@@ -146,14 +153,15 @@ fn set(boot: &Boot, layer: Layer, key: &str, value: &str) -> anyhow::Result<()> 
 
 /// Facts that go with prompts, or not.
 fn memory(start: &Lenient, switch: MemorySwitch) -> anyhow::Result<()> {
+    let language = start.boot.language;
     let value = match switch {
         MemorySwitch::On => "true",
         MemorySwitch::Off => "false",
         MemorySwitch::Status => {
             let on = start.boot.loaded.config.agent.memory_compiler.enabled;
-            return text::print(match on {
-                true => spoken(Word::CfgRecallOn),
-                false => spoken(Word::CfgRecallOff),
+            return output::print(match on {
+                true => language.say(Word::CfgRecallOn),
+                false => language.say(Word::CfgRecallOff),
             });
         }
     };

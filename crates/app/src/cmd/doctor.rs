@@ -1,36 +1,33 @@
 //! `ostler doctor`: what is there, what is missing, and what to do about it. A broken configuration is a finding like others.
 
+mod providers;
+
+use super::health;
 use super::panel::print_view;
-use super::probe::{Answer, Endpoint, Probe};
-use super::{health, text};
 use crate::boot::Boot;
+use crate::boot::hooks::Gathered;
 use crate::color::{self, Ink, Paint};
 use crate::config::diagnose::Notice;
-use crate::config::hooks::Gathered;
-use crate::config::keys::KeyError;
 use crate::config::layers::{Loaded, RuleList};
 use crate::config::paths::config_files;
-use crate::config::providers::Provider;
-use crate::config::resolve::{LoginError, ResolveError, Resolver, UsableLogin};
-use crate::config::schema::AuthKind;
 use crate::config::trust::State;
 use crate::config::units::ColorChoice;
-use crate::exec::{FAILED, OK};
+use crate::errors::Told as _;
+use crate::exit::{FAILED, OK};
 use crate::flags::{Doctor, Listing};
 use crate::lenient::Lenient;
-use crate::speech::{filled, language, many, spoken, told};
-use ostler_engine::Models as _;
+use crate::output;
+use crate::text::Speak as _;
+use crate::{policy, wiring};
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::hooks::Hook;
 use ostler_guard::Rule;
 use ostler_host::sandbox::{self, Layer, Network};
-use ostler_llm::Target;
-use ostler_wire::{Column, ColumnKind, Frame, Say, Table, View, Word, pad_to_width};
+use ostler_wire::{Column, ColumnKind, Frame, Language, Say, Table, View, Why, Word, pad_to_width};
 use serde::Serialize;
 use serde_json::json;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
-use tokio::task::JoinSet;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -77,7 +74,7 @@ impl Finding {
     }
 
     /// The topic for people.
-    pub fn topic(&self) -> &'static str {
+    pub fn topic(&self, language: Language) -> &'static str {
         const TOPICS: [(&str, Word); 12] = [
             ("version", Word::TopicVersion),
             ("config", Word::TopicConfig),
@@ -93,7 +90,7 @@ impl Finding {
             ("ledger", Word::TopicLedger),
         ];
         let known = TOPICS.iter().find(|(topic, _)| *topic == self.topic);
-        known.map_or(self.topic, |(_, word)| spoken(*word))
+        known.map_or(self.topic, |(_, word)| language.say(*word))
     }
 
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
@@ -103,33 +100,36 @@ impl Finding {
 }
 
 pub async fn run(start: Lenient, args: Doctor) -> anyhow::Result<u8> {
-    let Lenient { boot, fault } = start;
-    if args.json {
+    let Lenient { mut boot, fault } = start;
+    if args.json
+        && let Some(boot) = Arc::get_mut(&mut boot)
+    {
         // What programs read does not change with the person.
-        crate::speech::set(ostler_wire::Language::English);
+        boot.language = Language::English;
     }
+    let language = boot.language;
     let mut findings = findings(&boot, fault);
     if args.online {
-        findings.extend(reachability(&boot).await);
+        findings.extend(providers::reachability(&boot).await);
     }
-    let view = view(&findings);
+    let view = view(&findings, language);
     if args.json {
         return print_view(&view, Listing::Json);
     }
     // In colours, and with what to do below each finding.
-    text::print(&drawn(&findings, stdout_paint(&boot)))?;
+    output::print(&drawn(&findings, stdout_paint(&boot), language))?;
     Ok(if view.is_failure() { FAILED } else { OK })
 }
 
 /// The report as every front end and program gets it.
-pub fn view(findings: &[Finding]) -> View {
+pub fn view(findings: &[Finding], language: Language) -> View {
     let texts = |finding: &Finding| {
-        let status = spoken(finding.status.shown().1).to_owned();
+        let status = language.say(finding.status.shown().1).to_owned();
         let text = match &finding.fix {
             Some(fix) => format!("{} → {fix}", finding.text.trim_end()),
             None => finding.text.clone(),
         };
-        vec![status, finding.topic().to_owned(), text]
+        vec![status, finding.topic(language).to_owned(), text]
     };
     let column = |key| Column::new(ColumnKind::Text, key, "");
     let failed = findings.iter().any(|f| f.status == Status::Problem);
@@ -151,33 +151,34 @@ pub fn view(findings: &[Finding]) -> View {
 
 /// All that can be said without the network.
 pub fn findings(boot: &Arc<Boot>, fault: Option<String>) -> Vec<Finding> {
-    let mut findings = vec![version()];
+    let language = boot.language;
+    let mut findings = vec![version(language)];
     findings.extend(configuration(boot, fault));
-    findings.push(model(boot));
-    findings.extend(providers(&boot.resolver()));
+    findings.push(providers::model(boot));
+    findings.extend(providers::providers(&boot.resolver(), language));
     findings.push(trust(boot));
     findings.extend(hooks(boot));
     findings.push(sandbox(boot));
     findings.extend(withheld(boot));
     findings.extend(programs(boot));
     findings.push(terminal(boot));
-    findings.push(health::home(&boot.places.home));
-    findings.extend(health::sessions(&boot.sessions_dir()));
-    findings.push(health::ledger(&boot.places.home));
+    findings.push(health::home(&boot.places.home, language));
+    findings.extend(health::sessions(&boot.sessions_dir(), language));
+    findings.push(health::ledger(&boot.places.home, language));
     findings
 }
 
-fn drawn(findings: &[Finding], paint: Paint) -> String {
+fn drawn(findings: &[Finding], paint: Paint, language: Language) -> String {
     let mut out = String::new();
     for finding in findings {
         let (ink, word) = finding.status.shown();
-        let status = paint.with(ink, &pad_to_width(spoken(word), 8));
+        let status = paint.with(ink, &pad_to_width(language.say(word), 8));
         let indent = format!("\n{}", " ".repeat(20));
-        let text = text::visible(finding.text.trim_end()).replace('\n', &indent);
-        let topic = pad_to_width(finding.topic(), 10);
+        let text = output::visible(finding.text.trim_end()).replace('\n', &indent);
+        let topic = pad_to_width(finding.topic(language), 10);
         out.push_str(&format!("{status} {topic} {text}\n"));
         if let Some(fix) = &finding.fix {
-            let fix = text::visible(fix).replace('\n', &format!("{indent}  "));
+            let fix = output::visible(fix).replace('\n', &format!("{indent}  "));
             out.push_str(&format!(
                 "{:20}{}\n",
                 "",
@@ -187,8 +188,8 @@ fn drawn(findings: &[Finding], paint: Paint) -> String {
     }
     let problems = findings.iter().filter(|f| f.status == Status::Problem);
     out.push_str(&match problems.count() {
-        0 => spoken(Word::DocNoProblems).to_owned(),
-        n => filled(Word::FullStop, &[&many(n, Word::ManyProblems)]) + "\n",
+        0 => language.say(Word::DocNoProblems).to_owned(),
+        n => language.filled(Word::FullStop, &[&language.counted(n, Word::ManyProblems)]) + "\n",
     });
     out
 }
@@ -205,6 +206,7 @@ fn stdout_paint(boot: &Boot) -> Paint {
 }
 
 fn hooks(boot: &Boot) -> Vec<Finding> {
+    let language = boot.language;
     let one = |hook: &Hook| {
         let matcher = match hook.matcher.text() {
             "" => String::new(),
@@ -221,8 +223,8 @@ fn hooks(boot: &Boot) -> Vec<Finding> {
             format!("{}{matcher}: {command}, from {from}", moment.name()),
         )
     };
-    let fix = spoken(Word::DocMendHook);
-    let fault = |fault: &String| Finding::new(Status::Problem, "hooks", fault.clone()).fix(fix);
+    let fix = language.say(Word::DocMendHook);
+    let fault = |fault: &Why| Finding::new(Status::Problem, "hooks", fault.say(language)).fix(fix);
     let Gathered { hooks, faults } = &boot.hooks;
     hooks
         .iter()
@@ -231,22 +233,23 @@ fn hooks(boot: &Boot) -> Vec<Finding> {
         .collect()
 }
 
-fn version() -> Finding {
+fn version(language: Language) -> Finding {
     let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
     Finding::ok(
         "version",
-        filled(Word::DocVersion, &[&crate::VERSION, &os, &arch]),
+        language.filled(Word::DocVersion, &[&crate::VERSION, &os, &arch]),
     )
 }
 
 fn configuration(boot: &Boot, fault: Option<String>) -> Vec<Finding> {
+    let language = boot.language;
     let mut findings: Vec<Finding> = config_files(&boot.places, boot.global.config.as_deref())
         .into_iter()
         .map(|file| {
             let there = if file.exists {
                 ""
             } else {
-                spoken(Word::DocNotThere)
+                language.say(Word::DocNotThere)
             };
             Finding::ok(
                 "config",
@@ -255,272 +258,120 @@ fn configuration(boot: &Boot, fault: Option<String>) -> Vec<Finding> {
         })
         .collect();
     if let Some(fault) = fault {
-        findings
-            .push(Finding::new(Status::Problem, "config", fault).fix(spoken(Word::DocMendConfig)));
+        findings.push(
+            Finding::new(Status::Problem, "config", fault).fix(language.say(Word::DocMendConfig)),
+        );
     }
-    let overruled = overruled(&boot.loaded);
+    let overruled = overruled(&boot.loaded, language);
     let notices = boot.loaded.notices.iter().chain(&overruled);
-    let notices = notices.map(ToString::to_string);
+    let notices = notices.map(Why::from);
     let logins = boot.logins().warning(ostler_host::mode_of);
     let keys = boot.dotenv.warnings.iter().cloned().chain(logins);
     for notice in notices.chain(keys) {
-        findings.push(Finding::new(Status::Note, "config", notice));
+        findings.push(Finding::new(Status::Note, "config", notice.say(language)));
     }
     let loose = crate::home::loose(&boot.places);
     if let Some(first) = loose.first() {
-        let text = filled(Word::DocLoose, &[&loose.len(), &first.display()]);
-        let fix = filled(Word::DocTighten, &[&boot.places.home.display()]);
+        let text = language.filled(Word::DocLoose, &[&loose.len(), &first.display()]);
+        let fix = language.filled(Word::DocTighten, &[&boot.places.home.display()]);
         findings.push(Finding::new(Status::Note, "config", text).fix(fix));
     }
-    if let Err(error) = boot.policy() {
-        let fix = spoken(Word::DocMendRule);
-        findings.push(Finding::new(Status::Problem, "config", told(&error)).fix(fix));
+    if let Err(error) = policy::policy(boot) {
+        let fix = language.say(Word::DocMendRule);
+        findings.push(Finding::new(Status::Problem, "config", language.told(&error)).fix(fix));
     }
     findings
-}
-
-fn model(boot: &Boot) -> Finding {
-    let resolver = boot.resolver();
-    let resolved = match boot.wanted_model() {
-        Some(reference) => resolver.resolve(&reference),
-        None => resolver.default(),
-    };
-    match resolved {
-        Ok(model) => {
-            let key = match (&model.key, &model.login) {
-                (Some(key), _) => filled(Word::DocKeyIn, &[&key.source]),
-                (None, Some(login)) => login.name.clone(),
-                (None, None) => spoken(Word::DocNeedsNone).into(),
-            };
-            Finding::ok("model", model.reference() + spoken(Word::Comma) + &key)
-        }
-        Err(error) => {
-            let whole = error.to_string();
-            let (text, fix) = whole
-                .split_once('\n')
-                .unwrap_or((&whole, spoken(Word::DocRunSetup)));
-            let finding = Finding::new(Status::Problem, "model", text);
-            match error {
-                ResolveError::NoModel { .. }
-                | ResolveError::Key(_)
-                | ResolveError::Login(_)
-                | ResolveError::Unknown { .. }
-                | ResolveError::Redirected { .. }
-                | ResolveError::Unusable { .. }
-                | ResolveError::KeySource(_) => finding.fix(fix),
-            }
-        }
-    }
-}
-
-fn providers(resolver: &Resolver<'_>) -> Vec<Finding> {
-    resolver
-        .providers()
-        .iter()
-        .map(|provider| one_provider(resolver, provider))
-        .collect()
-}
-
-fn one_provider(resolver: &Resolver<'_>, provider: &Provider) -> Finding {
-    let name = &provider.config.name;
-    let key = resolver.key(provider);
-    let no_key = matches!(key, Ok(None) | Err(KeyError::Missing { .. }));
-    if (no_key || provider.config.auth == Some(AuthKind::Login))
-        && let Some(login) = resolver.login(provider)
-    {
-        return one_login(name, login);
-    }
-    match key {
-        Ok(Some(key)) => match key.warning {
-            None => Finding::ok(
-                "provider",
-                filled(Word::DocProviderKey, &[&name, &key.source]),
-            ),
-            Some(warning) => Finding::new(Status::Note, "provider", format!("{name}: {warning}")),
-        },
-        Ok(None) => Finding::ok("provider", filled(Word::DocProviderNone, &[&name])),
-        Err(KeyError::Missing { .. }) if !provider.configured => {
-            let variable = provider.config.api_key_env.as_deref().unwrap_or_default();
-            Finding::ok(
-                "provider",
-                filled(Word::DocProviderNoKey, &[&name, &variable]),
-            )
-        }
-        Err(error @ KeyError::Missing { .. }) => {
-            Finding::new(Status::Note, "provider", format!("{name}: {error}"))
-                .fix(spoken(Word::DocSaveKey))
-        }
-        Err(error @ (KeyError::File { .. } | KeyError::Unsendable { .. })) => {
-            Finding::new(Status::Problem, "provider", format!("{name}: {error}"))
-        }
-    }
-}
-
-fn one_login(name: &str, login: Result<UsableLogin, LoginError>) -> Finding {
-    let error = match login {
-        Ok(login) => return Finding::ok("provider", format!("{name}: {}", login.name)),
-        Err(error) => error,
-    };
-    let whole = error.to_string();
-    let (text, fix) = whole.split_once('\n').unwrap_or((&whole, ""));
-    let status = match error {
-        LoginError::Missing { .. } | LoginError::Elsewhere { .. } => Status::Note,
-        LoginError::NoIssuer { .. } | LoginError::Store(_) => Status::Problem,
-    };
-    let finding = Finding::new(status, "provider", format!("{name}: {text}"));
-    match fix {
-        "" => finding,
-        fix => finding.fix(fix),
-    }
-}
-
-/// Asks every provider that could be used for its models.
-async fn reachability(boot: &Boot) -> Vec<Finding> {
-    let probe = match Probe::new(boot) {
-        Ok(probe) => probe,
-        Err(error) => {
-            return vec![Finding::new(Status::Problem, "online", told(&error))];
-        }
-    };
-    let resolver = boot.resolver();
-    let mut asking = JoinSet::new();
-    for (i, provider) in resolver.providers().iter().enumerate() {
-        let name = provider.config.name.clone();
-        // Resolving also makes sure that a key goes only where it belongs.
-        let Ok(target) = boot.resolve(Some(&name)) else {
-            continue;
-        };
-        let silence = match provider.configured || target.key.is_some() {
-            true => Status::Problem,
-            false => Status::Ok,
-        };
-        let probe = probe.clone();
-        asking.spawn(async move {
-            let answer = ask(&probe, &name, target).await;
-            (i, online(&name, answer, silence))
-        });
-    }
-    let mut findings = asking.join_all().await;
-    findings.sort_by_key(|(i, _)| *i);
-    findings
-        .into_iter()
-        .filter_map(|(_, finding)| finding)
-        .collect()
-}
-
-async fn ask(probe: &Probe, name: &str, target: Target) -> Result<Answer, String> {
-    let key = match &target.key {
-        Some(key) => Some(key.current().await.map_err(|error| error.to_string())?),
-        None => None,
-    };
-    let endpoint = Endpoint {
-        provider: name.to_owned(),
-        kind: target.kind,
-        base_url: target.base_url,
-        key,
-        headers: target.headers,
-    };
-    probe.models(&endpoint).await
-}
-
-/// `silence` is what it means when a provider cannot be reached: nothing for one that nobody set up.
-fn online(name: &str, answer: Result<Answer, String>, silence: Status) -> Option<Finding> {
-    Some(match answer {
-        Ok(Answer::Models(models)) => Finding::ok(
-            "online",
-            filled(
-                Word::DocAnswers,
-                &[&name, &many(models.len(), Word::ManyModels)],
-            ),
-        ),
-        Ok(Answer::NoList) => Finding::ok("online", filled(Word::DocNoList, &[&name])),
-        Ok(Answer::NoServer) => return None,
-        Err(_) if silence == Status::Ok => {
-            Finding::ok("online", filled(Word::DocNotRunning, &[&name]))
-        }
-        Err(message) => Finding::new(silence, "online", format!("{name}: {message}")),
-    })
 }
 
 fn trust(boot: &Boot) -> Finding {
+    let language = boot.language;
     let workspace = &boot.loaded.workspace;
-    let items = many(workspace.items.len(), Word::ManyItems);
+    let items = language.counted(workspace.items.len(), Word::ManyItems);
     let (status, said) = match workspace.state {
-        State::NotNeeded => (Status::Ok, spoken(Word::DocTrustNone).to_owned()),
-        State::Trusted => (Status::Ok, filled(Word::DocTrusted, &[&items])),
-        State::ThisRun => (Status::Ok, filled(Word::DocTrustedRun, &[&items])),
-        State::Untrusted => (Status::Note, filled(Word::DocUntrusted, &[&items])),
-        State::Changed => (Status::Note, filled(Word::DocTrustChanged, &[&items])),
-        State::Refused => (Status::Ok, filled(Word::DocRefused, &[&items])),
+        State::NotNeeded => (Status::Ok, language.say(Word::DocTrustNone).to_owned()),
+        State::Trusted => (Status::Ok, language.filled(Word::DocTrusted, &[&items])),
+        State::ThisRun => (Status::Ok, language.filled(Word::DocTrustedRun, &[&items])),
+        State::Untrusted => (Status::Note, language.filled(Word::DocUntrusted, &[&items])),
+        State::Changed => (
+            Status::Note,
+            language.filled(Word::DocTrustChanged, &[&items]),
+        ),
+        State::Refused => (Status::Ok, language.filled(Word::DocRefused, &[&items])),
     };
     let finding = Finding::new(status, "trust", said);
     match status {
-        Status::Note => finding.fix(spoken(Word::DocLookTrust)),
+        Status::Note => finding.fix(language.say(Word::DocLookTrust)),
         Status::Ok | Status::Problem => finding,
     }
 }
 
 fn sandbox(boot: &Boot) -> Finding {
+    let language = boot.language;
     let finding = |status, text: String| Finding::new(status, "sandbox", text);
-    let mode = crate::sandbox::mode(boot);
+    let mode = crate::grants::mode(boot);
     if mode == SandboxMode::Off {
-        let text = spoken(Word::DocSandboxOff);
-        return finding(Status::Note, text.into()).fix(spoken(Word::DocContain));
+        let text = language.say(Word::DocSandboxOff);
+        return finding(Status::Note, text.into()).fix(language.say(Word::DocContain));
     }
     let settings = match crate::sandbox::settings(boot) {
         Ok(settings) => settings,
-        Err(error) => return finding(Status::Problem, told(&error)),
+        Err(error) => return finding(Status::Problem, language.told(&error)),
     };
     let report = sandbox::probe();
-    let missing: Vec<String> = report.missing.iter().map(|m| m.say(language())).collect();
+    let missing: Vec<String> = report.missing.iter().map(|m| m.say(language)).collect();
     let missing = missing.join("\n");
-    let active = match crate::sandbox::active(boot) {
+    let active = match crate::grants::active(boot) {
         Ok(active) => active,
         Err(why) => {
             let (status, commands) = match mode {
-                SandboxMode::Require => (Status::Problem, spoken(Word::DocNoStart)),
+                SandboxMode::Require => (Status::Problem, language.say(Word::DocNoStart)),
                 SandboxMode::Enforce | SandboxMode::Off => {
-                    (Status::Note, spoken(Word::DocYourRights))
+                    (Status::Note, language.say(Word::DocYourRights))
                 }
             };
-            let text = filled(Word::DocNoLayer, &[&commands, &why]);
-            let fix = spoken(Word::DocContain);
+            let text = language.filled(Word::DocNoLayer, &[&commands, &why]);
+            let fix = language.say(Word::DocContain);
             return finding(status, text).fix(fix);
         }
     };
     let network = match settings.policy.network {
-        Network::On => spoken(Word::DocNetOpen),
-        Network::Proxy if active == Layer::Namespaces => spoken(Word::DocNetGranted),
-        Network::Proxy | Network::Loopback | Network::Off => spoken(Word::DocNetNone),
+        Network::On => language.say(Word::DocNetOpen),
+        Network::Proxy if active == Layer::Namespaces => language.say(Word::DocNetGranted),
+        Network::Proxy | Network::Loopback | Network::Off => language.say(Word::DocNetNone),
     };
-    let mut text = filled(Word::DocActive, &[&active.name()]);
+    let mut text = language.filled(Word::DocActive, &[&active.name()]);
     // The mounts stand behind the rules of Landlock, where there are any.
     if active == Layer::Namespaces && report.landlock_abi > 0 {
-        text.push_str(&filled(Word::DocLandlock, &[&report.landlock_abi]));
+        text.push_str(&language.filled(Word::DocLandlock, &[&report.landlock_abi]));
     }
-    text.push_str(&filled(Word::DocNetwork, &[&network]));
+    text.push_str(&language.filled(Word::DocNetwork, &[&network]));
     if missing.is_empty() {
         return Finding::ok("sandbox", text);
     }
-    finding(Status::Ok, filled(Word::DocMissing, &[&text, &missing]))
+    finding(
+        Status::Ok,
+        language.filled(Word::DocMissing, &[&text, &missing]),
+    )
 }
 
 /// Variables that children do not get, by name.
 fn withheld(boot: &Boot) -> Option<Finding> {
+    let language = boot.language;
     let names = boot.withheld_variables();
-    let text = || filled(Word::DocWithheld, &[&names.join(", ")]);
+    let text = || language.filled(Word::DocWithheld, &[&names.join(", ")]);
     (!names.is_empty()).then(|| Finding::ok("env", text()))
 }
 
 fn programs(boot: &Arc<Boot>) -> Vec<Finding> {
+    let language = boot.language;
     let git = match boot.program("git") {
         Some(path) => Finding::ok("git", path.display().to_string()),
-        None => Finding::new(Status::Note, "git", spoken(Word::DocNotOnPath))
-            .fix(spoken(Word::DocInstallGit)),
+        None => Finding::new(Status::Note, "git", language.say(Word::DocNotOnPath))
+            .fix(language.say(Word::DocInstallGit)),
     };
     let mut findings = vec![git];
     // Without options no session starts either, which has been said.
-    if let Ok(options) = boot.options(false) {
+    if let Ok(options) = wiring::options(&boot, false) {
         let shell = options
             .tools
             .shell
@@ -532,28 +383,29 @@ fn programs(boot: &Arc<Boot>) -> Vec<Finding> {
             None => Finding::new(
                 Status::Problem,
                 "shell",
-                filled(Word::DocShellGone, &[&shell]),
+                language.filled(Word::DocShellGone, &[&shell]),
             )
-            .fix(spoken(Word::DocInstallShell)),
+            .fix(language.say(Word::DocInstallShell)),
         });
     }
     findings
 }
 
 fn terminal(boot: &Boot) -> Finding {
+    let language = boot.language;
     let on = |yes: bool| {
         if yes {
-            spoken(Word::DocIsTerminal)
+            language.say(Word::DocIsTerminal)
         } else {
-            spoken(Word::DocNoTerminal)
+            language.say(Word::DocNoTerminal)
         }
     };
     let mut parts = vec![
-        filled(Word::DocStdin, &[&on(io::stdin().is_terminal())]),
-        filled(Word::DocStdout, &[&on(io::stdout().is_terminal())]),
+        language.filled(Word::DocStdin, &[&on(io::stdin().is_terminal())]),
+        language.filled(Word::DocStdout, &[&on(io::stdout().is_terminal())]),
     ];
     if let Some((width, height)) = terminal_size::terminal_size() {
-        parts.push(filled(Word::DocScreen, &[&width.0, &height.0]));
+        parts.push(language.filled(Word::DocScreen, &[&width.0, &height.0]));
     }
     let value = |name: &str| boot.env.get(name).filter(|v| !v.is_empty());
     parts.extend(value("TERM").map(|term| format!("TERM {term}")));
@@ -563,18 +415,18 @@ fn terminal(boot: &Boot) -> Finding {
             value("COLORTERM").map(String::as_str),
             value("TERM").map(String::as_str),
         ) {
-            (Some(_), _, _) => spoken(Word::DocNoColorSet).into(),
-            (None, Some("truecolor" | "24bit"), _) => spoken(Word::DocTrueColor).into(),
-            (None, _, None | Some("dumb")) => spoken(Word::DocNoColor).into(),
-            (None, _, Some(term)) if term.contains("256") => spoken(Word::Doc256).into(),
-            (None, _, Some(_)) => spoken(Word::Doc16).into(),
+            (Some(_), _, _) => language.say(Word::DocNoColorSet).into(),
+            (None, Some("truecolor" | "24bit"), _) => language.say(Word::DocTrueColor).into(),
+            (None, _, None | Some("dumb")) => language.say(Word::DocNoColor).into(),
+            (None, _, Some(term)) if term.contains("256") => language.say(Word::Doc256).into(),
+            (None, _, Some(_)) => language.say(Word::Doc16).into(),
         },
     );
-    Finding::ok("terminal", parts.join(spoken(Word::Comma)))
+    Finding::ok("terminal", parts.join(language.say(Word::Comma)))
 }
 
 /// Allow rules that never count because another layer or list is stricter about the same thing.
-fn overruled(loaded: &Loaded) -> Vec<Notice> {
+fn overruled(loaded: &Loaded, language: Language) -> Vec<Notice> {
     let rules: Vec<_> = loaded
         .rules()
         .into_iter()
@@ -587,7 +439,7 @@ fn overruled(loaded: &Loaded) -> Vec<Notice> {
         let mut stricter = lists(RuleList::Deny).chain(lists(RuleList::Ask));
         let over = stricter.find(|(other, _)| other == allowed || other == family);
         if let Some((_, over)) = over {
-            let text = filled(
+            let text = language.filled(
                 Word::DocAllowIdle,
                 &[&rule.text, &over.text, &over.list.key(), &over.place],
             );

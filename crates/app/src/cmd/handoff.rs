@@ -1,12 +1,14 @@
 //! `ostler handoff`: what a fresh session needs to go on with the work of another one. It reads a log and writes a draft.
 
 use super::mcp::check_link;
-use super::text;
-use crate::boot::{Boot, UsageError};
+use crate::boot::Boot;
 use crate::config::files;
-use crate::exec::OK;
+use crate::errors::UsageError;
+use crate::exit::OK;
 use crate::flags::Handoff as Args;
-use crate::speech::{filled, language, spoken};
+use crate::output;
+use crate::text::Speak as _;
+use crate::wiring;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::Models as _;
 use ostler_engine::budget::{Payer, Till, spent};
@@ -22,8 +24,9 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 pub async fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
+    let language = boot.language;
     if args.goal.trim().is_empty() {
-        return Err(UsageError(spoken(Word::HandoffNoGoal).into()).into());
+        return Err(UsageError(language.say(Word::HandoffNoGoal).into()).into());
     }
     let store = boot.store();
     let path = match &args.from_session {
@@ -32,8 +35,8 @@ pub async fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
     };
     let path = path.map_err(|e| anyhow!(e))?;
     let (entries, damage) = log::read(&path)?;
-    if let Some(notice) = damage.notice(crate::speech::language()) {
-        text::say(&notice);
+    if let Some(notice) = damage.notice(language) {
+        output::say(&notice);
     }
     let entries = log::branch(entries);
     let own = boot.places.root.display().to_string();
@@ -44,28 +47,29 @@ pub async fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
     }
     let document = document.render();
     let Some(out) = args.out else {
-        text::print_foreign(&document)?;
+        output::print_foreign(&document)?;
         return Ok(OK);
     };
     let place = boot.places.cwd.join(&out);
     check_link(boot, &place)?;
     files::write_document(&place, document.as_bytes())
-        .with_context(|| filled(Word::CannotBeWritten, &[&out.display()]))?;
-    text::say(&filled(Word::Wrote, &[&out.display()]));
+        .with_context(|| language.filled(Word::CannotBeWritten, &[&out.display()]))?;
+    output::say(&language.filled(Word::Wrote, &[&out.display()]));
     Ok(OK)
 }
 
 /// What the model makes of the draft. Without one, or when it fails, the draft is good enough, and that is said.
 async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -> Handoff {
+    let language = boot.language;
     let wanted = boot.wanted_model();
     let model = boot.resolve(wanted.as_deref()).and_then(|target| {
-        Model::new(Arc::new(target), boot.transport()).map_err(|e| e.say(language()))
+        Model::new(Arc::new(target), wiring::transport(boot)).map_err(|e| e.say(language))
     });
     let model = match model {
         Ok(model) => model,
         Err(why) => {
             let why = why.lines().next().unwrap_or_default().to_owned();
-            text::say(&filled(Word::HandoffNoModel, &[&why]));
+            output::say(&language.filled(Word::HandoffNoModel, &[&why]));
             return draft;
         }
     };
@@ -73,7 +77,7 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
     let session = session.unwrap_or_default();
     let budget = boot.budget();
     if let Err(why) = ostler_engine::cost::check_affordable(&budget, &model) {
-        text::say(&filled(Word::HandoffNoModel, &[&why.say(language())]));
+        output::say(&language.filled(Word::HandoffNoModel, &[&why.say(language)]));
         return draft;
     }
     budget.remember(&session, spent(entries));
@@ -87,12 +91,7 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
     };
     let cancel = CancellationToken::new();
     let improved = draft
-        .improved(
-            (&model, &Feed::default(), language()),
-            entries,
-            &cancel,
-            till,
-        )
+        .improved((&model, &Feed::default(), language), entries, &cancel, till)
         .await;
     if let Some(usage) = improved.usage.filter(|_| !boot.global.no_save) {
         // A ledger that cannot be written must not stop the work; `doctor` looks at it.
@@ -107,7 +106,7 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
         });
     }
     if let Some(why) = improved.fault {
-        text::say(&filled(Word::HandoffDraft, &[&why]));
+        output::say(&language.filled(Word::HandoffDraft, &[&why]));
     }
     improved.handoff
 }

@@ -2,11 +2,11 @@
 //! there is.
 
 use super::doctor::{Finding, Status};
-use super::text;
-use crate::speech::{filled, many, spoken};
+use crate::output;
+use crate::text::Speak as _;
 use ostler_engine::ledger::Ledger;
 use ostler_engine::log;
-use ostler_wire::Word;
+use ostler_wire::{Language, Word};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,30 +21,29 @@ const MAX_LEDGER: u64 = 256 * 1024 * 1024;
 /// Damaged logs that are named.
 const MAX_NAMED: usize = 5;
 
-pub fn home(home: &Path) -> Finding {
+pub fn home(home: &Path, language: Language) -> Finding {
     let shown = home.display();
-    match writable(home) {
-        Ok(()) => Finding::ok("home", filled(Word::DocHomeFine, &[&shown])),
+    match writable(home, language) {
+        Ok(()) => Finding::ok("home", language.filled(Word::DocHomeFine, &[&shown])),
         Err(error) => Finding::new(
             Status::Problem,
             "home",
-            filled(Word::CannotWrite, &[&shown, &error]),
+            language.filled(Word::CannotWrite, &[&shown, &error]),
         )
-        .fix(spoken(Word::DocHomeFix)),
+        .fix(language.say(Word::DocHomeFix)),
     }
 }
 
 /// Tries the folder, or the nearest one above it that is there: making it can wait until it is needed.
-fn writable(home: &Path) -> io::Result<()> {
+fn writable(home: &Path, language: Language) -> io::Result<()> {
     let mut folder = home;
     loop {
         match folder.metadata() {
             Ok(metadata) if metadata.is_dir() => break,
             Ok(_) => {
-                return Err(io::Error::other(filled(
-                    Word::NoFolder,
-                    &[&folder.display()],
-                )));
+                return Err(io::Error::other(
+                    language.filled(Word::NoFolder, &[&folder.display()]),
+                ));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => match folder.parent() {
                 Some(parent) => folder = parent,
@@ -62,13 +61,14 @@ struct LogFile {
     modified: SystemTime,
 }
 
-pub fn sessions(dir: &Path) -> Vec<Finding> {
+pub fn sessions(dir: &Path, language: Language) -> Vec<Finding> {
     let mut logs = match logs(dir) {
         Ok(logs) => logs,
         Err(error) => {
-            let text = filled(Word::CannotRead, &[&dir.display(), &error]);
+            let text = language.filled(Word::CannotRead, &[&dir.display(), &error]);
             return vec![
-                Finding::new(Status::Problem, "sessions", text).fix(spoken(Word::DocCheckRights)),
+                Finding::new(Status::Problem, "sessions", text)
+                    .fix(language.say(Word::DocCheckRights)),
             ];
         }
     };
@@ -81,28 +81,29 @@ pub fn sessions(dir: &Path) -> Vec<Finding> {
             break;
         }
         looked += 1;
-        damaged.extend(harm(&log.path));
+        damaged.extend(harm(&log.path, language));
     }
-    let mut text = filled(
+    let mut text = language.filled(
         Word::DocSessions,
         &[
-            &many(logs.len(), Word::ManySessions),
-            &text::size(total),
+            &language.counted(logs.len(), Word::ManySessions),
+            &output::size(total),
             &dir.display(),
         ],
     );
     if looked < logs.len() {
-        text.push_str(&filled(Word::DocOnlyNewest, &[&looked]));
+        text.push_str(&language.filled(Word::DocOnlyNewest, &[&looked]));
     }
     let mut findings = vec![Finding::ok("sessions", text)];
     if !damaged.is_empty() {
         let text = format!(
             "{}: {}",
-            many(damaged.len(), Word::ManyDamagedLogs),
-            named(&damaged)
+            language.counted(damaged.len(), Word::ManyDamagedLogs),
+            named(&damaged, language)
         );
-        findings
-            .push(Finding::new(Status::Note, "sessions", text).fix(spoken(Word::DocDamagedOpen)));
+        findings.push(
+            Finding::new(Status::Note, "sessions", text).fix(language.say(Word::DocDamagedOpen)),
+        );
     }
     findings
 }
@@ -133,48 +134,51 @@ fn logs(dir: &Path) -> io::Result<Vec<LogFile>> {
 }
 
 /// What is wrong with a log, in a few words.
-fn harm(path: &Path) -> Option<String> {
+fn harm(path: &Path, language: Language) -> Option<String> {
     let id = path
         .file_stem()
         .map(|s| s.to_string_lossy().into_owned())
         .unwrap_or_default();
     let what = match log::read(path) {
-        Err(_) => spoken(Word::DocUnreadable).into(),
+        Err(_) => language.say(Word::DocUnreadable).into(),
         Ok((_, damage)) => match (damage.bad_lines, damage.torn) {
             (0, false) => return None,
-            (0, true) => spoken(Word::DocCutOff).into(),
-            (lines, false) => many(lines, Word::ManyBadLines),
-            (lines, true) => filled(Word::DocAlsoCut, &[&many(lines, Word::ManyBadLines)]),
+            (0, true) => language.say(Word::DocCutOff).into(),
+            (lines, false) => language.counted(lines, Word::ManyBadLines),
+            (lines, true) => language.filled(
+                Word::DocAlsoCut,
+                &[&language.counted(lines, Word::ManyBadLines)],
+            ),
         },
     };
-    Some(format!("{} ({what})", text::short(&id)))
+    Some(format!("{} ({what})", output::short(&id)))
 }
 
-fn named(damaged: &[String]) -> String {
+fn named(damaged: &[String], language: Language) -> String {
     let mut names: Vec<String> = damaged.iter().take(MAX_NAMED).cloned().collect();
     if let Some(more) = damaged
         .len()
         .checked_sub(MAX_NAMED)
         .filter(|more| *more > 0)
     {
-        names.push(filled(Word::AndMore, &[&more]));
+        names.push(language.filled(Word::AndMore, &[&more]));
     }
     names.join(", ")
 }
 
-pub fn ledger(home: &Path) -> Finding {
+pub fn ledger(home: &Path, language: Language) -> Finding {
     let path = home.join("ledger.jsonl");
     let bytes = match fs::metadata(&path) {
         Ok(metadata) => metadata.len(),
         Err(error) if is_absent(&error) => {
-            return Finding::ok("ledger", spoken(Word::DocNoRequests));
+            return Finding::ok("ledger", language.say(Word::DocNoRequests));
         }
-        Err(error) => return unreadable(&path, &error),
+        Err(error) => return unreadable(&path, &error, language),
     };
     if bytes > MAX_LEDGER {
         return Finding::ok(
             "ledger",
-            filled(Word::DocHas, &[&path.display(), &text::size(bytes)]),
+            language.filled(Word::DocHas, &[&path.display(), &output::size(bytes)]),
         );
     }
     let (lines, all) = match (Ledger::new(home).lines(), fs::read(&path)) {
@@ -185,22 +189,25 @@ pub fn ledger(home: &Path) -> Finding {
                 .filter(|l| !l.trim_ascii().is_empty())
                 .count(),
         ),
-        (Err(error), _) | (_, Err(error)) => return unreadable(&path, &error),
+        (Err(error), _) | (_, Err(error)) => return unreadable(&path, &error, language),
     };
     match all.saturating_sub(lines) {
         0 => Finding::ok(
             "ledger",
-            filled(
+            language.filled(
                 Word::DocRequestsIn,
-                &[&many(lines, Word::ManyRequests), &path.display()],
+                &[
+                    &language.counted(lines, Word::ManyRequests),
+                    &path.display(),
+                ],
             ),
         ),
         bad => Finding::new(
             Status::Note,
             "ledger",
-            filled(
+            language.filled(
                 Word::DocLedgerBad,
-                &[&many(bad, Word::Lines), &all, &path.display()],
+                &[&language.counted(bad, Word::Lines), &all, &path.display()],
             ),
         ),
     }
@@ -214,11 +221,11 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Finding {
+fn unreadable(path: &Path, error: &io::Error, language: Language) -> Finding {
     Finding::new(
         Status::Problem,
         "ledger",
-        filled(Word::CannotRead, &[&path.display(), &error]),
+        language.filled(Word::CannotRead, &[&path.display(), &error]),
     )
-    .fix(spoken(Word::DocLedgerFix))
+    .fix(language.say(Word::DocLedgerFix))
 }

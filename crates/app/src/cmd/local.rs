@@ -1,6 +1,7 @@
 //! Model servers on this machine. Only `setup` looks for them, and only on the loopback address.
 
 use super::probe::{Answer, Endpoint, Probe};
+use ostler_wire::Language;
 use serde::Deserialize;
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -32,8 +33,8 @@ pub struct LocalServer {
 }
 
 /// Every usual port that a model server answers on. `kind` is the protocol they all speak.
-pub async fn find(kind: &str) -> Vec<LocalServer> {
-    let (Ok(table), Ok(probe)) = (toml::from_str::<Table>(TABLE), Probe::direct()) else {
+pub async fn find(kind: &str, language: Language) -> Vec<LocalServer> {
+    let (Ok(table), Ok(probe)) = (toml::from_str::<Table>(TABLE), Probe::direct(language)) else {
         return Vec::new();
     };
     let mut found = Vec::new();

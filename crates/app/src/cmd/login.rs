@@ -1,19 +1,21 @@
 //! `ostler login`, `ostler logout` and `ostler auth`: talks to the person; what is said to the issuer is `auth`.
 
-use super::text::{self, say};
 use crate::auth::{
-    Attempt, Device, Endpoints, Http, Login, Loopback, Tokens, browser_is_here, open_browser,
-    revoke, wanted,
+    Attempt, Device, Endpoints, Http, Loopback, Tokens, browser_is_here, open_browser, revoke,
+    wanted,
 };
-use crate::boot::{Boot, UsageError};
+use crate::boot::Boot;
+use crate::config::logins::Login;
 use crate::config::oauth::{LoginFlow, OauthConfig};
 use crate::config::providers::Provider;
 use crate::config::resolve::Resolver;
 use crate::config::schema::AuthKind;
 use crate::config::tree::Layer;
-use crate::exec::{INTERRUPTED, OK, TERMINATED};
+use crate::errors::{Told as _, UsageError};
+use crate::exit::{INTERRUPTED, OK, TERMINATED};
 use crate::flags;
-use crate::speech::{filled, spoken, told};
+use crate::output::{self, say};
+use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow, bail};
 use jiff::Timestamp;
 use ostler_host::signals::{Signals, Stop};
@@ -40,10 +42,11 @@ pub struct Person {
 }
 
 pub async fn login(boot: &Boot, args: flags::Login) -> anyhow::Result<u8> {
+    let language = boot.language;
     let mut signals = Signals::new()?;
     let may_paste = shown(boot, &args) == Show::Print || io::stdin().is_terminal();
     let person = Person {
-        language: crate::speech::language(),
+        language: language,
         say: Box::new(say),
         pasted: may_paste.then(stdin_lines),
         hint: Word::LoginPaste,
@@ -51,12 +54,12 @@ pub async fn login(boot: &Boot, args: flags::Login) -> anyhow::Result<u8> {
     let work = log_in(boot, &args, person);
     let stop = tokio::select! {
         done = work => {
-            text::print(&text::visible(&format!("{}\n", done?)))?;
+            output::print(&output::visible(&format!("{}\n", done?)))?;
             return Ok(OK);
         }
         stop = signals.next() => stop,
     };
-    say(spoken(Word::StoppedUnchanged));
+    say(language.say(Word::StoppedUnchanged));
     Ok(match stop {
         Stop::Interrupt => INTERRUPTED,
         Stop::Terminate => TERMINATED,
@@ -64,9 +67,10 @@ pub async fn login(boot: &Boot, args: flags::Login) -> anyhow::Result<u8> {
 }
 
 pub async fn logout(boot: &Boot, args: flags::Logout) -> anyhow::Result<u8> {
-    let language = crate::speech::language();
+    let language = boot.language;
+    let language = language;
     let done = log_out(boot, args.provider, language, &say).await?;
-    text::print(&text::visible(&format!("{done}\n")))?;
+    output::print(&output::visible(&format!("{done}\n")))?;
     Ok(OK)
 }
 
@@ -108,7 +112,7 @@ pub async fn log_out(
     let http = Http::new(boot.ca_files());
     for login in &gone {
         if let Some(Err(error)) = revoke(login, secret, &http).await {
-            say(&language.fill(Word::NotRevoked, &[&told(&error)]));
+            say(&language.fill(Word::NotRevoked, &[&language.told(&error)]));
         }
     }
     Ok(language.fill(Word::LoggedOut, &[&provider]))
@@ -116,6 +120,7 @@ pub async fn log_out(
 
 /// The logins there are, and the providers that could have one. No token is shown.
 pub fn status(boot: &Boot, format: flags::Listing) -> anyhow::Result<u8> {
+    let language = boot.language;
     let logins = boot.logins();
     let all = logins.all()?;
     let resolver = boot.resolver();
@@ -125,20 +130,20 @@ pub fn status(boot: &Boot, format: flags::Listing) -> anyhow::Result<u8> {
             let rows: Vec<_> = all.iter().map(|login| row(login, now)).collect();
             let without: Vec<&str> = without_login(&resolver, &all).collect();
             let whole = json!({"file": logins.path(), "logins": rows, "not_logged_in": without});
-            text::print_json(&whole)?;
+            output::print_json(&whole)?;
         }
         flags::Listing::Text => {
             let mut out = String::new();
             for login in &all {
-                out.push_str(&line(login, &resolver, now));
+                out.push_str(&line(login, &resolver, now, language));
             }
             for name in without_login(&resolver, &all) {
-                out.push_str(&filled(Word::AuthNotIn, &[&name, &name]));
+                out.push_str(&language.filled(Word::AuthNotIn, &[&name, &name]));
             }
             if out.is_empty() {
-                out.push_str(spoken(Word::AuthNoneAtAll));
+                out.push_str(language.say(Word::AuthNoneAtAll));
             }
-            text::print(&text::visible(&out))?;
+            output::print(&output::visible(&out))?;
         }
     }
     Ok(OK)
@@ -166,25 +171,28 @@ fn row(login: &Login, now: Timestamp) -> serde_json::Value {
     })
 }
 
-fn line(login: &Login, resolver: &Resolver<'_>, now: Timestamp) -> String {
-    let mut parts = vec![login.name(), filled(Word::AuthFor, &[&login.origin])];
+fn line(login: &Login, resolver: &Resolver<'_>, now: Timestamp, language: Language) -> String {
+    let mut parts = vec![
+        login.name().say(language),
+        language.filled(Word::AuthFor, &[&login.origin]),
+    ];
     let expired = login.is_expired(now);
     parts.push(match (&login.expires, login.refresh_token.is_some()) {
-        (_, true) => spoken(Word::AuthRenews).into(),
-        (None, false) => spoken(Word::AuthNoEnd).into(),
-        (Some(_), false) if expired => filled(Word::AuthIsExpired, &[&login.provider]),
-        (Some(end), false) => filled(Word::AuthEnds, &[&end]),
+        (_, true) => language.say(Word::AuthRenews).into(),
+        (None, false) => language.say(Word::AuthNoEnd).into(),
+        (Some(_), false) if expired => language.filled(Word::AuthIsExpired, &[&login.provider]),
+        (Some(end), false) => language.filled(Word::AuthEnds, &[&end]),
     });
     let provider = resolver
         .providers()
         .iter()
         .find(|p| p.config.name == login.provider);
     match provider {
-        None => parts.push(spoken(Word::AuthNoSuch).into()),
+        None => parts.push(language.say(Word::AuthNoSuch).into()),
         Some(provider) if provider.config.auth == Some(AuthKind::Login) => {}
         Some(provider) => {
             if let Ok(Some(key)) = resolver.key(provider) {
-                parts.push(filled(Word::AuthNotUsed, &[&key.source]));
+                parts.push(language.filled(Word::AuthNotUsed, &[&key.source]));
             }
         }
     }
@@ -198,22 +206,23 @@ pub async fn log_in(boot: &Boot, args: &flags::Login, person: Person) -> anyhow:
     let provider = chosen(boot, &resolver, args.provider.as_deref())?;
     let name = &provider.config.name;
     let Some(oauth) = &provider.config.oauth else {
-        bail!(filled(Word::AuthNoTable, &[&name, &name]));
+        bail!(language.filled(Word::AuthNoTable, &[&name, &name]));
     };
     // Otherwise a checked-out folder could have tokens sent wherever it likes.
     if provider.layer == Layer::Project {
-        bail!(filled(Word::AuthByProject, &[&name]));
+        bail!(language.filled(Word::AuthByProject, &[&name]));
     }
     let address = provider.address(&boot.env);
-    let address = address.map_err(|e| anyhow!(filled(Word::CfgProvider, &[&name, &"", &e])))?;
-    let address = address.with_context(|| filled(Word::AuthNoPlace, &[&name]))?;
+    let address =
+        address.map_err(|e| anyhow!(language.filled(Word::CfgProvider, &[&name, &"", &e])))?;
+    let address = address.with_context(|| language.filled(Word::AuthNoPlace, &[&name]))?;
     let origin = address.url.origin().ascii_serialization();
     let logins = boot.logins();
     // Better said before the person has been to the browser and back.
     logins.all()?;
     let http = Http::new(boot.ca_files());
     let from = Endpoints::find(name, oauth, &http).await?;
-    let what = || filled(Word::AuthNoLoginTo, &[&name]);
+    let what = || language.filled(Word::AuthNoLoginTo, &[&name]);
     let tokens = match way(boot, args, oauth, &from)? {
         Way::Device => by_device(&from, oauth, &http, &person)
             .await
@@ -241,6 +250,7 @@ fn chosen<'a>(
     resolver: &'a Resolver<'_>,
     named: Option<&str>,
 ) -> anyhow::Result<&'a Provider> {
+    let language = boot.language;
     let all = resolver.providers();
     let able: Vec<&Provider> = all.iter().filter(|p| p.config.oauth.is_some()).collect();
     let names = || {
@@ -251,8 +261,8 @@ fn chosen<'a>(
         let found = all.iter().find(|p| p.config.name == named);
         return found.ok_or_else(|| {
             let text = match able.len() {
-                0 => filled(Word::NoProvider, &[&named]),
-                _ => filled(Word::AuthNoProvider, &[&named, &names()]),
+                0 => language.filled(Word::NoProvider, &[&named]),
+                _ => language.filled(Word::AuthNoProvider, &[&named, &names()]),
             };
             UsageError(text).into()
         });
@@ -269,8 +279,8 @@ fn chosen<'a>(
     match (of_model, able.as_slice()) {
         (Some(provider), _) => Ok(provider),
         (None, [only]) => Ok(only),
-        (None, []) => Err(UsageError(spoken(Word::AuthNoProviders).into()).into()),
-        (None, _) => Err(UsageError(filled(Word::AuthWhich, &[&names()])).into()),
+        (None, []) => Err(UsageError(language.say(Word::AuthNoProviders).into()).into()),
+        (None, _) => Err(UsageError(language.filled(Word::AuthWhich, &[&names()])).into()),
     }
 }
 
@@ -299,6 +309,7 @@ fn way(
     oauth: &OauthConfig,
     from: &Endpoints,
 ) -> anyhow::Result<Way> {
+    let language = boot.language;
     let show = shown(boot, args);
     let flow = match args.device {
         true => LoginFlow::Device,
@@ -307,17 +318,17 @@ fn way(
     match (flow, &from.authorize, &from.device) {
         (LoginFlow::Device, _, Some(_)) => Ok(Way::Device),
         (LoginFlow::Device, _, None) => {
-            bail!(spoken(Word::AuthNoDevice))
+            bail!(language.say(Word::AuthNoDevice))
         }
         (LoginFlow::Browser, Some(_), _) => Ok(Way::Browser(show)),
         (LoginFlow::Browser, None, _) => {
-            bail!(spoken(Word::AuthNoWeb))
+            bail!(language.say(Word::AuthNoWeb))
         }
         (LoginFlow::Auto, Some(_), _) if show == Show::Open => Ok(Way::Browser(show)),
         (LoginFlow::Auto, _, Some(_)) => Ok(Way::Device),
         (LoginFlow::Auto, Some(_), None) => Ok(Way::Browser(show)),
         (LoginFlow::Auto, None, None) => {
-            bail!(spoken(Word::AuthNeither))
+            bail!(language.say(Word::AuthNeither))
         }
     }
 }
@@ -356,14 +367,14 @@ async fn by_browser(
         mut pasted,
         hint,
     } = person;
-    let loopback = Loopback::bind().await?;
+    let loopback = Loopback::bind(language).await?;
     let attempt = Attempt::new(loopback.port);
     let url = attempt.url(from, &wanted(oauth))?;
     say(&language.fill(Word::LoginPage, &[url.as_ref()]));
     if show == Show::Open
-        && let Err(error) = open_browser(&url, &boot.env, &crate::sandbox::programs(boot))
+        && let Err(error) = open_browser(&url, &boot.env, &crate::grants::programs(boot))
     {
-        say(&language.fill(Word::NoBrowser, &[&error]));
+        say(&language.filled(Word::NoBrowser, &[&error]));
     }
     if pasted.is_some() {
         say(language.say(hint));
@@ -371,15 +382,14 @@ async fn by_browser(
     let came_back = async {
         tokio::select! {
             query = loopback.query() => attempt.code(&query, from),
-            code = code_of(&mut pasted, &attempt, from, &say) => Ok(code),
+            code = code_of(&mut pasted, &attempt, from, &say, language) => Ok(code),
         }
     };
     let code = match tokio::time::timeout(BROWSER_PATIENCE, came_back).await {
         Ok(code) => code?,
-        Err(_) => bail!(filled(
-            Word::AuthBrowserLate,
-            &[&(BROWSER_PATIENCE.as_secs() / 60)]
-        )),
+        Err(_) => {
+            bail!(language.filled(Word::AuthBrowserLate, &[&(BROWSER_PATIENCE.as_secs() / 60)]))
+        }
     };
     let answer = http
         .post(&from.token, &attempt.exchange(code, from))
@@ -393,6 +403,7 @@ async fn code_of(
     attempt: &Attempt,
     from: &Endpoints,
     say: &(dyn Fn(&str) + Send + Sync),
+    language: Language,
 ) -> String {
     while let Some(lines) = pasted
         && let Some(line) = lines.recv().await
@@ -402,7 +413,7 @@ async fn code_of(
         }
         match attempt.pasted(&line, from) {
             Ok(code) => return code,
-            Err(error) => say(&filled(Word::FullStop, &[&told(&error)])),
+            Err(error) => say(&language.filled(Word::FullStop, &[&language.told(&error)])),
         }
     }
     std::future::pending().await

@@ -2,22 +2,24 @@
 
 use super::choose::{self, Person};
 use super::panel::print_view;
-use super::text;
 use crate::auth::{Loopback, browser_is_here, open_browser};
-use crate::boot::{Boot, UsageError};
+use crate::boot::Boot;
 use crate::config::diagnose::is_secret;
 use crate::config::files;
 use crate::config::layers::read_text;
 use crate::config::paths::{absolute, is_inside};
 use crate::config::plugins::{Configured, PluginConfig, PluginKind, Scope, ServerFile};
-use crate::exec::{FAILED, INTERRUPTED, OK};
+use crate::errors::UsageError;
+use crate::exit::{FAILED, INTERRUPTED, OK};
 use crate::flags::{Mcp, McpAdd, McpScope};
+use crate::output;
 use crate::servers;
-use crate::speech::{filled, language, spoken};
+use crate::text::Speak as _;
+use crate::wiring;
 use anyhow::{Context as _, anyhow, bail};
 use ostler_host::signals::Signals;
 use ostler_mcp::{Connection, Endpoint, FailureCode, LoginVisit, TokenStore as _, log_in};
-use ostler_wire::{Column, ColumnKind, Table, View, Word};
+use ostler_wire::{Column, ColumnKind, Language, Table, View, Word};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -54,16 +56,17 @@ fn path_of(boot: &Boot, scope: McpScope) -> PathBuf {
 }
 
 fn add(boot: &Boot, args: McpAdd) -> anyhow::Result<u8> {
+    let language = boot.language;
     let usage = |why: String| anyhow!(UsageError(why));
     let (first, rest) = args
         .what
         .split_first()
-        .context(spoken(Word::McpNothingToAdd))?;
+        .context(language.say(Word::McpNothingToAdd))?;
     let is_address = first.starts_with("http://") || first.starts_with("https://");
     let mut entry = Map::new();
     if is_address {
         if !rest.is_empty() || !args.env.is_empty() {
-            return Err(usage(spoken(Word::McpAddressArgs).into()));
+            return Err(usage(language.say(Word::McpAddressArgs).into()));
         }
         entry.insert("type".into(), "http".into());
         entry.insert("url".into(), first.as_str().into());
@@ -71,7 +74,7 @@ fn add(boot: &Boot, args: McpAdd) -> anyhow::Result<u8> {
         for header in &args.header {
             let (name, value) = header
                 .split_once(':')
-                .ok_or_else(|| usage(filled(Word::McpBadHeader, &[&header])))?;
+                .ok_or_else(|| usage(language.filled(Word::McpBadHeader, &[&header])))?;
             headers.insert(name.trim().into(), value.trim().into());
         }
         if !headers.is_empty() {
@@ -82,7 +85,7 @@ fn add(boot: &Boot, args: McpAdd) -> anyhow::Result<u8> {
         }
     } else {
         if !args.header.is_empty() || oauth(&args).is_some() {
-            return Err(usage(spoken(Word::McpProgramHeaders).into()));
+            return Err(usage(language.say(Word::McpProgramHeaders).into()));
         }
         entry.insert("command".into(), first.as_str().into());
         entry.insert("args".into(), json!(rest));
@@ -90,7 +93,7 @@ fn add(boot: &Boot, args: McpAdd) -> anyhow::Result<u8> {
         for pair in &args.env {
             let (name, value) = pair
                 .split_once('=')
-                .ok_or_else(|| usage(filled(Word::McpBadPair, &[&pair])))?;
+                .ok_or_else(|| usage(language.filled(Word::McpBadPair, &[&pair])))?;
             env.insert(name.into(), value.into());
         }
         if !env.is_empty() {
@@ -100,19 +103,21 @@ fn add(boot: &Boot, args: McpAdd) -> anyhow::Result<u8> {
     let path = path_of(boot, args.scope);
     change(boot, &path, |file| {
         if file.servers.contains_key(&args.name) {
-            return Err(anyhow!(filled(Word::McpExists, &[&args.name, &args.name])));
+            return Err(anyhow!(
+                language.filled(Word::McpExists, &[&args.name, &args.name])
+            ));
         }
         file.servers.insert(args.name.clone(), entry.into());
         Ok(())
     })?;
     let shown = boot.places.shown(&path);
-    let mut said = filled(Word::McpAdded, &[&text::one_line(&args.name), &shown]);
+    let mut said = language.filled(Word::McpAdded, &[&output::one_line(&args.name), &shown]);
     said.push_str(match args.scope {
         McpScope::User => "",
-        McpScope::Project | McpScope::Local => spoken(Word::McpAfterTrust),
+        McpScope::Project | McpScope::Local => language.say(Word::McpAfterTrust),
     });
-    said.push_str(&filled(Word::McpTryIt, &[&text::one_line(&args.name)]));
-    text::print_foreign(&said)?;
+    said.push_str(&language.filled(Word::McpTryIt, &[&output::one_line(&args.name)]));
+    output::print_foreign(&said)?;
     Ok(OK)
 }
 
@@ -137,19 +142,21 @@ fn change(
     path: &Path,
     with: impl FnOnce(&mut ServerFile) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
+    let language = boot.language;
     let _lock = files::lock(&boot.places.home)
-        .with_context(|| filled(Word::CannotBeLocked, &[&boot.places.home.display()]))?;
+        .with_context(|| language.filled(Word::CannotBeLocked, &[&boot.places.home.display()]))?;
     check_link(boot, path)?;
     let mut file = read(boot, path)?;
     with(&mut file)?;
     let text = serde_json::to_string_pretty(&file)? + "\n";
     let access = files::access_in(&boot.places.home, path);
     files::write(path, text.as_bytes(), access)
-        .with_context(|| filled(Word::CannotBeWritten, &[&path.display()]))
+        .with_context(|| language.filled(Word::CannotBeWritten, &[&path.display()]))
 }
 
 /// A file of the project that a link leads out of it is not changed: the repository would choose what is.
 pub(super) fn check_link(boot: &Boot, path: &Path) -> anyhow::Result<()> {
+    let language = boot.language;
     let places = &boot.places;
     if path.starts_with(&places.home) || !path.starts_with(&places.root) {
         return Ok(());
@@ -158,20 +165,17 @@ pub(super) fn check_link(boot: &Boot, path: &Path) -> anyhow::Result<()> {
     if real.starts_with(ostler_host::real_path(&places.root)) {
         return Ok(());
     }
-    bail!(filled(
-        Word::LeadsOut,
-        &[&places.shown(path), &real.display()]
-    ))
+    bail!(language.filled(Word::LeadsOut, &[&places.shown(path), &real.display()]))
 }
 
 fn read(boot: &Boot, path: &Path) -> anyhow::Result<ServerFile> {
+    let language = boot.language;
     let name = boot.places.shown(path);
     match read_text(path, &name) {
         Ok(None) => Ok(ServerFile::default()),
-        Ok(Some(text)) => {
-            serde_json::from_str(&text).with_context(|| filled(Word::McpNoListFile, &[&name]))
-        }
-        Err(report) => Err(anyhow!("{name}: {}", report.title)),
+        Ok(Some(text)) => serde_json::from_str(&text)
+            .with_context(|| language.filled(Word::McpNoListFile, &[&name])),
+        Err(report) => Err(anyhow!("{name}: {}", report.title.say(language))),
     }
 }
 
@@ -185,10 +189,10 @@ enum Runs {
 }
 
 impl Runs {
-    fn said(self) -> &'static str {
+    fn said(self, language: Language) -> &'static str {
         match self {
-            Self::Outside => spoken(Word::McpRunsOutside),
-            Self::Confined => spoken(Word::McpRunsConfined),
+            Self::Outside => language.say(Word::McpRunsOutside),
+            Self::Confined => language.say(Word::McpRunsConfined),
         }
     }
 }
@@ -198,7 +202,7 @@ fn runs(boot: &Boot, one: &Configured) -> anyhow::Result<Option<Runs>> {
         true => Runs::Confined,
         false => Runs::Outside,
     };
-    Ok(boot.is_confined(one)?.map(runs))
+    Ok(wiring::plugins::is_confined(boot, one)?.map(runs))
 }
 
 /// A server as it is configured, for programs.
@@ -217,6 +221,7 @@ struct Listed<'a> {
 
 /// The configured servers; which of them answer is known to a session (`/mcp`) and to `test`.
 fn list(boot: &Boot) -> anyhow::Result<View> {
+    let language = boot.language;
     let mut servers: Vec<Listed<'_>> = Vec::new();
     for one in &boot.servers {
         servers.push(Listed {
@@ -234,19 +239,19 @@ fn list(boot: &Boot) -> anyhow::Result<View> {
             true => Word::McpOff,
             false => Word::McpOn,
         };
-        let runs = one.runs.map(Runs::said);
+        let runs = one.runs.map(|runs| runs.said(language));
         let runs = runs.unwrap_or_default();
         let texts = [
             one.name,
             one.kind,
-            spoken(state),
+            language.say(state),
             runs,
             one.scope,
             &one.target,
         ];
         texts.map(str::to_owned).to_vec()
     };
-    let column = |key, word| Column::new(ColumnKind::Text, key, spoken(word));
+    let column = |key, word| Column::new(ColumnKind::Text, key, language.say(word));
     let columns = vec![
         column("name", Word::ColName),
         column("type", Word::ColType),
@@ -257,9 +262,9 @@ fn list(boot: &Boot) -> anyhow::Result<View> {
     ];
     let untrusted = (!boot.loaded.workspace.is_trusted()).then_some(Word::McpProjectLeft);
     Ok(View::Table(Table {
-        empty: spoken(Word::McpNone).into(),
+        empty: language.say(Word::McpNone).into(),
         remarks: untrusted
-            .map(|word| spoken(word).to_owned())
+            .map(|word| language.say(word).to_owned())
             .into_iter()
             .collect(),
         ..Table::of_records(columns, &servers, texts)
@@ -286,7 +291,8 @@ fn target(plugin: &PluginConfig) -> String {
 }
 
 fn get(boot: &Boot, name: &str) -> anyhow::Result<u8> {
-    let one = find(boot, name)?;
+    let language = boot.language;
+    let one = find(boot, name, language)?;
     let mut shown = serde_json::to_value(&one.plugin)?;
     if let Value::Object(fields) = &mut shown {
         fields.retain(|_, value| match value {
@@ -307,11 +313,15 @@ fn get(boot: &Boot, name: &str) -> anyhow::Result<u8> {
         }
         fields.insert("place".into(), one.place.as_str().into());
     }
-    text::print_json(&shown)?;
+    output::print_json(&shown)?;
     Ok(OK)
 }
 
-pub(super) fn find<'a>(boot: &'a Boot, name: &str) -> anyhow::Result<&'a Configured> {
+pub(super) fn find<'a>(
+    boot: &'a Boot,
+    name: &str,
+    language: Language,
+) -> anyhow::Result<&'a Configured> {
     let found = boot.servers.iter().find(|one| one.plugin.name == name);
     found.ok_or_else(|| {
         let names: Vec<&str> = boot
@@ -320,18 +330,19 @@ pub(super) fn find<'a>(boot: &'a Boot, name: &str) -> anyhow::Result<&'a Configu
             .map(|s| s.plugin.name.as_str())
             .collect();
         let names = match names.is_empty() {
-            true => spoken(Word::ThereAreNone).to_owned(),
-            false => filled(Word::ThereAre, &[&names.join(", ")]),
+            true => language.say(Word::ThereAreNone).to_owned(),
+            false => language.filled(Word::ThereAre, &[&names.join(", ")]),
         };
         let untrusted = match boot.loaded.workspace.is_trusted() {
             true => "",
-            false => spoken(Word::McpNotTrusted),
+            false => language.say(Word::McpNotTrusted),
         };
-        anyhow!(filled(Word::McpNoSuch, &[&name, &names, &untrusted]))
+        anyhow!(language.filled(Word::McpNoSuch, &[&name, &names, &untrusted]))
     })
 }
 
 fn remove(boot: &Boot, name: &str, scope: Option<McpScope>) -> anyhow::Result<u8> {
+    let language = boot.language;
     let scopes = match scope {
         Some(scope) => vec![scope],
         None => vec![McpScope::Local, McpScope::Project, McpScope::User],
@@ -346,19 +357,22 @@ fn remove(boot: &Boot, name: &str, scope: Option<McpScope>) -> anyhow::Result<u8
             Ok(())
         })?;
         let shown = boot.places.shown(&path);
-        text::print_foreign(&filled(Word::McpTookOut, &[&text::one_line(name), &shown]))?;
+        output::print_foreign(
+            &language.filled(Word::McpTookOut, &[&output::one_line(name), &shown]),
+        )?;
         return Ok(OK);
     }
     let toml = boot.servers.iter().find(|one| one.plugin.name == name);
     match toml.map(|one| (one.scope, &one.place)) {
-        Some((Scope::User | Scope::Project, place)) => {
-            Err(anyhow!(filled(Word::McpInPlugins, &[&name, &place])))
-        }
-        Some(_) | None => Err(anyhow!(filled(Word::McpNotInFiles, &[&name]))),
+        Some((Scope::User | Scope::Project, place)) => Err(anyhow!(
+            language.filled(Word::McpInPlugins, &[&name, &place])
+        )),
+        Some(_) | None => Err(anyhow!(language.filled(Word::McpNotInFiles, &[&name]))),
     }
 }
 
 fn import(boot: &Boot, file: Option<PathBuf>) -> anyhow::Result<u8> {
+    let language = boot.language;
     let home = boot.places.user_home.as_deref();
     let is_named = file.is_some();
     let files: Vec<PathBuf> = match file {
@@ -382,38 +396,39 @@ fn import(boot: &Boot, file: Option<PathBuf>) -> anyhow::Result<u8> {
         }
     }
     if found.is_empty() {
-        text::say(spoken(Word::McpNothingFound));
+        output::say(language.say(Word::McpNothingFound));
         return Ok(FAILED);
     }
     let path = path_of(boot, McpScope::User);
     let mut said = String::new();
     change(boot, &path, |file| {
         for (name, entry) in found {
-            let shown = text::one_line(&name);
+            let shown = output::one_line(&name);
             if let Err(error) = serde_json::from_value::<PluginConfig>(entry.clone()) {
-                said.push_str(&filled(Word::McpLeftOut, &[&shown, &error]));
+                said.push_str(&language.filled(Word::McpLeftOut, &[&shown, &error]));
             } else if file.servers.contains_key(&name) {
-                said.push_str(&filled(Word::McpThereAlready, &[&shown]));
+                said.push_str(&language.filled(Word::McpThereAlready, &[&shown]));
             } else {
                 file.servers.insert(name, entry);
-                said.push_str(&filled(Word::McpWasAdded, &[&shown]));
+                said.push_str(&language.filled(Word::McpWasAdded, &[&shown]));
             }
         }
         Ok(())
     })?;
-    text::print_foreign(&said)?;
+    output::print_foreign(&said)?;
     Ok(OK)
 }
 
 /// The servers of a file, by their names.
 fn servers_in(boot: &Boot, path: &Path) -> anyhow::Result<Map<String, Value>> {
+    let language = boot.language;
     let name = boot.places.shown(path);
     let text = match read_text(path, &name) {
-        Ok(text) => text.with_context(|| filled(Word::McpFileGone, &[&name]))?,
-        Err(report) => return Err(anyhow!("{name}: {}", report.title)),
+        Ok(text) => text.with_context(|| language.filled(Word::McpFileGone, &[&name]))?,
+        Err(report) => return Err(anyhow!("{name}: {}", report.title.say(language))),
     };
     let Ok(value) = serde_json::from_str::<Value>(&text) else {
-        text::say(&filled(Word::McpFileNoJson, &[&name]));
+        output::say(&language.filled(Word::McpFileNoJson, &[&name]));
         return Ok(Map::new());
     };
     let servers = ["mcpServers", "servers"]
@@ -424,7 +439,7 @@ fn servers_in(boot: &Boot, path: &Path) -> anyhow::Result<Map<String, Value>> {
 
 /// Whether the repository or a command could have written the file. Where it leads counts too, whatever it is called.
 fn is_of_project(boot: &Boot, path: &Path) -> bool {
-    let mut folders = crate::sandbox::granted(boot);
+    let mut folders = crate::grants::granted(boot);
     folders.push(boot.places.root.clone());
     // The person's own files are theirs also where the project is their home.
     let own = boot.places.user_home.as_ref();
@@ -442,32 +457,33 @@ fn is_of_project(boot: &Boot, path: &Path) -> bool {
 /// Shows a server of the project, all of it, and asks. It would be the person's own from then on, in every project, outside
 /// of the sandbox. Where nobody can be asked it is left out.
 fn agrees(boot: &Boot, path: &Path, (name, entry): (&str, &Value)) -> anyhow::Result<bool> {
+    let language = boot.language;
     let place = boot.places.shown(path);
-    let shown = text::one_line(name);
+    let shown = output::one_line(name);
     if Person::look() == Person::Away {
-        text::say(&text::visible(&filled(
-            Word::McpImportAway,
-            &[&shown, &place, &place],
-        )));
+        output::say(&output::visible(
+            &language.filled(Word::McpImportAway, &[&shown, &place, &place]),
+        ));
         return Ok(false);
     }
     let whole = serde_json::to_string_pretty(entry)?;
-    let said = filled(Word::McpImportAsk, &[&shown, &place, &whole]);
-    text::say(&text::visible(&said));
-    let line = choose::ask_fresh(spoken(Word::McpImportYesNo))?.unwrap_or_default();
+    let said = language.filled(Word::McpImportAsk, &[&shown, &place, &whole]);
+    output::say(&output::visible(&said));
+    let line = choose::ask_fresh(language.say(Word::McpImportYesNo), language)?.unwrap_or_default();
     Ok(matches!(line.to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
 async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result<u8> {
-    let configured = find(boot, name)?;
+    let language = boot.language;
+    let configured = find(boot, name, language)?;
     let server = servers::one(boot, configured);
     let Endpoint::Address(address) = &server.endpoint else {
-        return Err(anyhow!(filled(Word::McpIsProgram, &[&name])));
+        return Err(anyhow!(language.filled(Word::McpIsProgram, &[&name])));
     };
-    let context = boot.options(false)?.server_context();
+    let context = wiring::options(&boot, false)?.server_context();
     let challenge = match Connection::open(&server, &context, CancellationToken::new()).await {
         Ok(_) => {
-            text::print_foreign(&filled(Word::McpNoLoginNeeded, &[&name]))?;
+            output::print_foreign(&language.filled(Word::McpNoLoginNeeded, &[&name]))?;
             return Ok(OK);
         }
         // Some want a login without a word of where.
@@ -479,13 +495,13 @@ async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result
         {
             failed.challenge
         }
-        Err(failed) => return Err(anyhow!("{name}: {}", failed.why.say(language()))),
+        Err(failed) => return Err(anyhow!("{name}: {}", failed.why.say(language))),
     };
     let oauth = configured.plugin.oauth.as_ref();
     let registration = servers::registration(boot, configured)
-        .map_err(|why| anyhow!(filled(Word::McpNoLogin, &[&name, &why])))?;
+        .map_err(|why| anyhow!(language.filled(Word::McpNoLogin, &[&name, &why])))?;
     let port = oauth.and_then(|oauth| oauth.callback_port).unwrap_or(0);
-    let loopback = Loopback::bind_to(port).await?;
+    let loopback = Loopback::bind_to(port, language).await?;
     let redirect = format!("http://127.0.0.1:{}/callback", loopback.port);
     let visit = LoginVisit {
         challenge: challenge.as_deref(),
@@ -496,14 +512,14 @@ async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result
     let mut signals = Signals::new()?;
     tokio::select! {
         done = log_in(address, &context, &registration, visit, go) => {
-            done.map_err(|why| anyhow!(filled(Word::McpNoLogin, &[&name, &why])))?;
+            done.map_err(|why| anyhow!(language.filled(Word::McpNoLogin, &[&name, &why])))?;
         }
         _ = signals.next() => {
-            text::say(spoken(Word::StoppedUnchanged));
+            output::say(language.say(Word::StoppedUnchanged));
             return Ok(INTERRUPTED);
         }
     }
-    text::print_foreign(&filled(Word::McpLoggedIn, &[&name, &name]))?;
+    output::print_foreign(&language.filled(Word::McpLoggedIn, &[&name, &name]))?;
     Ok(OK)
 }
 
@@ -514,22 +530,24 @@ async fn came_back(
     opens: bool,
     (loopback, redirect): (Loopback, &str),
 ) -> Result<String, String> {
+    let language = boot.language;
     let url = url::Url::parse(&page).map_err(|e| e.to_string())?;
-    text::say(&filled(Word::LoginPage, &[&url]));
-    if opens && let Err(error) = open_browser(&url, &boot.env, &crate::sandbox::programs(boot)) {
-        text::say(&filled(Word::NoBrowser, &[&error]));
+    output::say(&language.filled(Word::LoginPage, &[&url]));
+    if opens && let Err(error) = open_browser(&url, &boot.env, &crate::grants::programs(boot)) {
+        output::say(&language.filled(Word::NoBrowser, &[&error]));
     }
     let query = tokio::time::timeout(BROWSER_PATIENCE, loopback.query()).await;
-    let query = query.map_err(|_| spoken(Word::McpBrowserGone).to_owned())?;
+    let query = query.map_err(|_| language.say(Word::McpBrowserGone).to_owned())?;
     let mut pairs = url::form_urlencoded::parse(query.as_bytes());
     match pairs.find(|(key, _)| key == "error") {
-        Some((_, error)) => Err(filled(Word::McpServerSays, &[&text::one_line(&error)])),
+        Some((_, error)) => Err(language.filled(Word::McpServerSays, &[&output::one_line(&error)])),
         None => Ok(format!("{redirect}?{query}")),
     }
 }
 
 async fn logout(boot: &Boot, name: &str) -> anyhow::Result<u8> {
-    let server = servers::one(boot, find(boot, name)?);
+    let language = boot.language;
+    let server = servers::one(boot, find(boot, name, language)?);
     if let Endpoint::Address(address) = &server.endpoint {
         let tokens = servers::tokens(boot);
         tokens
@@ -537,6 +555,6 @@ async fn logout(boot: &Boot, name: &str) -> anyhow::Result<u8> {
             .await
             .map_err(anyhow::Error::msg)?;
     }
-    text::print_foreign(&filled(Word::McpLoggedOut, &[&name]))?;
+    output::print_foreign(&language.filled(Word::McpLoggedOut, &[&name]))?;
     Ok(OK)
 }

@@ -1,11 +1,11 @@
 //! `ostler memory`: the command `memory` on the command line. Opening an editor is done here.
 
 use super::panel::{hub_context, print_view};
-use super::text;
 use crate::boot::Boot;
-use crate::exec::{FAILED, OK};
+use crate::exit::{FAILED, OK};
 use crate::flags::Memory as Args;
-use crate::speech::{self, filled};
+use crate::output;
+use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::commands::{MemoryRequest, memory};
 use ostler_wire::Word;
@@ -28,28 +28,32 @@ pub fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
 }
 
 fn edit(boot: &Boot, id: &str) -> anyhow::Result<u8> {
+    let language = boot.language;
     let context = hub_context(boot);
     let path = context.memory.path_of(id)?;
     let set = |name: &&str| boot.env.get(*name).filter(|value| !value.trim().is_empty());
     let editor = ["VISUAL", "EDITOR"].iter().find_map(set);
     let Some(editor) = editor else {
-        return Err(anyhow!(filled(Word::MemNoEditor, &[&path.display()])));
+        return Err(anyhow!(
+            language.filled(Word::MemNoEditor, &[&path.display()])
+        ));
     };
-    let status =
-        opened(boot, editor, &path).with_context(|| filled(Word::CannotStart, &[&editor]))?;
+    let status = opened(boot, editor, &path)
+        .with_context(|| language.filled(Word::CannotStart, &[&editor]))?;
     // A file that is no fact any more is named at once, while it can still be mended.
     for left in context.memory.left_out()? {
-        text::say(&left.say(speech::language()));
+        output::say(&left.say(language));
     }
     Ok(if status.success() { OK } else { FAILED })
 }
 
 fn opened(boot: &Boot, editor: &str, path: &Path) -> std::io::Result<std::process::ExitStatus> {
+    let language = boot.language;
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or(editor);
-    let programs = crate::sandbox::programs(boot);
+    let programs = crate::grants::programs(boot);
     let Some(found) = programs.find(program) else {
-        let why = filled(Word::NoSafeProgram, &[&program]);
+        let why = language.filled(Word::NoSafeProgram, &[&program]);
         return Err(std::io::Error::other(why));
     };
     let mut command = std::process::Command::new(found);

@@ -1,11 +1,10 @@
 //! Prints what a command answers, the same view that a slash command has: text for people or JSON for programs on stdout,
 //! remarks on stderr, and an exit code.
 
-use super::text;
 use crate::boot::Boot;
-use crate::exec::{FAILED, OK};
+use crate::exit::{FAILED, OK};
 use crate::flags::Listing;
-use crate::speech;
+use crate::output;
 use anyhow::anyhow;
 use ostler_engine::commands::HubContext;
 use ostler_engine::memory::Memory;
@@ -16,6 +15,7 @@ use std::sync::Arc;
 
 /// What commands get that are about no session.
 pub fn hub_context(boot: &Boot) -> HubContext {
+    let language = boot.language;
     let project = project_name(&boot.places.root);
     let memory = Memory::new(&boot.places.home, &project, boot.redactor.clone());
     HubContext {
@@ -23,7 +23,7 @@ pub fn hub_context(boot: &Boot) -> HubContext {
         root: boot.places.root.clone(),
         store: boot.store(),
         memory: Arc::new(memory),
-        language: speech::language(),
+        language: language,
     }
 }
 
@@ -32,21 +32,21 @@ pub fn print_view(view: &View, format: Listing) -> anyhow::Result<u8> {
         return Err(anyhow!(why.clone()));
     }
     match (format, view) {
-        (Listing::Json, _) => text::print_json(&view.json())?,
+        (Listing::Json, _) => output::print_json(&view.json())?,
         (Listing::Text, View::Table(table)) if table.rows.is_empty() => {
             if !table.empty.is_empty() {
-                text::say(table.empty.trim_end());
+                output::say(table.empty.trim_end());
             }
         }
         // Through a pipe a text goes as it is.
         (Listing::Text, View::Report(report)) => match report.text.trim_end_matches('\n') {
             "" => {}
-            text => text::print_foreign(&format!("{text}\n"))?,
+            text => output::print_foreign(&format!("{text}\n"))?,
         },
-        (Listing::Text, _) => text::print_foreign(&view.plain(terminal_width()))?,
+        (Listing::Text, _) => output::print_foreign(&view.plain(terminal_width()))?,
     }
     for remark in view.remarks() {
-        text::say(remark);
+        output::say(remark);
     }
     Ok(if view.is_failure() { FAILED } else { OK })
 }

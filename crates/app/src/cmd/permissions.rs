@@ -2,16 +2,18 @@
 //! said to a call, and rules in files (`trust::rules`). Nothing is run.
 
 use super::panel::{hub_context, print_view};
-use super::text;
-use crate::boot::{self, Boot, UsageError};
+use crate::boot::{self, Boot};
 use crate::config::diagnose;
 use crate::config::layers::RuleList;
 use crate::config::tree::Layer;
-use crate::exec::OK;
+use crate::errors::UsageError;
+use crate::exit::OK;
 use crate::flags::{Listing, Permissions, RuleLayer};
 use crate::lenient::Lenient;
-use crate::speech::{filled, language, many, spoken};
-use crate::trust::rules;
+use crate::output;
+use crate::policy;
+use crate::text::Speak as _;
+use crate::trust::rules::{self, RuleStoreError};
 use anyhow::anyhow;
 use jiff::Timestamp;
 use ostler_engine::commands::{
@@ -26,6 +28,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 pub async fn run(start: Lenient, args: Permissions) -> anyhow::Result<u8> {
+    let language = start.boot.language;
     match args {
         // With half a configuration the answer would be another one.
         Permissions::Check { tool, args, format } => {
@@ -43,12 +46,12 @@ pub async fn run(start: Lenient, args: Permissions) -> anyhow::Result<u8> {
             layer,
             format,
         } => {
-            let after = since_when(&since, Timestamp::now())?;
+            let after = since_when(&since, Timestamp::now(), language)?;
             let boot = start.strict()?;
             let policy = asking(&boot)?;
             let found = suggest_rules(&hub_context(&boot), (&policy, &scope(&boot)), after);
             let found = found.map_err(|why| anyhow!(why))?;
-            let code = print_view(&found.view(language()), format)?;
+            let code = print_view(&found.view(language), format)?;
             if apply {
                 save(&boot, &found, layer)?;
             }
@@ -66,22 +69,22 @@ pub async fn run(start: Lenient, args: Permissions) -> anyhow::Result<u8> {
 fn asking(boot: &Boot) -> anyhow::Result<Policy> {
     Ok(Policy {
         posture: Posture::Ask,
-        ..boot.policy()?
+        ..policy::policy(boot)?
     })
 }
 
 fn scope(boot: &Boot) -> Scope {
     let settings = crate::sandbox::settings(boot).ok();
     let temp = settings.and_then(|settings| settings.seen_as_tmp());
-    let folders = crate::folders::folders(boot).unwrap_or_default();
+    let folders = crate::policy::folders(boot).unwrap_or_default();
     Scope::new(&boot.places.root, boot.places.user_home.clone())
         .with_shell(&boot.shell())
         .with_path(
             boot.env.get("PATH").map(std::ffi::OsStr::new),
-            &crate::sandbox::granted(boot),
+            &crate::grants::granted(boot),
         )
-        .held_by(boot.containment())
-        .with_temp(temp, crate::sandbox::granted(boot))
+        .held_by(policy::containment(boot))
+        .with_temp(temp, crate::grants::granted(boot))
         .with_open(folders.open())
         .with_trees(folders.trees())
 }
@@ -99,8 +102,9 @@ struct Checked {
 }
 
 async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::Result<View> {
+    let language = boot.language;
     let scope = scope(boot);
-    let (tool, accesses) = accesses(tool, args, &scope)?;
+    let (tool, accesses) = accesses(tool, args, &scope, language)?;
     let policy = asking(boot)?;
     let host = ostler_host::Local::new();
     let resolved = resolve::resolved(&host, &accesses, &policy, &scope).await;
@@ -120,7 +124,7 @@ async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::
         layer: written.map(|rule| rule.layer.name()),
         reason: match format {
             Listing::Json => Language::English.say(decision.reason),
-            Listing::Text => spoken(decision.reason),
+            Listing::Text => language.say(decision.reason),
         },
         confined: accesses
             .iter()
@@ -131,18 +135,18 @@ async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::
     let mut lines = vec![format!("{}: {}", checked.decision, checked.reason)];
     if let Some(rule) = &checked.rule {
         let from = decision.from.unwrap_or_default();
-        lines.push(filled(Word::PermByRule, &[&rule, &from]));
+        lines.push(language.filled(Word::PermByRule, &[&rule, &from]));
     }
     lines.extend(
         checked
             .effects
             .iter()
-            .map(|e| filled(Word::PermEffect, &[&e])),
+            .map(|e| language.filled(Word::PermEffect, &[&e])),
     );
     lines.extend(
         checked
             .confined
-            .map(|confined| filled(Word::PermConfined, &[&confined])),
+            .map(|confined| language.filled(Word::PermConfined, &[&confined])),
     );
     // No allow rule is stronger than an ask rule.
     if decision.verdict == Verdict::Ask && checked.rule.is_none() {
@@ -150,12 +154,12 @@ async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::
         lines.extend(
             rules
                 .iter()
-                .map(|rule| filled(Word::PermAllowedBy, &[&rule])),
+                .map(|rule| language.filled(Word::PermAllowedBy, &[&rule])),
         );
     }
     let lines: Vec<String> = lines
         .iter()
-        .map(|line| text::visible(line).replace('\n', " "))
+        .map(|line| output::visible(line).replace('\n', " "))
         .collect();
     Ok(View::Report(Report {
         text: lines.join("\n"),
@@ -178,17 +182,18 @@ fn accesses(
     tool: &str,
     args: &str,
     scope: &Scope,
+    language: Language,
 ) -> anyhow::Result<(ToolDeclaration, Vec<Access>)> {
     let usage = |message: String| anyhow!(UsageError(message));
     if let Some((server, name)) = tool.strip_prefix("mcp__").and_then(|n| n.split_once("__")) {
-        let args = object(args).map_err(usage)?;
+        let args = object(args, language).map_err(usage)?;
         let accesses = ostler_guard::mcp_accesses(server, name, &args, scope, None);
         return Ok((ToolDeclaration::of_other(tool.to_owned(), false), accesses));
     }
     let Some(found) = Tools::new(&[]).find(tool) else {
-        return Err(usage(boot::no_tool(tool)));
+        return Err(usage(boot::no_tool(tool).say(language)));
     };
-    let args = match (found.name(), object(args)) {
+    let args = match (found.name(), object(args, language)) {
         (_, Ok(args)) => args,
         // A command is easier to type than its JSON.
         ("bash", Err(_))
@@ -205,17 +210,18 @@ fn accesses(
     Ok((found.about().clone(), accesses))
 }
 
-fn object(args: &str) -> Result<Value, String> {
-    let how = spoken(Word::PermHow);
+fn object(args: &str, language: Language) -> Result<Value, String> {
+    let how = language.say(Word::PermHow);
     match serde_json::from_str::<Value>(args) {
         Ok(value) if value.is_object() => Ok(value),
-        Ok(_) => Err(filled(Word::PermNoObject, &[&how])),
-        Err(error) => Err(filled(Word::PermNoJson, &[&error, &how])),
+        Ok(_) => Err(language.filled(Word::PermNoObject, &[&how])),
+        Err(error) => Err(language.filled(Word::PermNoJson, &[&error, &how])),
     }
 }
 
 /// Every rule of the configuration, and what is odd about it.
 fn list(boot: &Boot) -> View {
+    let language = boot.language;
     let written = boot.loaded.rules().into_iter().map(|rule| WrittenRule {
         list: match rule.list {
             RuleList::Allow => Verdict::Allow,
@@ -226,7 +232,9 @@ fn list(boot: &Boot) -> View {
         from: rule.place.to_string(),
         text: rule.text,
     });
-    let table = rule_table(written.collect(), &scope(boot), language(), boot::no_tool);
+    let table = rule_table(written.collect(), &scope(boot), language, |name| {
+        boot::no_tool(name).say(language)
+    });
     View::Table(table)
 }
 
@@ -239,9 +247,11 @@ fn name_of(list: RuleList) -> &'static str {
 }
 
 fn remove(boot: &Boot, rule: &str, layer: Option<RuleLayer>) -> anyhow::Result<()> {
+    let language = boot.language;
+    let failed = |error: RuleStoreError| anyhow!(error.say(language));
     let mut said = String::new();
-    for one in rules::remove(boot, rule, layer)? {
-        said.push_str(&filled(
+    for one in rules::remove(boot, rule, layer).map_err(failed)? {
+        said.push_str(&language.filled(
             Word::PermRemoved,
             &[
                 &one.text.trim(),
@@ -252,28 +262,30 @@ fn remove(boot: &Boot, rule: &str, layer: Option<RuleLayer>) -> anyhow::Result<(
         ));
     }
     if !said.is_empty() {
-        return text::print_foreign(&said);
+        return output::print_foreign(&said);
     }
     let elsewhere = boot.loaded.rules().into_iter().find(|other| {
         matches!(other.layer, Layer::Environment | Layer::Flag) && rules::is_same(&other.text, rule)
     });
     if let Some(other) = elsewhere {
-        return Err(anyhow!(filled(Word::PermNoFile, &[&rule, &other.place])));
+        return Err(anyhow!(
+            language.filled(Word::PermNoFile, &[&rule, &other.place])
+        ));
     }
-    let (known, names) = rules::written(boot, layer)?;
+    let (known, names) = rules::written(boot, layer).map_err(failed)?;
     let near = diagnose::nearest(rule, known.iter().map(String::as_str));
     let hint = match near {
-        Some(near) => filled(Word::PermDidYouMean, &[&near]),
-        None => spoken(Word::PermListShows).into(),
+        Some(near) => language.filled(Word::PermDidYouMean, &[&near]),
+        None => language.say(Word::PermListShows).into(),
     };
-    Err(anyhow!(filled(
+    Err(anyhow!(language.filled(
         Word::PermNoRule,
-        &[&rule, &names.join(spoken(Word::ListOr)), &hint]
+        &[&rule, &names.join(language.say(Word::ListOr)), &hint]
     )))
 }
 
-fn since_when(since: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
-    let wrong = || UsageError(filled(Word::PermBadSince, &[&since]));
+fn since_when(since: &str, now: Timestamp, language: Language) -> anyhow::Result<Timestamp> {
+    let wrong = || UsageError(language.filled(Word::PermBadSince, &[&since]));
     let (number, unit) = since
         .split_at_checked(since.len().saturating_sub(1))
         .ok_or_else(wrong)?;
@@ -294,6 +306,7 @@ fn since_when(since: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
 }
 
 fn save(boot: &Boot, found: &Suggestions, layer: RuleLayer) -> anyhow::Result<()> {
+    let language = boot.language;
     let mut rules: Vec<String> = Vec::new();
     for rule in found.found.iter().flat_map(|s| &s.rules) {
         if !rules.contains(rule) {
@@ -303,10 +316,11 @@ fn save(boot: &Boot, found: &Suggestions, layer: RuleLayer) -> anyhow::Result<()
     if rules.is_empty() {
         return Ok(());
     }
-    let (added, file) = rules::allow(boot, &rules, layer)?;
-    text::say(&filled(
+    let saved = rules::allow(boot, &rules, layer);
+    let (added, file) = saved.map_err(|error| anyhow!(error.say(language)))?;
+    output::say(&language.filled(
         Word::PermSaved,
-        &[&many(added, Word::ManyRules), &file],
+        &[&language.counted(added, Word::ManyRules), &file],
     ));
     Ok(())
 }

@@ -3,18 +3,19 @@
 use super::choose::{self, Person, Picked};
 use super::local::{self, LocalServer};
 use super::probe::Endpoint;
-use crate::boot::{Boot, UsageError};
+use crate::boot::Boot;
 use crate::config::check::parse_base_url;
 use crate::config::diagnose::nearest;
 use crate::config::keys::{Key, KeyError};
 use crate::config::providers::{Provider, usual_kind};
 use crate::config::resolve::Resolver;
 use crate::config::tree::Layer;
+use crate::errors::UsageError;
 use crate::flags::Setup;
-use crate::speech::{filled, spoken};
+use crate::text::Speak as _;
 use anyhow::{anyhow, bail};
 use ostler_llm::Secret;
-use ostler_wire::Word;
+use ostler_wire::{Language, Why, Word};
 
 /// The name of a server that is given by its address alone.
 const UNNAMED: &str = "custom";
@@ -26,7 +27,7 @@ pub struct Plan {
     /// The variable that holds the key, when the provider wants one.
     pub key_name: Option<String>,
     /// Where the key was found; nothing when it was given just now and has to be saved.
-    pub key_source: Option<String>,
+    pub key_source: Option<Why>,
     /// Models that the configuration knows, the default first.
     pub models: Vec<String>,
     /// What has to stand in the configuration beside the model.
@@ -35,6 +36,7 @@ pub struct Plan {
 
 /// The plan, or nothing when the person left.
 pub async fn make(boot: &Boot, args: &Setup, person: Person) -> anyhow::Result<Option<Plan>> {
+    let language = boot.language;
     let resolver = boot.resolver();
     let named = named(boot, args, &resolver);
     let mut plan = if named.is_some() || args.base_url.is_some() {
@@ -46,7 +48,7 @@ pub async fn make(boot: &Boot, args: &Setup, person: Person) -> anyhow::Result<O
         }
     };
     if let Some(kind) = &args.kind {
-        plan.endpoint.kind = known_kind(kind)?;
+        plan.endpoint.kind = known_kind(kind, language)?;
         plan.fields.retain(|(field, _)| *field != "kind");
         plan.fields.insert(0, ("kind", plan.endpoint.kind.clone()));
     }
@@ -75,10 +77,15 @@ fn by_flags(
     resolver: &Resolver<'_>,
     named: Option<String>,
 ) -> anyhow::Result<Plan> {
+    let language = boot.language;
     let known = named
         .as_ref()
         .and_then(|name| resolver.providers().iter().find(|p| p.config.name == *name));
-    let url = args.base_url.as_deref().map(address).transpose()?;
+    let url = args
+        .base_url
+        .as_deref()
+        .map(|url| address(url, language))
+        .transpose()?;
     match (known, url) {
         (Some(provider), None) => of_provider(boot, resolver, provider),
         (Some(provider), Some(url)) => {
@@ -92,26 +99,25 @@ fn by_flags(
             let name = named.unwrap_or_default();
             let names = || resolver.providers().iter().map(|p| p.config.name.as_str());
             let hint = nearest(&name, names())
-                .map_or_else(String::new, |near| filled(Word::OrNear, &[&near]));
+                .map_or_else(String::new, |near| language.filled(Word::OrNear, &[&near]));
             let all: Vec<&str> = names().collect();
-            Err(UsageError(filled(
-                Word::PlanNoProvider,
-                &[&name, &hint, &all.join(", ")],
-            ))
-            .into())
+            Err(
+                UsageError(language.filled(Word::PlanNoProvider, &[&name, &hint, &all.join(", ")]))
+                    .into(),
+            )
         }
     }
 }
 
-fn address(written: &str) -> anyhow::Result<String> {
+fn address(written: &str, language: Language) -> anyhow::Result<String> {
     match parse_base_url(written) {
         Ok(Some(url)) => Ok(url.as_str().trim_end_matches('/').to_owned()),
-        Ok(None) => Err(UsageError(spoken(Word::PlanEmptyUrl).into()).into()),
+        Ok(None) => Err(UsageError(language.say(Word::PlanEmptyUrl).into()).into()),
         Err(message) => Err(UsageError(format!("--base-url {written}: {message}")).into()),
     }
 }
 
-fn known_kind(kind: &str) -> anyhow::Result<String> {
+fn known_kind(kind: &str, language: Language) -> anyhow::Result<String> {
     if ostler_llm::kind(kind).is_some() {
         return Ok(kind.to_owned());
     }
@@ -120,16 +126,17 @@ fn known_kind(kind: &str) -> anyhow::Result<String> {
         .map(|k| k.name.as_str())
         .collect();
     let hint = nearest(kind, names.iter().copied())
-        .map_or_else(String::new, |near| filled(Word::OrNear, &[&near]));
-    Err(UsageError(filled(Word::PlanNoKind, &[&kind, &hint, &names.join(", ")])).into())
+        .map_or_else(String::new, |near| language.filled(Word::OrNear, &[&near]));
+    Err(UsageError(language.filled(Word::PlanNoKind, &[&kind, &hint, &names.join(", ")])).into())
 }
 
 fn of_provider(boot: &Boot, resolver: &Resolver<'_>, provider: &Provider) -> anyhow::Result<Plan> {
+    let language = boot.language;
     let config = &provider.config;
     let name = &config.name;
     // Otherwise a checked-out folder could have a key sent wherever it likes.
     if provider.layer == Layer::Project {
-        bail!(filled(Word::PlanByProject, &[&name]));
+        bail!(language.filled(Word::PlanByProject, &[&name]));
     }
     let key = match resolver.key(provider) {
         Ok(key) => key,
@@ -139,7 +146,7 @@ fn of_provider(boot: &Boot, resolver: &Resolver<'_>, provider: &Provider) -> any
         }
     };
     if key.is_none() && config.oauth.is_some() {
-        bail!(filled(Word::PlanByLogin, &[&name, &name]));
+        bail!(language.filled(Word::PlanByLogin, &[&name, &name]));
     }
     let mut models: Vec<String> = Vec::new();
     for model in provider
@@ -153,13 +160,13 @@ fn of_provider(boot: &Boot, resolver: &Resolver<'_>, provider: &Provider) -> any
     }
     let base = provider
         .address(&boot.env)
-        .map_err(|e| anyhow!(filled(Word::CfgProvider, &[&name, &"", &e])))?;
+        .map_err(|e| anyhow!(language.filled(Word::CfgProvider, &[&name, &"", &e])))?;
     Ok(Plan {
         endpoint: Endpoint {
             provider: name.clone(),
             kind: provider
                 .kind()
-                .map_err(|e| anyhow!(filled(Word::CfgProvider, &[&name, &"", &e])))?,
+                .map_err(|e| anyhow!(language.filled(Word::CfgProvider, &[&name, &"", &e])))?,
             base_url: base.map(|address| address.base()).unwrap_or_default(),
             key: key.as_ref().map(|key| Secret::new(key.value.reveal())),
             headers: config.headers.clone().into_iter().collect(),
@@ -207,33 +214,36 @@ async fn by_choice(
     resolver: &Resolver<'_>,
     person: Person,
 ) -> anyhow::Result<Option<Plan>> {
-    let servers = local::find(&usual_kind().unwrap_or_default()).await;
-    let (ready, without_key) = candidates(resolver, servers);
+    let language = boot.language;
+    let servers = local::find(&usual_kind().unwrap_or_default(), language).await;
+    let (ready, without_key) = candidates(resolver, servers, language);
     let mut all = ready;
     let chosen = match (person, all.len()) {
-        (Person::Away, 0) => return Err(nothing_found(resolver)),
+        (Person::Away, 0) => return Err(nothing_found(resolver, language)),
         (Person::Away, 1) => 0,
         (Person::Away, _) => {
             let names: Vec<&str> = all.iter().map(|c| c.name.as_str()).collect();
-            return Err(UsageError(filled(Word::PlanSeveral, &[&names.join(", ")])).into());
+            return Err(
+                UsageError(language.filled(Word::PlanSeveral, &[&names.join(", ")])).into(),
+            );
         }
         (Person::Here, _) => {
             all.extend(without_key);
             all.push(Candidate {
                 name: "another".into(),
-                why: spoken(Word::PlanByAddress).into(),
+                why: language.say(Word::PlanByAddress).into(),
                 what: What::Elsewhere,
             });
             let options: Vec<String> = all
                 .iter()
                 .map(|c| format!("{:12} {}", c.name, c.why))
                 .collect();
-            match choose::pick(spoken(Word::PlanWhich), &options, 0)? {
+            match choose::pick(language.say(Word::PlanWhich), &options, 0, language)? {
                 Picked::Option(i) => i,
                 Picked::Left => return Ok(None),
                 Picked::Other(name) => match all.iter().position(|c| c.name == name) {
                     Some(i) => i,
-                    None => bail!(filled(Word::PlanNoName, &[&name])),
+                    None => bail!(language.filled(Word::PlanNoName, &[&name])),
                 },
             }
         }
@@ -248,8 +258,8 @@ async fn by_choice(
             plan.models = server.models;
             Ok(Some(plan))
         }
-        Some(What::Elsewhere) => match choose::ask(spoken(Word::PlanAskUrl))? {
-            Some(url) => Ok(Some(of_address(UNNAMED.into(), address(&url)?))),
+        Some(What::Elsewhere) => match choose::ask(language.say(Word::PlanAskUrl))? {
+            Some(url) => Ok(Some(of_address(UNNAMED.into(), address(&url, language)?))),
             None => Ok(None),
         },
         None => Ok(None),
@@ -260,6 +270,7 @@ async fn by_choice(
 fn candidates(
     resolver: &Resolver<'_>,
     servers: Vec<LocalServer>,
+    language: Language,
 ) -> (Vec<Candidate>, Vec<Candidate>) {
     let (mut ready, mut without_key) = (Vec::new(), Vec::new());
     let mut servers = servers;
@@ -278,37 +289,37 @@ fn candidates(
         let is_login = provider.config.oauth.is_some();
         match (resolver.key(provider), running) {
             (Ok(Some(Key { source, .. })), _) => {
-                ready.push(candidate(filled(Word::DocKeyIn, &[&source])))
+                ready.push(candidate(language.filled(Word::DocKeyIn, &[&source])))
             }
-            (Ok(None), Some(server)) => {
-                ready.push(candidate(filled(Word::PlanRunning, &[&server.base_url])))
-            }
+            (Ok(None), Some(server)) => ready.push(candidate(
+                language.filled(Word::PlanRunning, &[&server.base_url]),
+            )),
             (Ok(None), None) if provider.configured && !is_login => {
-                ready.push(candidate(spoken(Word::PlanConfigured).into()))
+                ready.push(candidate(language.say(Word::PlanConfigured).into()))
             }
             (Ok(None), None) => {}
             (Err(KeyError::Missing { .. }), _) if is_login => {}
             (Err(KeyError::Missing { .. }), _) => {
-                without_key.push(candidate(spoken(Word::PlanNoKeyYet).into()))
+                without_key.push(candidate(language.say(Word::PlanNoKeyYet).into()))
             }
             (Err(KeyError::File { .. } | KeyError::Unsendable { .. }), _) => {
-                without_key.push(candidate(spoken(Word::PlanBadKey).into()));
+                without_key.push(candidate(language.say(Word::PlanBadKey).into()));
             }
         }
     }
     ready.extend(servers.into_iter().map(|server| Candidate {
         name: server.name.clone(),
-        why: filled(Word::PlanRunning, &[&server.base_url]),
+        why: language.filled(Word::PlanRunning, &[&server.base_url]),
         what: What::Server(server),
     }));
     (ready, without_key)
 }
 
-fn nothing_found(resolver: &Resolver<'_>) -> anyhow::Error {
+fn nothing_found(resolver: &Resolver<'_>, language: Language) -> anyhow::Error {
     let variables: Vec<&str> = resolver
         .providers()
         .iter()
         .filter_map(|p| p.config.api_key_env.as_deref())
         .collect();
-    anyhow!(filled(Word::PlanNothing, &[&variables.join(", ")]))
+    anyhow!(language.filled(Word::PlanNothing, &[&variables.join(", ")]))
 }

@@ -1,12 +1,12 @@
 //! Asks a provider which models it has: the cheapest request that shows whether address and key are right.
 
-use super::text::one_line;
 use crate::boot::Boot;
 use crate::client;
-use crate::speech::{filled, spoken};
+use crate::output::one_line;
+use crate::text::Speak as _;
 use anyhow::Context as _;
 use ostler_llm::{Auth, Kind, Protocol, Secret, Target};
-use ostler_wire::{Origin, Word};
+use ostler_wire::{Language, Origin, Say, Word};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use std::error::Error as StdError;
@@ -42,41 +42,52 @@ pub enum Answer {
 #[derive(Clone)]
 pub struct Probe {
     client: reqwest::Client,
+    pub language: Language,
 }
 
 impl Probe {
     pub fn new(boot: &Boot) -> anyhow::Result<Self> {
-        Self::build(client::builder(&boot.ca_files())?)
+        let language = boot.language;
+        Self::build(client::builder(&boot.ca_files())?, language)
     }
 
     /// For this machine: past any proxy.
-    pub fn direct() -> anyhow::Result<Self> {
-        Self::build(client::builder(&[])?.no_proxy())
+    pub fn direct(language: Language) -> anyhow::Result<Self> {
+        Self::build(client::builder(&[])?.no_proxy(), language)
     }
 
-    fn build(builder: reqwest::ClientBuilder) -> anyhow::Result<Self> {
+    fn build(builder: reqwest::ClientBuilder, language: Language) -> anyhow::Result<Self> {
         let client = builder
             .connect_timeout(CONNECT)
             .timeout(WHOLE)
             .build()
-            .context(spoken(Word::ProbeNoClient))?;
-        Ok(Self { client })
+            .context(language.say(Word::ProbeNoClient))?;
+        Ok(Self { client, language })
     }
 
     /// The provider's models, or a sentence that says what is wrong and what to do.
     pub async fn models(&self, endpoint: &Endpoint) -> Result<Answer, String> {
+        let language = self.language;
         if endpoint.base_url.is_empty() {
             return Ok(Answer::NoServer);
         }
         let kind = ostler_llm::kind(&endpoint.kind)
-            .ok_or_else(|| filled(Word::ProbeNoKind, &[&endpoint.kind]))?;
+            .ok_or_else(|| language.filled(Word::ProbeNoKind, &[&endpoint.kind]))?;
         let url = address(endpoint, kind)?;
         let host = host(&url);
-        let request = self.client.get(url).headers(headers(endpoint, kind)?);
-        let answer = request.send().await.map_err(|e| transport(&e, &host))?;
+        let request = self
+            .client
+            .get(url)
+            .headers(headers(endpoint, kind, language)?);
+        let answer = request
+            .send()
+            .await
+            .map_err(|e| transport(&e, &host, language))?;
         let status = answer.status().as_u16();
-        let body = read(answer).await.map_err(|e| transport(&e, &host))?;
-        judge(endpoint, &host, status, &body)
+        let body = read(answer)
+            .await
+            .map_err(|e| transport(&e, &host, language))?;
+        judge(endpoint, &host, status, &body, language)
     }
 }
 
@@ -104,7 +115,7 @@ fn address(endpoint: &Endpoint, kind: &Kind) -> Result<Url, String> {
     listing.url(&target).map_err(|e| e.to_string())
 }
 
-fn headers(endpoint: &Endpoint, kind: &Kind) -> Result<HeaderMap, String> {
+fn headers(endpoint: &Endpoint, kind: &Kind, language: Language) -> Result<HeaderMap, String> {
     let mut pairs = kind.headers.clone();
     if let Some(key) = &endpoint.key {
         match (&kind.auth, key.is_bearer()) {
@@ -123,7 +134,7 @@ fn headers(endpoint: &Endpoint, kind: &Kind) -> Result<HeaderMap, String> {
             .zip(HeaderValue::from_str(value.trim()).ok());
         // The value may be a key, so it is not shown.
         let (name, mut value) =
-            parsed.ok_or_else(|| filled(Word::ProbeBadHeader, &[&one_line(&name)]))?;
+            parsed.ok_or_else(|| language.filled(Word::ProbeBadHeader, &[&one_line(&name)]))?;
         value.set_sensitive(true);
         map.insert(name, value);
     }
@@ -141,7 +152,13 @@ async fn read(mut answer: reqwest::Response) -> reqwest::Result<Vec<u8>> {
     Ok(body)
 }
 
-fn judge(endpoint: &Endpoint, host: &str, status: u16, body: &[u8]) -> Result<Answer, String> {
+fn judge(
+    endpoint: &Endpoint,
+    host: &str,
+    status: u16,
+    body: &[u8],
+    language: Language,
+) -> Result<Answer, String> {
     let provider = &endpoint.provider;
     let value: Option<Value> = serde_json::from_slice(body).ok();
     let said = value
@@ -164,18 +181,20 @@ fn judge(endpoint: &Endpoint, host: &str, status: u16, body: &[u8]) -> Result<An
     match (status, value) {
         (200..=299, Some(value)) => match listed(&value) {
             Some(models) => Ok(Answer::Models(models)),
-            None => Err(filled(Word::ProbeNoList, &[&host, &provider])),
+            None => Err(language.filled(Word::ProbeNoList, &[&host, &provider])),
         },
-        (200..=299, None) => Err(filled(Word::ProbeNoJson, &[&host, &provider])),
+        (200..=299, None) => Err(language.filled(Word::ProbeNoJson, &[&host, &provider])),
         (401 | 403, _) if endpoint.key.is_some() => {
-            Err(filled(Word::ProbeBadKey, &[&provider, &status, &said]))
+            Err(language.filled(Word::ProbeBadKey, &[&provider, &status, &said]))
         }
-        (401 | 403, _) => Err(filled(Word::ProbeWantsKey, &[&provider, &status, &said])),
+        (401 | 403, _) => Err(language.filled(Word::ProbeWantsKey, &[&provider, &status, &said])),
         // A key that is no key at all is a bad request to some.
-        (400, _) if !said.is_empty() => Err(filled(Word::ProbeRefused, &[&provider, &said])),
+        (400, _) if !said.is_empty() => {
+            Err(language.filled(Word::ProbeRefused, &[&provider, &said]))
+        }
         (404 | 405 | 501, _) => Ok(Answer::NoList),
-        (300..=399, _) => Err(filled(Word::ProbeRedirects, &[&host, &status, &provider])),
-        (status, _) => Err(filled(Word::ProbeLater, &[&provider, &status, &said])),
+        (300..=399, _) => Err(language.filled(Word::ProbeRedirects, &[&host, &status, &provider])),
+        (status, _) => Err(language.filled(Word::ProbeLater, &[&provider, &status, &said])),
     }
 }
 
@@ -209,7 +228,7 @@ fn vendor_message(value: &Value) -> Option<String> {
     (!text.trim().is_empty()).then(|| text.to_owned())
 }
 
-fn transport(error: &reqwest::Error, host: &str) -> String {
+fn transport(error: &reqwest::Error, host: &str, language: Language) -> String {
     let mut cause: &(dyn StdError + 'static) = error;
     let mut refused = false;
     while let Some(below) = cause.source() {
@@ -218,12 +237,16 @@ fn transport(error: &reqwest::Error, host: &str) -> String {
         refused |= io.is_some_and(|e| e.kind() == std::io::ErrorKind::ConnectionRefused);
     }
     if refused {
-        return filled(Word::ProbeNoServer, &[&host]);
+        return language.filled(Word::ProbeNoServer, &[&host]);
     }
     if error.is_timeout() {
-        return filled(Word::ProbeNoTime, &[&host]);
+        return language.filled(Word::ProbeNoTime, &[&host]);
     }
-    filled(Word::ProbeNoLine, &[&host, &cause])
+    let cause = match cause.downcast_ref::<std::io::Error>() {
+        Some(error) => error.say(language),
+        None => cause.to_string(),
+    };
+    language.filled(Word::ProbeNoLine, &[&host, &cause])
 }
 
 fn host(url: &Url) -> String {
@@ -255,7 +278,13 @@ mod tests {
             ))
         };
         let check = |key: Option<&str>, status: u16, body: Value, expect: Result<Answer, &str>| {
-            let found = judge(&endpoint(key), "h", status, body.to_string().as_bytes());
+            let found = judge(
+                &endpoint(key),
+                "h",
+                status,
+                body.to_string().as_bytes(),
+                Language::English,
+            );
             assert_eq!(found, expect.map_err(str::to_owned), "{status} {body}");
         };
         check(

@@ -2,15 +2,16 @@
 
 use super::mcp::check_link;
 use super::panel::{hub_context, print_view};
-use super::{resume, text};
-use crate::boot::{Boot, UsageError};
+use crate::boot::Boot;
 use crate::config::files;
 use crate::config::schema::SessionLocation;
 use crate::config::units::ByteSize;
-use crate::exec::OK;
+use crate::errors::UsageError;
+use crate::exit::OK;
 use crate::flags::{ExportFormat, Listing, Sessions};
 use crate::lenient::Lenient;
-use crate::speech::filled;
+use crate::output;
+use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::commands::{Collect, Prefixes, Projects, SessionsRequest, sessions};
 use ostler_engine::store::DryRun;
@@ -21,7 +22,6 @@ use std::sync::Arc;
 
 pub async fn run(start: Lenient, args: Sessions) -> anyhow::Result<u8> {
     let (boot, request, format) = match args {
-        Sessions::Resume(args) => return resume::run(start.strict()?, args).await,
         Sessions::Export { id, format, out } => {
             return export_to(&start.warned(), &id, format, out);
         }
@@ -57,13 +57,14 @@ pub async fn run(start: Lenient, args: Sessions) -> anyhow::Result<u8> {
 
 /// With half a configuration the quota may be another one than the person set.
 fn quota_of(start: Lenient, written: Option<String>) -> anyhow::Result<(Arc<Boot>, ByteSize)> {
+    let language = start.boot.language;
     let Some(written) = written else {
         let boot = start.strict()?;
         let quota = boot.loaded.config.sessions.quota;
         return Ok((boot, quota));
     };
-    let quota =
-        ByteSize::parse(&written).ok_or_else(|| UsageError(filled(Word::BadQuota, &[&written])))?;
+    let quota = ByteSize::parse(&written)
+        .ok_or_else(|| UsageError(language.filled(Word::BadQuota, &[&written])))?;
     Ok((start.warned(), quota))
 }
 
@@ -73,10 +74,11 @@ fn export_to(
     format: ExportFormat,
     out: Option<PathBuf>,
 ) -> anyhow::Result<u8> {
+    let language = boot.language;
     let path = boot.store().find(id).map_err(|e| anyhow!(e))?;
     let (entries, damage) = log::read(&path)?;
-    if let Some(notice) = damage.notice(crate::speech::language()) {
-        text::say(&notice);
+    if let Some(notice) = damage.notice(language) {
+        output::say(&notice);
     }
     let document = match format {
         ExportFormat::Json => export::json(&entries),
@@ -84,13 +86,13 @@ fn export_to(
         ExportFormat::Html => export::html(&log::branch(entries)),
     };
     let Some(out) = out else {
-        text::print_foreign(&document)?;
+        output::print_foreign(&document)?;
         return Ok(OK);
     };
     let path = boot.places.cwd.join(&out);
     check_link(boot, &path)?;
     files::write_document(&path, document.as_bytes())
-        .with_context(|| filled(Word::CannotBeWritten, &[&out.display()]))?;
-    text::say(&filled(Word::Wrote, &[&out.display()]));
+        .with_context(|| language.filled(Word::CannotBeWritten, &[&out.display()]))?;
+    output::say(&language.filled(Word::Wrote, &[&out.display()]));
     Ok(OK)
 }

@@ -1,50 +1,58 @@
 //! `ostler setup`: finds a provider, tests it, lets the person choose a model, and writes that down.
 
 use super::choose::{self, Person, Picked};
+use super::config as config_command;
 use super::plan::{self, Plan};
 use super::probe::{Answer, Probe};
-use super::{config as config_command, text};
-use crate::boot::{Boot, UsageError};
+use crate::boot::Boot;
 use crate::config::edit::{self, EditableFile};
 use crate::config::keys;
 use crate::config::tree::{Layer, push_key};
-use crate::exec::{FAILED, OK};
+use crate::errors::UsageError;
+use crate::exit::{FAILED, OK};
 use crate::flags::Setup;
-use crate::speech::{filled, many, spoken};
+use crate::output;
+use crate::text::Speak as _;
 use anyhow::bail;
 use ostler_llm::Secret;
-use ostler_wire::Word;
+use ostler_wire::{Language, Word};
 use std::path::Path;
 
 pub async fn run(boot: &Boot, args: Setup) -> anyhow::Result<u8> {
+    let language = boot.language;
     let person = Person::look();
     let probe = Probe::new(boot)?;
     let Some(mut plan) = plan::make(boot, &args, person).await? else {
-        return left();
+        return left(language);
     };
-    let Some(()) = find_key(&mut plan, &args, person)? else {
-        return left();
+    let Some(()) = find_key(&mut plan, &args, person, language)? else {
+        return left(language);
     };
     let listed = if args.offline {
         None
     } else {
-        Some(test(&probe, &plan).await?)
+        Some(test(&probe, &plan, language).await?)
     };
     let listed = listed.unwrap_or_default();
     let Some(model) = choose_model(boot, &plan, &listed, person)? else {
-        return left();
+        return left(language);
     };
     write(boot, plan, &model)?;
     Ok(OK)
 }
 
-fn left() -> anyhow::Result<u8> {
-    text::say(spoken(Word::NothingWritten));
+fn left(language: Language) -> anyhow::Result<u8> {
+    output::say(language.say(Word::NothingWritten));
     Ok(FAILED)
 }
 
 /// The key to test with: the given one, the one that is there already, or one that the person types.
-fn find_key(plan: &mut Plan, args: &Setup, person: Person) -> anyhow::Result<Option<()>> {
+fn find_key(
+    plan: &mut Plan,
+    args: &Setup,
+    person: Person,
+    language: Language,
+) -> anyhow::Result<Option<()>> {
     let provider = &plan.endpoint.provider;
     let given = match args.key.as_deref() {
         Some("-") => Some(choose::read_line()?.unwrap_or_default()),
@@ -53,15 +61,15 @@ fn find_key(plan: &mut Plan, args: &Setup, person: Person) -> anyhow::Result<Opt
     };
     let key = match (given, &plan.endpoint.key, &plan.key_name, person) {
         (Some(key), _, _, _) if key.is_empty() => {
-            return Err(UsageError(spoken(Word::SetEmptyKey).into()).into());
+            return Err(UsageError(language.say(Word::SetEmptyKey).into()).into());
         }
         (Some(key), _, _, _) => key,
         (None, Some(_), _, _) | (None, None, None, _) => return Ok(Some(())),
         (None, None, Some(name), Person::Away) => {
-            bail!(filled(Word::SetNoKey, &[&provider, &name, &provider]))
+            bail!(language.filled(Word::SetNoKey, &[&provider, &name, &provider]))
         }
         (None, None, Some(_), Person::Here) => {
-            match choose::ask(&filled(Word::SetAskKey, &[&provider]))? {
+            match choose::ask(&language.filled(Word::SetAskKey, &[&provider]))? {
                 Some(key) if !key.is_empty() => key,
                 Some(_) | None => return Ok(None),
             }
@@ -94,22 +102,22 @@ fn variable(provider: &str) -> String {
 }
 
 /// The models that the provider lists; none when it has no list.
-async fn test(probe: &Probe, plan: &Plan) -> anyhow::Result<Vec<String>> {
+async fn test(probe: &Probe, plan: &Plan, language: Language) -> anyhow::Result<Vec<String>> {
     let name = &plan.endpoint.provider;
     match probe.models(&plan.endpoint).await {
         Ok(Answer::Models(models)) => {
-            text::say(&filled(
+            output::say(&language.filled(
                 Word::SetAnswers,
-                &[&name, &many(models.len(), Word::ManyModels)],
+                &[&name, &language.counted(models.len(), Word::ManyModels)],
             ));
             Ok(models)
         }
         Ok(Answer::NoList) => {
-            text::say(&filled(Word::SetNoModels, &[&name]));
+            output::say(&language.filled(Word::SetNoModels, &[&name]));
             Ok(Vec::new())
         }
         Ok(Answer::NoServer) => Ok(Vec::new()),
-        Err(message) => bail!(filled(Word::SetFailed, &[&message])),
+        Err(message) => bail!(language.filled(Word::SetFailed, &[&message])),
     }
 }
 
@@ -119,10 +127,11 @@ fn choose_model(
     listed: &[String],
     person: Person,
 ) -> anyhow::Result<Option<String>> {
+    let language = boot.language;
     let provider = &plan.endpoint.provider;
     if let Some(wanted) = wanted_model(boot, provider) {
         if !listed.is_empty() && !listed.contains(&wanted) {
-            text::say(&filled(Word::SetUnlisted, &[&provider, &wanted]));
+            output::say(&language.filled(Word::SetUnlisted, &[&provider, &wanted]));
         }
         return Ok(Some(wanted));
     }
@@ -134,11 +143,11 @@ fn choose_model(
     let mut options: Vec<String> = known.cloned().collect();
     options.extend(listed.iter().filter(|m| !plan.models.contains(m)).cloned());
     match (options.as_slice(), person) {
-        ([], _) => Err(UsageError(filled(Word::SetWhich, &[&provider])).into()),
+        ([], _) => Err(UsageError(language.filled(Word::SetWhich, &[&provider])).into()),
         ([only], _) => Ok(Some(only.clone())),
         ([first, ..], Person::Away) => Ok(Some(first.clone())),
         (_, Person::Here) => Ok(
-            match choose::pick(spoken(Word::SetWhichModel), &options, 0)? {
+            match choose::pick(language.say(Word::SetWhichModel), &options, 0, language)? {
                 Picked::Option(i) => options.get(i).cloned(),
                 Picked::Other(name) => Some(name),
                 Picked::Left => None,
@@ -160,11 +169,12 @@ fn wanted_model(boot: &Boot, provider: &str) -> Option<String> {
 }
 
 fn write(boot: &Boot, mut plan: Plan, model: &str) -> anyhow::Result<()> {
+    let language = boot.language;
     let provider = plan.endpoint.provider.clone();
     let mut lines = Vec::new();
     if let (Some(key), Some(name), None) = (&plan.endpoint.key, &plan.key_name, &plan.key_source) {
         let path = keys::save_key(&boot.places.home, name, key)?;
-        lines.push(filled(Word::SetSavedKey, &[&name, &path.display()]));
+        lines.push(language.filled(Word::SetSavedKey, &[&name, &path.display()]));
     }
     let file = config_command::user_file(boot);
     if !file.exists() {
@@ -187,13 +197,14 @@ fn write(boot: &Boot, mut plan: Plan, model: &str) -> anyhow::Result<()> {
         lines.push(set(boot, &file, &key, &value)?);
     }
     lines.push(set(boot, &file, "default_model", &quoted(&reference))?);
-    lines.push(spoken(Word::SetNext).into());
-    text::print_foreign(&(lines.join("\n") + "\n"))?;
+    lines.push(language.say(Word::SetNext).into());
+    output::print_foreign(&(lines.join("\n") + "\n"))?;
     say_if_overridden(boot, &reference);
     Ok(())
 }
 
 fn set(boot: &Boot, file: &Path, key: &str, value: &str) -> anyhow::Result<String> {
+    let language = boot.language;
     let file = EditableFile {
         path: file,
         layer: Layer::User,
@@ -202,7 +213,7 @@ fn set(boot: &Boot, file: &Path, key: &str, value: &str) -> anyhow::Result<Strin
     };
     let changed = file.set(key, value);
     let changed = changed.map_err(|e| config_command::failed(boot, &e))?;
-    Ok(filled(
+    Ok(language.filled(
         Word::SetWrote,
         &[&changed.key, &changed.after, &changed.path.display()],
     ))
@@ -214,6 +225,7 @@ fn quoted(text: &str) -> String {
 
 /// What was written does not count while something above it says otherwise.
 fn say_if_overridden(boot: &Boot, reference: &str) {
+    let language = boot.language;
     let Ok(again) = boot.anew() else {
         return;
     };
@@ -221,9 +233,6 @@ fn say_if_overridden(boot: &Boot, reference: &str) {
     if now != Some(reference)
         && let Some(place) = again.loaded.place(&["default_model"])
     {
-        text::say(&filled(
-            Word::SetOverruled,
-            &[&place, &now.unwrap_or_default()],
-        ));
+        output::say(&language.filled(Word::SetOverruled, &[&place, &now.unwrap_or_default()]));
     }
 }

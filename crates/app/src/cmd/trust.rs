@@ -6,24 +6,24 @@ mod summary;
 
 use super::choose::{self, Person};
 use super::panel::print_view;
-use super::text;
-use crate::boot::{self, Boot, UsageError};
+use crate::boot::{self, Boot};
 use crate::config::files;
 use crate::config::plugins::gather;
 use crate::config::project::SERVERS;
 use crate::config::trust::{
     Answer, Approval, Book, Difference, Item, MAX_ITEMS, Record, State, TrustError, Workspace,
 };
-use crate::exec::{FAILED, OK};
+use crate::errors::{Told as _, UsageError};
+use crate::exit::{FAILED, OK};
 use crate::flags::{Listing, Trust};
 use crate::lenient::Lenient;
-use crate::sandbox;
-use crate::speech::{filled, language, many, spoken, told};
+use crate::output;
+use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow};
 use items::Layout;
 use ostler_engine::confine::SandboxMode;
 use ostler_mcp::server_name;
-use ostler_wire::{Column, ColumnKind, Table, View, Word, format_age};
+use ostler_wire::{Column, ColumnKind, Language, Table, View, Word, format_age};
 use serde::Serialize;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -43,6 +43,7 @@ pub fn run(start: Lenient, mut args: Trust) -> anyhow::Result<u8> {
 /// Asks about a project that wants something and about which nothing was decided. Who cannot be asked gets the notice
 /// that every start gives.
 pub fn at_start(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
+    let language = boot.language;
     let workspace = &boot.loaded.workspace;
     let open = match workspace.state {
         State::Untrusted | State::Changed => workspace.items.len() <= MAX_ITEMS,
@@ -52,41 +53,42 @@ pub fn at_start(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
         return Ok(boot);
     }
     let list = shown(&boot, workspace);
-    let obstacle = too_long(workspace, list.rows, &[]);
-    text::say(list.at_start().trim_end());
+    let obstacle = too_long(workspace, list.rows, &[], language);
+    output::say(list.at_start().trim_end());
     if let Some(why) = &obstacle {
-        text::say(why);
+        output::say(why);
     }
-    let question = spoken(match obstacle {
+    let question = language.say(match obstacle {
         None => Word::TrustKeys,
         Some(_) => Word::TrustKeysLong,
     });
     let answer = loop {
-        let line = choose::ask_fresh(question)?.unwrap_or_default();
+        let line = choose::ask_fresh(question, language)?.unwrap_or_default();
         match line.to_ascii_lowercase().as_str() {
             "t" | "trust" => match &obstacle {
                 None => break Answer::Trusted,
-                Some(why) => text::say(why),
+                Some(why) => output::say(why),
             },
             "v" | "never" => break Answer::Refused,
             "" | "n" | "no" | "not now" => return Ok(boot),
-            _ => text::say(spoken(Word::TrustType)),
+            _ => output::say(language.say(Word::TrustType)),
         }
     };
     match decide(&boot, answer) {
         Ok(()) => Ok(Arc::new(boot.anew()?)),
         Err(error) => {
-            text::say(&told(&error));
+            output::say(&language.told(&error));
             Ok(boot)
         }
     }
 }
 
 fn trust(boot: &Boot, args: &Trust) -> anyhow::Result<u8> {
+    let language = boot.language;
     let workspace = &boot.loaded.workspace;
     match workspace.state {
         State::NotNeeded => {
-            text::print(spoken(Word::TrustNothing))?;
+            output::print(language.say(Word::TrustNothing))?;
             return Ok(OK);
         }
         State::Trusted | State::ThisRun | State::Untrusted | State::Changed | State::Refused => {}
@@ -96,61 +98,65 @@ fn trust(boot: &Boot, args: &Trust) -> anyhow::Result<u8> {
     }
     // Here the text goes through pipes as well, and is as foreign there.
     let list = shown(boot, workspace);
-    text::print(&text::visible(&list.whole()))?;
+    output::print(&output::visible(&list.whole()))?;
     if workspace.state == State::Trusted {
         return Ok(OK);
     }
-    if let Some(why) = too_long(workspace, list.rows, &args.read) {
+    if let Some(why) = too_long(workspace, list.rows, &args.read, language) {
         return Err(anyhow!(why));
     }
     let yes = match (args.yes, Person::look()) {
         (true, _) => true,
         (false, Person::Here) => {
-            let line = choose::ask_fresh(spoken(Word::TrustYesNo))?.unwrap_or_default();
+            let line =
+                choose::ask_fresh(language.say(Word::TrustYesNo), language)?.unwrap_or_default();
             matches!(line.to_ascii_lowercase().as_str(), "y" | "yes")
         }
         (false, Person::Away) => {
-            let why = spoken(Word::TrustNobody);
+            let why = language.say(Word::TrustNobody);
             return Err(UsageError(why.into()).into());
         }
     };
     if !yes {
-        text::say(spoken(Word::Unchanged));
+        output::say(language.say(Word::Unchanged));
         return Ok(FAILED);
     }
     decide(boot, Answer::Trusted)?;
-    text::print(spoken(Word::TrustDone))?;
+    output::print(language.say(Word::TrustDone))?;
     Ok(OK)
 }
 
 /// Why the person cannot trust what was shown: some of it was not, or it is more than anybody reads, and they did not name
 /// it by its hash.
-fn too_long(workspace: &Workspace, rows: usize, read: &[String]) -> Option<String> {
+fn too_long(
+    workspace: &Workspace,
+    rows: usize,
+    read: &[String],
+    language: Language,
+) -> Option<String> {
     let all = summary::hash_of_all(&workspace.items);
     if items::is_named(&all, read) {
         return None;
     }
-    if summary::is_too_much(&workspace.items, rows) {
-        return Some(filled(
-            Word::TrustTooMuch,
-            &[&rows, &items::short_hash(&all)],
-        ));
+    if summary::is_too_much(&workspace.items, rows, language) {
+        return Some(language.filled(Word::TrustTooMuch, &[&rows, &items::short_hash(&all)]));
     }
     let long: Vec<&Item> = workspace
         .items
         .iter()
-        .filter(|item| items::is_too_long(item))
+        .filter(|item| items::is_too_long(item, language))
         .collect();
     if long.iter().all(|item| items::is_named(&item.hash, read)) {
         return None;
     }
     let flag = |item: &&Item| format!("--read {}", items::short_hash(&item.hash));
     let flags: Vec<String> = long.iter().map(flag).collect();
-    Some(filled(Word::TrustTooLong, &[&flags.join(" ")]))
+    Some(language.filled(Word::TrustTooLong, &[&flags.join(" ")]))
 }
 
 /// Writes down what the person said to exactly the items that were shown.
 fn decide(boot: &Boot, answer: Answer) -> anyhow::Result<()> {
+    let language = boot.language;
     let Boot {
         global,
         env,
@@ -161,24 +167,24 @@ fn decide(boot: &Boot, answer: Answer) -> anyhow::Result<()> {
     if answer == Answer::Trusted {
         let error = boot::load(global, (env, places), Approval::ThisRun).err();
         if let Some(error) = error {
-            return Err(super::config::failed(boot, &error).context(spoken(Word::TrustBroken)));
+            return Err(
+                super::config::failed(boot, &error).context(language.say(Word::TrustBroken))
+            );
         }
     }
     let now = jiff::Timestamp::now().to_string();
-    let record = Record::new(answer, now, &loaded.workspace.items);
+    let record = Record::new(answer, now, &loaded.workspace.items, language);
     write(boot, &places.root, Some(record))
 }
 
 fn write(boot: &Boot, root: &Path, record: Option<Record>) -> anyhow::Result<()> {
+    let language = boot.language;
     let _lock = files::lock(&boot.places.home)
-        .with_context(|| filled(Word::CannotBeLocked, &[&boot.places.home.display()]))?;
+        .with_context(|| language.filled(Word::CannotBeLocked, &[&boot.places.home.display()]))?;
     let path = boot.places.trust();
     let aside = Book::load(&path).set(&path, root, record)?;
     if let Some(aside) = aside {
-        text::say(&filled(
-            Word::TrustDamaged,
-            &[&path.display(), &aside.display()],
-        ));
+        output::say(&language.filled(Word::TrustDamaged, &[&path.display(), &aside.display()]));
     }
     Ok(())
 }
@@ -226,14 +232,15 @@ impl Shown {
 }
 
 fn shown(boot: &Boot, workspace: &Workspace) -> Shown {
-    let root = text::one_line(&boot.places.root.display().to_string());
-    let items = many(workspace.items.len(), Word::ManyItems);
+    let language = boot.language;
+    let root = output::one_line(&boot.places.root.display().to_string());
+    let items = language.counted(workspace.items.len(), Word::ManyItems);
     let head = match workspace.state {
-        State::NotNeeded | State::Trusted => filled(Word::TrustIs, &[&root, &items]),
-        State::ThisRun => filled(Word::TrustIsRun, &[&root]),
-        State::Untrusted => filled(Word::TrustIsNot, &[&root]),
-        State::Refused => filled(Word::TrustIsRefused, &[&root]),
-        State::Changed => filled(Word::TrustIsChanged, &[&root]),
+        State::NotNeeded | State::Trusted => language.filled(Word::TrustIs, &[&root, &items]),
+        State::ThisRun => language.filled(Word::TrustIsRun, &[&root]),
+        State::Untrusted => language.filled(Word::TrustIsNot, &[&root]),
+        State::Refused => language.filled(Word::TrustIsRefused, &[&root]),
+        State::Changed => language.filled(Word::TrustIsChanged, &[&root]),
     };
     let width = terminal_width();
     let marks = match workspace.state {
@@ -243,9 +250,9 @@ fn shown(boot: &Boot, workspace: &Workspace) -> Shown {
     let layout = Layout::new(width, marks);
     let differences = workspace.differences().into_iter();
     let rows: Vec<Vec<String>> = differences
-        .flat_map(|difference| rows_of(difference, workspace.state, layout))
+        .flat_map(|difference| rows_of(difference, workspace.state, (layout, language)))
         .collect();
-    let columns = [Word::ColWhat, Word::ColWhere, Word::ColText].map(spoken);
+    let columns = [Word::ColWhat, Word::ColWhere, Word::ColText].map(|word| language.say(word));
     let columns = std::iter::once("").chain(columns).map(str::to_owned);
     let count = rows.len();
     Shown {
@@ -253,19 +260,23 @@ fn shown(boot: &Boot, workspace: &Workspace) -> Shown {
         table: Table::of_texts(columns.collect(), rows).plain(None),
         rows: count,
         servers: servers(boot, workspace),
-        summary: summary::summary(&workspace.items, count),
+        summary: summary::summary(&workspace.items, count, language),
         width,
     }
 }
 
 /// An item, row by row; only the first rows have its name and place.
-fn rows_of(difference: Difference<'_>, state: State, layout: Layout) -> Vec<Vec<String>> {
+fn rows_of(
+    difference: Difference<'_>,
+    state: State,
+    (layout, language): (Layout, Language),
+) -> Vec<Vec<String>> {
     let place = |item: &Item| item.place.to_string();
-    let texts_of = |item: &Item| items::rows_of(item, layout.text);
+    let texts_of = |item: &Item| items::rows_of(item, layout.text, language);
     let (mark, what, place, texts) = match difference {
         Difference::Added(item) => {
             let mark = match state {
-                State::Changed => spoken(Word::MarkNew),
+                State::Changed => language.say(Word::MarkNew),
                 State::NotNeeded
                 | State::Trusted
                 | State::ThisRun
@@ -277,13 +288,13 @@ fn rows_of(difference: Difference<'_>, state: State, layout: Layout) -> Vec<Vec<
         Difference::Changed(item, old) => {
             let mut texts = texts_of(item);
             let last = texts.pop().unwrap_or_default();
-            let whole = filled(Word::WasInstead, &[&last, &items::one_row(&old.text)]);
+            let whole = language.filled(Word::WasInstead, &[&last, &items::one_row(&old.text)]);
             texts.extend(items::folded(&whole, layout.text));
-            let mark = spoken(Word::MarkChanged);
+            let mark = language.say(Word::MarkChanged);
             (mark, &item.what, place(item), texts)
         }
         Difference::Removed(old) => {
-            let mark = spoken(Word::MarkRemoved);
+            let mark = language.say(Word::MarkRemoved);
             let texts = items::folded(&items::one_row(&old.text), layout.text);
             (mark, &old.what, String::new(), texts)
         }
@@ -310,26 +321,29 @@ fn terminal_width() -> Option<usize> {
 
 /// Which servers of the project run confined.
 fn servers(boot: &Boot, workspace: &Workspace) -> String {
+    let language = boot.language;
     let is_server = |what: &&str| {
         let mut keys = SERVERS.iter().chain(&["plugins"]);
         // Variables of a server are items of their own.
         !what.contains(" ${") && keys.any(|key| what.starts_with(&format!("{key}.")))
     };
     let items = workspace.items.iter().map(|item| item.what.as_str());
-    let names: Vec<String> = items.filter(is_server).map(text::one_line).collect();
+    let names: Vec<String> = items.filter(is_server).map(output::one_line).collect();
     if names.is_empty() {
         return String::new();
     }
-    let confined = sandbox::mode(boot) != SandboxMode::Off && sandbox::active(boot).is_ok();
+    let confined =
+        crate::grants::mode(boot) != SandboxMode::Off && crate::grants::active(boot).is_ok();
     let word = match confined {
         true => Word::TrustConfined,
         false => Word::TrustUnconfined,
     };
-    filled(word, &[&names.join(", ")]) + &renamed(boot)
+    language.filled(word, &[&names.join(", ")]) + &renamed(boot)
 }
 
 /// Which servers of the project are named like others, and what their tools are called.
 fn renamed(boot: &Boot) -> String {
+    let language = boot.language;
     let (global, places) = (&boot.global, &boot.places);
     let Ok(loaded) = boot::load(global, (&boot.env, places), Approval::ThisRun) else {
         return String::new();
@@ -338,8 +352,8 @@ fn renamed(boot: &Boot) -> String {
     for one in gather(&loaded, places, &mut Vec::new()) {
         if let Some(written) = &one.written {
             let name = server_name(&one.plugin.name);
-            let (written, place) = (text::one_line(written), text::one_line(&one.place));
-            out.push_str(&filled(Word::TrustRenamed, &[&written, &place, &name]));
+            let (written, place) = (output::one_line(written), output::one_line(&one.place));
+            out.push_str(&language.filled(Word::TrustRenamed, &[&written, &place, &name]));
         }
     }
     out
@@ -354,9 +368,10 @@ struct Listed<'a> {
 }
 
 fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
+    let language = boot.language;
     let book = Book::load(&boot.places.trust());
     if let Some(fault) = &book.fault {
-        return Err(anyhow!("{}", text::one_line(fault)));
+        return Err(anyhow!("{}", output::one_line(&fault.say(language))));
     }
     let all: Vec<Listed<'_>> = book
         .workspaces
@@ -370,27 +385,28 @@ fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
         .collect();
     let texts = |one: &Listed<'_>| {
         let answer = match one.answer {
-            Answer::Trusted => spoken(Word::AnswerTrusted),
-            Answer::Refused => spoken(Word::AnswerRefused),
+            Answer::Trusted => language.say(Word::AnswerTrusted),
+            Answer::Refused => language.say(Word::AnswerRefused),
         };
-        let since = format_age(one.since, jiff::Timestamp::now(), language());
+        let since = format_age(one.since, jiff::Timestamp::now(), language);
         let items = one.items.len().to_string();
         vec![answer.to_owned(), since, items, one.root.to_owned()]
     };
     let columns = vec![
-        Column::new(ColumnKind::Text, "answer", spoken(Word::ColAnswer)),
-        Column::new(ColumnKind::Time, "since", spoken(Word::ColAge)),
-        Column::new(ColumnKind::Number, "", spoken(Word::ColItems)),
-        Column::new(ColumnKind::Text, "root", spoken(Word::ColProject)),
+        Column::new(ColumnKind::Text, "answer", language.say(Word::ColAnswer)),
+        Column::new(ColumnKind::Time, "since", language.say(Word::ColAge)),
+        Column::new(ColumnKind::Number, "", language.say(Word::ColItems)),
+        Column::new(ColumnKind::Text, "root", language.say(Word::ColProject)),
     ];
     let view = View::Table(Table {
-        empty: spoken(Word::TrustNoProject).into(),
+        empty: language.say(Word::TrustNoProject).into(),
         ..Table::of_records(columns, &all, texts)
     });
     print_view(&view, format)
 }
 
 fn remove(boot: &Boot, path: Option<PathBuf>) -> anyhow::Result<u8> {
+    let language = boot.language;
     let root = match path {
         None => boot.places.root.clone(),
         // A project that is gone is forgotten by its old name.
@@ -399,11 +415,11 @@ fn remove(boot: &Boot, path: Option<PathBuf>) -> anyhow::Result<u8> {
             whole.canonicalize().unwrap_or(whole)
         }
     };
-    let shown = text::one_line(&root.display().to_string());
+    let shown = output::one_line(&root.display().to_string());
     if Book::load(&boot.places.trust()).record(&root).is_none() {
-        return Err(anyhow!(filled(Word::TrustNotListed, &[&shown])));
+        return Err(anyhow!(language.filled(Word::TrustNotListed, &[&shown])));
     }
     write(boot, &root, None)?;
-    text::print(&filled(Word::TrustGone, &[&shown]))?;
+    output::print(&language.filled(Word::TrustGone, &[&shown]))?;
     Ok(OK)
 }

@@ -1,12 +1,8 @@
 //! Budgets as they are written: on the command line and in files.
 
-use super::diagnose::{Notice, nearest};
-use super::layers::Loaded;
 use super::units::non_negative;
-use crate::speech::{filled, spoken};
-use ostler_engine::budget::{Limit, Limits, ROLES};
-use ostler_engine::roles::built_in;
-use ostler_wire::Word;
+use ostler_store::budget::{Limit, Limits};
+use ostler_wire::{Why, Word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -49,8 +45,8 @@ pub enum Cap {
 
 impl Cap {
     /// `2.5`, `$2.50` and `2.5usd` are money; `500000tokens`, `500ktokens` and `2Mtokens` are tokens.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let fault = || spoken(Word::CfgMoney).to_owned();
+    pub fn parse(text: &str) -> Result<Self, Why> {
+        let fault = || Why::from(Word::CfgMoney);
         let lower = text.trim().to_lowercase();
         let number = |text: &str| {
             let number: f64 = text.trim().parse().map_err(|_| fault())?;
@@ -95,28 +91,6 @@ pub fn limits(config: &BudgetConfig) -> Limits {
             .map(|(role, most)| (role.clone(), limit(most)))
             .collect(),
     }
-}
-
-/// Limits for roles that nothing is sent in.
-pub fn strays(loaded: &Loaded) -> Vec<Notice> {
-    let roles = loaded.config.budget.roles.keys();
-    let is_known = |role: &str| {
-        ROLES.contains(&role)
-            || loaded.config.roles.contains_key(role)
-            || built_in().any(|name| name == role)
-    };
-    let unknown = roles.filter(|role| !is_known(role));
-    let notice = |role: &String| {
-        let place = loaded.place(&["budget", "roles", role])?;
-        let near = nearest(role, ROLES);
-        let hint = near.map_or_else(
-            || filled(Word::ThereAre, &[&ROLES.join(" and ")]),
-            |near| filled(Word::DidYouMean, &[&near]),
-        );
-        let text = filled(Word::CfgNoRole, &[&role, &hint]);
-        Some(Notice::warning(place, text))
-    };
-    unknown.filter_map(notice).collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Whether a layer makes sense: its types, and beyond them names that clash and addresses that
 //! are none. It also rewrites the short forms into the long ones.
 
-use crate::speech::{filled, spoken};
-use ostler_wire::Word;
+use crate::text::phrase;
+use ostler_wire::{Why, Word};
 use url::Url;
 
 use super::de::{self, fields_at};
@@ -64,13 +64,14 @@ pub fn take_later_sections(root: &mut Node, sources: &Sources, notices: &mut Vec
         }
     }
     if let Some(at) = first {
-        let text = filled(Word::CfgNotYet, &[&found.join(", ")]);
+        let text = phrase(Word::CfgNotYet, &[&found.join(", ")]);
         notices.push(Notice::note(sources.place(at), text));
     }
 }
 
 const SWITCHES: &str = "switches";
-const FALLBACKS: &str = ostler_engine::roles::FALLBACKS;
+/// Written in a role, where there is one model.
+pub const FALLBACKS: &str = "fallback_models";
 
 /// The path as written in a file: switches of tools stand beside the other keys there.
 pub fn written(root: &Node, path: &[Step]) -> String {
@@ -106,7 +107,7 @@ pub fn check_layer(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>
                 problem.at.value
             };
             let key = written(root, &problem.path);
-            let title = format!("`{key}` {}", problem.message);
+            let title = Why::joined([format!("`{key}` ").into(), problem.message]);
             let report = Report::at(sources, problem.at, span, title).label(problem.label);
             match problem.help {
                 Some(help) => report.help(help),
@@ -162,10 +163,10 @@ fn refused_key(root: &Node, path: &[Step], at: At, sources: &Sources) -> Option<
             if roles == "roles" && key == FALLBACKS => {}
         _ => return None,
     }
-    let title = filled(Word::CfgFallbacks, &[&dotted(root, path)]);
+    let title = phrase(Word::CfgFallbacks, &[&dotted(root, path)]);
     let report = Report::at(sources, at, at.key, title)
-        .label(spoken(Word::CfgNotHere))
-        .help(spoken(Word::CfgOneModel));
+        .label(Why::from(Word::CfgNotHere))
+        .help(Why::from(Word::CfgOneModel));
     Some(report)
 }
 
@@ -194,12 +195,12 @@ fn known_keys(path: &[Step]) -> impl Iterator<Item = &'static str> {
 
 fn unknown_notice(sources: &Sources, at: At, key: &str, near: Option<&str>) -> Notice {
     let hint = match near {
-        Some(near) => filled(Word::DidYouMean, &[&near]),
-        None => spoken(Word::IsIgnored).to_owned(),
+        Some(near) => phrase(Word::DidYouMean, &[&near]),
+        None => Why::from(Word::IsIgnored),
     };
     Notice::warning(
         sources.place(at),
-        filled(Word::CfgUnknownKey, &[&key, &hint]),
+        phrase(Word::CfgUnknownKey, &[&key, &hint]),
     )
 }
 
@@ -233,10 +234,10 @@ fn check_providers(root: &Node, sources: &Sources, reports: &mut Vec<Report>) {
     for item in items {
         if let (Some(name), Some(node)) = (item.name(), item.get(&["name"])) {
             if seen.contains(&name) {
-                let title = filled(Word::CfgTwoNamed, &[&name]);
+                let title = phrase(Word::CfgTwoNamed, &[&name]);
                 let report = Report::at(sources, node.at, node.at.value, title)
-                    .label(spoken(Word::CfgUsedBefore))
-                    .help(spoken(Word::CfgOwnName));
+                    .label(Why::from(Word::CfgUsedBefore))
+                    .help(Why::from(Word::CfgOwnName));
                 reports.push(report);
             }
             seen.push(name);
@@ -246,10 +247,10 @@ fn check_providers(root: &Node, sources: &Sources, reports: &mut Vec<Report>) {
         check_headers(item, sources, reports);
         check_oauth(item, sources, reports);
         if let (Some(model), Some(_)) = (item.get(&["model"]), item.get(&["models"])) {
-            let title = spoken(Word::CfgModelOrModels);
+            let title = Why::from(Word::CfgModelOrModels);
             let report = Report::at(sources, model.at, model.at.key, title)
-                .label(spoken(Word::CfgOneOfTwo))
-                .help(spoken(Word::CfgKeepModels));
+                .label(Why::from(Word::CfgOneOfTwo))
+                .help(Why::from(Word::CfgKeepModels));
             reports.push(report);
         }
     }
@@ -260,9 +261,9 @@ fn check_name(name: &str, at: At, span: Span, (sources, reports): (&Sources, &mu
     let odd =
         |letter: char| matches!(letter, '/' | '@') || letter.is_whitespace() || letter.is_control();
     if name.is_empty() || name.contains(odd) {
-        let title = spoken(Word::CfgBadName);
+        let title = Why::from(Word::CfgBadName);
         let report = Report::at(sources, at, span, title);
-        reports.push(report.label(spoken(Word::CfgNoName)));
+        reports.push(report.label(Why::from(Word::CfgNoName)));
     }
 }
 
@@ -280,10 +281,10 @@ fn check_models(root: &Node, sources: &Sources, reports: &mut Vec<Report>) {
             .filter_map(|key| profile.get(&[key]))
             .collect();
         if let [_, second, ..] = keys.as_slice() {
-            let title = filled(Word::CfgTwoKeys, &[&name]);
+            let title = phrase(Word::CfgTwoKeys, &[&name]);
             let report = Report::at(sources, second.at, second.at.key, title)
-                .label(spoken(Word::CfgSecond))
-                .help(spoken(Word::CfgKeepOne));
+                .label(Why::from(Word::CfgSecond))
+                .help(Why::from(Word::CfgKeepOne));
             reports.push(report);
         }
         let taken = providers
@@ -291,10 +292,10 @@ fn check_models(root: &Node, sources: &Sources, reports: &mut Vec<Report>) {
             .iter()
             .any(|item| item.name() == Some(name));
         if taken {
-            let title = filled(Word::CfgNameTaken, &[&name]);
+            let title = phrase(Word::CfgNameTaken, &[&name]);
             let report = Report::at(sources, profile.at, profile.at.key, title)
-                .label(spoken(Word::CfgAlsoUsed))
-                .help(spoken(Word::CfgRename));
+                .label(Why::from(Word::CfgAlsoUsed))
+                .help(Why::from(Word::CfgRename));
             reports.push(report);
         }
     }
@@ -305,8 +306,8 @@ fn check_url(node: Option<&Node>, sources: &Sources, reports: &mut Vec<Report>) 
     let Some(text) = node.as_str() else { return };
     if let Err(message) = parse_base_url(text) {
         let report = Report::at(sources, node.at, node.at.value, message)
-            .label(spoken(Word::CfgNoAddress))
-            .help(spoken(Word::CfgWriteAddress));
+            .label(Why::from(Word::CfgNoAddress))
+            .help(Why::from(Word::CfgWriteAddress));
         reports.push(report);
     }
 }
@@ -319,19 +320,19 @@ fn check_oauth(item: &Node, sources: &Sources, reports: &mut Vec<Report>) {
         let Some(text) = node.as_str() else { continue };
         if let Err(message) = oauth::parse_address(text) {
             let report = Report::at(sources, node.at, node.at.value, message);
-            reports.push(report.label(spoken(Word::CfgNoToken)));
+            reports.push(report.label(Why::from(Word::CfgNoToken)));
         }
     }
 }
 
 /// A base URL that requests can be sent to. Empty means unset.
-pub fn parse_base_url(text: &str) -> Result<Option<Url>, String> {
+pub fn parse_base_url(text: &str) -> Result<Option<Url>, Why> {
     if text.is_empty() {
         return Ok(None);
     }
-    let url = Url::parse(text).map_err(|error| filled(Word::CfgBadBase, &[&error]))?;
+    let url = Url::parse(text).map_err(|error| phrase(Word::CfgBadBase, &[&error]))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(spoken(Word::CfgBaseForm).into());
+        return Err(Why::from(Word::CfgBaseForm));
     }
     Ok(Some(url))
 }
@@ -342,18 +343,18 @@ fn check_headers(item: &Node, sources: &Sources, reports: &mut Vec<Report>) {
     };
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     for (name, node) in headers {
-        let mut bad = |span: Span, title: &str| {
+        let mut bad = |span: Span, title: Why| {
             let report = Report::at(sources, node.at, span, title);
-            reports.push(report.label(spoken(Word::CfgUnsendable)));
+            reports.push(report.label(Why::from(Word::CfgUnsendable)));
         };
         if name.is_empty() || !name.bytes().all(token) {
-            bad(node.at.key, spoken(Word::CfgNoHeader));
+            bad(node.at.key, Why::from(Word::CfgNoHeader));
         }
         if node
             .as_str()
             .is_some_and(|value| value.contains(char::is_control))
         {
-            bad(node.at.value, spoken(Word::CfgHeaderValue));
+            bad(node.at.value, Why::from(Word::CfgHeaderValue));
         }
     }
 }

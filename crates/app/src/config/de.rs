@@ -1,8 +1,8 @@
 //! Reads a [`Node`] tree into the schema's structs and says what does not fit. Libraries find the path of a wrong value
 //! and the keys that no struct knows; this module puts a fault into words.
 
-use crate::speech::{filled, spoken};
-use ostler_wire::Word;
+use crate::text::phrase;
+use ostler_wire::{Language, Why, Word};
 use std::cell::Cell;
 use std::fmt;
 use std::iter::once;
@@ -13,6 +13,7 @@ use serde_path_to_error::{Segment, Track};
 
 use super::diagnose::nearest;
 use super::tree::{At, Node, Step, Value};
+use super::units::EXPECTED;
 
 /// More are not worth reading at once.
 const MAX_PROBLEMS: usize = 20;
@@ -26,10 +27,10 @@ pub struct Problem {
     pub path: Vec<Step>,
     pub at: At,
     /// Follows the key: "must be a whole number, not a string".
-    pub message: String,
+    pub message: Why,
     /// Stands under the value in the excerpt.
-    pub label: String,
-    pub help: Option<String>,
+    pub label: Why,
+    pub help: Option<Why>,
     /// Whether the key is the culprit (something is missing below it), not the value.
     pub on_key: bool,
 }
@@ -363,31 +364,31 @@ impl Fault {
         let (message, label, help) = match &self {
             Fault::Type { expected } => {
                 let kind = expected_kind(expected);
-                let message = filled(Word::CfgMustNot, &[&kind, &found_kind(node)]);
+                let message = phrase(Word::CfgMustNot, &[&kind, &found_kind(node)]);
                 let help = type_hint(node, expected, path.len());
-                (message, filled(Word::CfgExpected, &[&kind]), help)
+                (message, phrase(Word::CfgExpected, &[&kind]), help)
             }
             Fault::Range { expected } => {
                 let kind = expected_kind(expected);
-                let message = filled(Word::CfgMustNow, &[&kind, &found_kind(node)]);
-                (message, filled(Word::CfgExpected, &[&kind]), None)
+                let message = phrase(Word::CfgMustNow, &[&kind, &found_kind(node)]);
+                (message, phrase(Word::CfgExpected, &[&kind]), None)
             }
             Fault::Choice { found, choices } => {
                 let quoted: Vec<String> =
                     choices.iter().map(|word| format!("\"{word}\"")).collect();
-                let message = filled(Word::CfgOneOf, &[&quoted.join(", ")]);
+                let message = phrase(Word::CfgOneOf, &[&quoted.join(", ")]);
                 let near = found
                     .as_deref()
                     .and_then(|text| nearest(text, choices.iter().copied()));
-                let help = near.map(|near| filled(Word::CfgNearText, &[&near]));
-                (message, spoken(Word::CfgNoneOf).into(), help)
+                let help = near.map(|near| phrase(Word::CfgNearText, &[&near]));
+                (message, Why::from(Word::CfgNoneOf), help)
             }
             Fault::Missing(field) => (
-                filled(Word::CfgHasNo, &[field]),
-                filled(Word::CfgMissing, &[field]),
-                Some(filled(Word::CfgAddField, &[field])),
+                phrase(Word::CfgHasNo, &[field]),
+                phrase(Word::CfgMissing, &[field]),
+                Some(phrase(Word::CfgAddField, &[field])),
             ),
-            Fault::Other(message) => (message.clone(), message.clone(), None),
+            Fault::Other(message) => (message.as_str().into(), message.as_str().into(), None),
         };
         Problem {
             path,
@@ -401,23 +402,23 @@ impl Fault {
 }
 
 /// What was found, for a sentence. Strings are not repeated: they may be secrets.
-fn found_kind(node: &Node) -> String {
+fn found_kind(node: &Node) -> Why {
     match &node.value {
-        Value::String(_) => spoken(Word::CfgString).into(),
-        Value::Integer(number) => number.to_string(),
-        Value::Float(number) => number.to_string(),
-        Value::Boolean(flag) => flag.to_string(),
-        Value::Datetime(_) => spoken(Word::CfgDate).into(),
-        Value::Array(_) => spoken(Word::CfgList).into(),
-        Value::Table(_) => spoken(Word::CfgTable).into(),
+        Value::String(_) => Why::from(Word::CfgString),
+        Value::Integer(number) => number.to_string().into(),
+        Value::Float(number) => number.to_string().into(),
+        Value::Boolean(flag) => flag.to_string().into(),
+        Value::Datetime(_) => Why::from(Word::CfgDate),
+        Value::Array(_) => Why::from(Word::CfgList),
+        Value::Table(_) => Why::from(Word::CfgTable),
     }
 }
 
-/// What serde wants, in the language of the person.
-fn expected_kind(expected: &str) -> String {
+/// What serde wants, by our own table of texts.
+fn expected_kind(expected: &str) -> Why {
     let word = match expected {
-        "u16" => return filled(Word::CfgWholeTo, &[&u16::MAX]),
-        "u32" => return filled(Word::CfgWholeTo, &[&u32::MAX]),
+        "u16" => return phrase(Word::CfgWholeTo, &[&u16::MAX]),
+        "u32" => return phrase(Word::CfgWholeTo, &[&u32::MAX]),
         "u64" | "usize" => Word::CfgWholePositive,
         "i64" => Word::CfgWhole,
         "f32" | "f64" => Word::CfgAnyNumber,
@@ -426,13 +427,20 @@ fn expected_kind(expected: &str) -> String {
         "a sequence" => Word::CfgList,
         "a map" => Word::CfgTable,
         text if text.starts_with("struct ") => Word::CfgTable,
-        text => return text.to_owned(),
+        // Our own types say it in English, as serde does.
+        text => match EXPECTED
+            .iter()
+            .find(|word| Language::English.say(**word) == text)
+        {
+            Some(word) => *word,
+            None => return text.into(),
+        },
     };
-    spoken(word).into()
+    Why::from(word)
 }
 
 /// What to do about quotes and brackets that are missing or too many.
-fn type_hint(node: &Node, expected: &str, depth: usize) -> Option<String> {
+fn type_hint(node: &Node, expected: &str, depth: usize) -> Option<Why> {
     match &node.value {
         Value::String(text) => {
             let unquoted = match expected {
@@ -444,13 +452,13 @@ fn type_hint(node: &Node, expected: &str, depth: usize) -> Option<String> {
             // Lists at the top level hold tables.
             let in_brackets = expected == "a sequence" && depth > 1;
             match (unquoted, in_brackets) {
-                (true, _) => Some(filled(Word::CfgUnquote, &[text])),
-                (false, true) => Some(spoken(Word::CfgBrackets).into()),
+                (true, _) => Some(phrase(Word::CfgUnquote, &[text])),
+                (false, true) => Some(Why::from(Word::CfgBrackets)),
                 (false, false) => None,
             }
         }
         Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if expected == "a string" => {
-            Some(filled(Word::CfgQuote, &[&found_kind(node)]))
+            Some(phrase(Word::CfgQuote, &[&found_kind(node)]))
         }
         Value::Integer(_)
         | Value::Float(_)

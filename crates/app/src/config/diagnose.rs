@@ -1,8 +1,8 @@
 //! What is wrong with the configuration, in words: errors with an excerpt of the file, notices
 //! with a position, and guesses at what was meant. It renders; finding problems is done elsewhere.
 
-use crate::speech::{filled, spoken};
-use ostler_wire::Word;
+use crate::text::phrase;
+use ostler_wire::{Language, Why, Word};
 use std::fmt;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
@@ -36,15 +36,15 @@ impl ConfigError {
         Self { reports }
     }
 
-    pub fn render(&self, paint: Paint) -> String {
+    pub fn render(&self, paint: Paint, language: Language) -> String {
         let mut out: Vec<String> = self
             .reports
             .iter()
             .take(MAX_REPORTS)
-            .map(|report| report.render(paint))
+            .map(|report| report.render(paint, language))
             .collect();
         if let Some(more) = self.reports.len().checked_sub(MAX_REPORTS + 1) {
-            out.push(filled(Word::CfgMoreErrors, &[&(more + 1)]));
+            out.push(phrase(Word::CfgMoreErrors, &[&(more + 1)]).say(language));
         }
         out.join("\n\n")
     }
@@ -52,7 +52,7 @@ impl ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.render(Paint::Plain))
+        f.write_str(&self.render(Paint::Plain, Language::English))
     }
 }
 
@@ -68,11 +68,11 @@ pub enum Paint {
 /// One error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    pub title: String,
+    pub title: Why,
     pub place: Option<Place>,
     excerpt: Option<Excerpt>,
-    label: String,
-    help: Option<String>,
+    label: Why,
+    help: Option<Why>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -84,18 +84,18 @@ struct Excerpt {
 
 impl Report {
     /// An error without a position in a file.
-    pub fn plain(title: impl Into<String>) -> Self {
+    pub fn plain(title: impl Into<Why>) -> Self {
         Self {
             title: title.into(),
             place: None,
             excerpt: None,
-            label: String::new(),
+            label: "".into(),
             help: None,
         }
     }
 
     /// An error at a span of a source.
-    pub fn at(sources: &Sources, at: At, span: Span, title: impl Into<String>) -> Self {
+    pub fn at(sources: &Sources, at: At, span: Span, title: impl Into<Why>) -> Self {
         let source = sources.get(at.source);
         Self {
             place: Some(sources.place_of(at, span)),
@@ -104,28 +104,29 @@ impl Report {
         }
     }
 
-    pub fn label(mut self, label: impl Into<String>) -> Self {
+    pub fn label(mut self, label: impl Into<Why>) -> Self {
         self.label = label.into();
         self
     }
 
-    pub fn help(mut self, help: impl Into<String>) -> Self {
+    pub fn help(mut self, help: impl Into<Why>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    fn render(&self, paint: Paint) -> String {
+    fn render(&self, paint: Paint, language: Language) -> String {
         let renderer = match paint {
             Paint::Plain => Renderer::plain(),
             Paint::Color => Renderer::styled(),
         };
         // The renderer sees to an excerpt's own control characters, not to those around it.
-        let (title, label) = (safe(&self.title), safe(&self.label));
+        let said = |why: &Why| safe(&why.say(language));
+        let (title, label) = (said(&self.title), said(&self.label));
         let name = self.place.as_ref().map(|place| safe(&place.name));
         let name = name.as_deref().unwrap_or_default();
-        let help = self.help.as_deref().map(safe);
+        let help = self.help.as_ref().map(said);
         let title = Level::ERROR
-            .with_name(spoken(Word::CfgLevelError))
+            .with_name(language.say(Word::CfgLevelError))
             .primary_title(title.as_str());
         let mut group = Group::with_title(title);
         match (&self.place, &self.excerpt) {
@@ -150,7 +151,7 @@ impl Report {
         if let Some(help) = &help {
             group = group.element(
                 Level::HELP
-                    .with_name(spoken(Word::CfgLevelHelp))
+                    .with_name(language.say(Word::CfgLevelHelp))
                     .message(help.as_str()),
             );
         }
@@ -159,7 +160,7 @@ impl Report {
 }
 
 fn safe(text: &str) -> String {
-    crate::print::printable_block(&text.replace('\t', "\u{fffd}"))
+    ostler_wire::printable_block(&text.replace('\t', "\u{fffd}"))
 }
 
 /// The line a span starts on, with secrets covered; none when it is too long to show.
@@ -226,11 +227,11 @@ pub enum Severity {
 pub struct Notice {
     pub severity: Severity,
     pub place: Option<Place>,
-    pub text: String,
+    pub text: Why,
 }
 
 impl Notice {
-    pub fn warning(place: Place, text: impl Into<String>) -> Self {
+    pub fn warning(place: Place, text: impl Into<Why>) -> Self {
         Self {
             severity: Severity::Warning,
             place: Some(place),
@@ -239,7 +240,7 @@ impl Notice {
     }
 
     /// A warning about no place in a file.
-    pub fn plain(text: impl Into<String>) -> Self {
+    pub fn plain(text: impl Into<Why>) -> Self {
         Self {
             severity: Severity::Warning,
             place: None,
@@ -247,7 +248,7 @@ impl Notice {
         }
     }
 
-    pub fn note(place: Place, text: impl Into<String>) -> Self {
+    pub fn note(place: Place, text: impl Into<Why>) -> Self {
         Self {
             severity: Severity::Notice,
             place: Some(place),
@@ -256,11 +257,11 @@ impl Notice {
     }
 }
 
-impl fmt::Display for Notice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Some(place) => write!(f, "{place}: {}", self.text),
-            None => f.write_str(&self.text),
+impl From<&Notice> for Why {
+    fn from(notice: &Notice) -> Self {
+        match &notice.place {
+            Some(place) => Self::joined([format!("{place}: ").into(), notice.text.clone()]),
+            None => notice.text.clone(),
         }
     }
 }
@@ -297,7 +298,8 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, Box<Report>> {
             let valid = error.utf8_error().valid_up_to();
             let before = String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned();
             let position = position(&before, before.len());
-            let mut report = Report::plain(spoken(Word::CfgNoUtf8)).help(spoken(Word::CfgSaveUtf8));
+            let mut report =
+                Report::plain(Why::from(Word::CfgNoUtf8)).help(Why::from(Word::CfgSaveUtf8));
             report.place = Some(Place {
                 name: name.to_owned(),
                 position: Some(position),
@@ -312,7 +314,7 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, Box<Report>> {
 }
 
 /// An error about a file as a whole.
-pub fn file_report(name: &str, title: impl Into<String>, help: &str) -> Report {
+pub fn file_report(name: &str, title: impl Into<Why>, help: impl Into<Why>) -> Report {
     let mut report = Report::plain(title).help(help);
     report.place = Some(Place {
         name: name.to_owned(),

@@ -1,8 +1,8 @@
 //! Changing a configuration file by key, so that comments, order and layout stay, and starting
 //! one. A change that would make the file worse is refused before anything is written.
 
-use crate::speech::{filled, spoken};
-use ostler_wire::Word;
+use crate::text::phrase;
+use ostler_wire::{Why, Word};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -126,7 +126,7 @@ impl Draft<'_> {
 }
 
 /// An error without a place in a file.
-pub(super) fn plain_error(message: String) -> ConfigError {
+pub(super) fn plain_error(message: Why) -> ConfigError {
     ConfigError::new(vec![Report::plain(message)])
 }
 
@@ -137,8 +137,8 @@ pub fn init(path: &Path, places: &Places) -> Result<PathBuf, ConfigError> {
         Err(error) => {
             let name = places.shown(path);
             let report = if error.kind() == io::ErrorKind::AlreadyExists {
-                let help = spoken(Word::CfgEditIt);
-                file_report(&name, spoken(Word::CfgExists), help)
+                let help = Why::from(Word::CfgEditIt);
+                file_report(&name, Why::from(Word::CfgExists), help)
             } else {
                 unwritable(&name, &error)
             };
@@ -148,8 +148,8 @@ pub fn init(path: &Path, places: &Places) -> Result<PathBuf, ConfigError> {
 }
 
 fn unwritable(name: &str, error: &io::Error) -> Report {
-    let title = filled(Word::CfgNotWritten, &[&error]);
-    file_report(name, title, spoken(Word::CfgCheckFolder))
+    let title = phrase(Word::CfgNotWritten, &[&error]);
+    file_report(name, title, Why::from(Word::CfgCheckFolder))
 }
 
 fn starts_with_bom(path: &Path) -> bool {
@@ -206,12 +206,12 @@ pub(super) fn put(
     document: &mut DocumentMut,
     keys: &[String],
     value: Value,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, Why> {
     let (Some((last, parents)), Some(first)) = (keys.split_last(), keys.first()) else {
-        return Err(spoken(Word::CfgNeedsKey).into());
+        return Err(Why::from(Word::CfgNeedsKey));
     };
     if last == "name" && parents.first().is_some_and(|key| key == "providers") {
-        return Err(spoken(Word::CfgRenameInFile).into());
+        return Err(Why::from(Word::CfgRenameInFile));
     }
     let is_new = !document.contains_key(first);
     let comment = if is_new {
@@ -236,7 +236,7 @@ pub(super) fn put(
         });
         table = item
             .as_table_like_mut()
-            .ok_or_else(|| filled(Word::CfgNoTable, &[&key]))?;
+            .ok_or_else(|| phrase(Word::CfgNoTable, &[&key]))?;
     }
     let before = replace(table, last, value);
     if let Some(comment) = comment {
@@ -330,7 +330,7 @@ fn named_table<'a>(
     table: &'a mut dyn TableLike,
     list: &str,
     name: &str,
-) -> Result<&'a mut dyn TableLike, String> {
+) -> Result<&'a mut dyn TableLike, Why> {
     let item = table
         .entry(list)
         .or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
@@ -345,14 +345,14 @@ fn named_table<'a>(
                 tables.push(made);
             }
             let found = tables.get_mut(index);
-            Ok(found.ok_or(spoken(Word::CfgNotAdded))?)
+            Ok(found.ok_or(Why::from(Word::CfgNotAdded))?)
         }
         Item::Value(Value::Array(values)) => values
             .iter_mut()
             .filter_map(Value::as_inline_table_mut)
             .find(|table| is_named(*table))
             .map(|table| table as &mut dyn TableLike)
-            .ok_or_else(|| filled(Word::CfgOneList, &[&list, &name])),
-        Item::None | Item::Value(_) | Item::Table(_) => Err(filled(Word::CfgNoTableList, &[&list])),
+            .ok_or_else(|| phrase(Word::CfgOneList, &[&list, &name])),
+        Item::None | Item::Value(_) | Item::Table(_) => Err(phrase(Word::CfgNoTableList, &[&list])),
     }
 }

@@ -8,8 +8,8 @@ use super::schema::Config;
 use super::tree::{
     At, Layer, Node, Source, SourceId, Sources, Table, Value, item_named, parse_value, schema_path,
 };
-use crate::speech::{filled, spoken};
-use ostler_wire::Word;
+use crate::text::phrase;
+use ostler_wire::{Why, Word};
 
 const PREFIX: &str = "OSTLER_";
 const SEPARATOR: &str = "__";
@@ -56,7 +56,7 @@ pub fn from_env(env: &Env, sources: &mut Sources, notices: &mut Vec<Notice>) -> 
         let path: Vec<&str> = key.split(SEPARATOR).collect();
         if insert(&mut root, &path, typed(&path, value, source)).is_err() {
             let place = sources.place(At::whole(source));
-            notices.push(Notice::warning(place, spoken(Word::CfgEnvIgnored)));
+            notices.push(Notice::warning(place, Why::from(Word::CfgEnvIgnored)));
         }
     }
     root
@@ -72,11 +72,14 @@ pub fn from_flags(overrides: &[Override], sources: &mut Sources) -> Result<Node,
             path: None,
             text: String::new(),
         });
-        let fail = |message: String| Box::new(Report::plain(format!("{}: {message}", item.flag)));
+        let fail = |message: Why| {
+            let title = Why::joined([format!("{}: ", item.flag).into(), message]);
+            Box::new(Report::plain(title))
+        };
         let keys = split_key(&item.key).map_err(fail)?;
         let path: Vec<&str> = keys.iter().map(String::as_str).collect();
         insert(&mut root, &path, typed(&path, &item.value, source))
-            .map_err(|()| fail(filled(Word::CfgEnvNoKey, &[&item.key])))?;
+            .map_err(|()| fail(phrase(Word::CfgEnvNoKey, &[&item.key])))?;
     }
     Ok(root)
 }
@@ -92,10 +95,10 @@ fn typed(path: &[&str], text: &str, source: SourceId) -> Node {
 }
 
 /// Splits a dotted key as TOML does: `providers."my.host".base_url`.
-pub fn split_key(dotted: &str) -> Result<Vec<String>, String> {
+pub fn split_key(dotted: &str) -> Result<Vec<String>, Why> {
     toml_edit::Key::parse(dotted)
         .map(|keys| keys.iter().map(|key| key.get().to_owned()).collect())
-        .map_err(|_| filled(Word::CfgEnvBadKey, &[&dotted]))
+        .map_err(|_| phrase(Word::CfgEnvBadKey, &[&dotted]))
 }
 
 /// Puts a value under its keys, the last one given winning. Providers are found by name.

@@ -1,7 +1,6 @@
 //! Writing small files so that a crash leaves the old or the new one, never half of either.
 
-use crate::speech::spoken;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
@@ -40,7 +39,7 @@ pub fn lock(home: &Path) -> io::Result<Lock> {
                 thread::sleep(LOCK_PAUSE);
             }
             Err(TryLockError::WouldBlock) => {
-                return Err(io::Error::other(spoken(Word::CfgLocked)));
+                return Err(io::Error::other(Why::from(Word::CfgLocked)));
             }
             Err(TryLockError::Error(e)) => return Err(e),
         }
@@ -102,7 +101,7 @@ pub fn write(path: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
 /// which a repository could have put there.
 pub fn write_document(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
-        return Err(io::Error::other(spoken(Word::IsLink)));
+        return Err(io::Error::other(Why::from(Word::IsLink)));
     }
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

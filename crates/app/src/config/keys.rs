@@ -1,9 +1,9 @@
 //! Where a provider's key comes from, in a fixed order, and how one is saved. A key's text leaves
 //! this module only as a [`Secret`].
 
-use crate::speech::{filled, language, spoken};
+use crate::text::phrase;
 use ostler_host::{Border, Error};
-use ostler_wire::{Say, Word};
+use ostler_wire::{Why, Word};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read as _};
@@ -30,30 +30,48 @@ const OTHERS: u32 = 0o077;
 pub struct Key {
     pub value: Secret,
     /// For people: "variable X", "/home/me/.ostler/.env (X)".
-    pub source: String,
-    pub warning: Option<String>,
+    pub source: Why,
+    pub warning: Option<Why>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyError {
-    #[error("{}", filled(Word::KeyNone, &[&provider, &places.join(", ")]))]
     Missing {
         provider: String,
-        places: Vec<String>,
+        places: Vec<Why>,
     },
-    #[error("{}", filled(Word::KeyFile, &[&provider, &path, &reason]))]
     File {
         provider: String,
         path: String,
-        reason: String,
+        reason: Why,
     },
-    #[error(
-        "{}", filled(Word::KeyUnsendable, &[&provider, &source_name]))]
     Unsendable {
         provider: String,
-        source_name: String,
+        source_name: Why,
     },
 }
+
+impl From<&KeyError> for Why {
+    fn from(error: &KeyError) -> Self {
+        match error {
+            KeyError::Missing { provider, places } => {
+                phrase(Word::KeyNone, &[provider, &Why::list(places, ", ")])
+            }
+            KeyError::File {
+                provider,
+                path,
+                reason,
+            } => phrase(Word::KeyFile, &[provider, path, reason]),
+            KeyError::Unsendable {
+                provider,
+                source_name,
+            } => phrase(Word::KeyUnsendable, &[provider, source_name]),
+        }
+    }
+}
+
+crate::text::as_converted!(KeyError);
+ostler_wire::told_by_why!(KeyError);
 
 /// What is known about a provider's key.
 #[derive(Debug, Clone, Copy)]
@@ -96,32 +114,32 @@ pub fn find(wanted: Wanted<'_>, places: KeyPlaces<'_>) -> Result<Option<Key>, Ke
         Layer::Project => {}
         Layer::Default | Layer::User | Layer::Local | Layer::Environment | Layer::Flag => {
             if let Some(value) = set(OVERRIDE) {
-                return wanted.key(value, filled(Word::KeyInVariable, &[&OVERRIDE]));
+                return wanted.key(value, phrase(Word::KeyInVariable, &[&OVERRIDE]));
             }
-            looked.push(filled(Word::KeyInVariable, &[&OVERRIDE]));
+            looked.push(phrase(Word::KeyInVariable, &[&OVERRIDE]));
         }
     }
     if let Some(name) = wanted.env_name {
         let shown = format!("{} ({name})", places.dotenv.path.display());
         match places.dotenv.get(name) {
-            Some(value) => return wanted.key(value, shown),
-            None => looked.push(shown),
+            Some(value) => return wanted.key(value, shown.into()),
+            None => looked.push(shown.into()),
         }
         match (places.process_env, set(name)) {
             (ProcessEnv::Use, Some(value)) => {
-                return wanted.key(value, filled(Word::KeyInVariable, &[&name]));
+                return wanted.key(value, phrase(Word::KeyInVariable, &[&name]));
             }
-            (ProcessEnv::Use, None) => looked.push(filled(Word::KeyInVariable, &[&name])),
-            (ProcessEnv::Ignore, _) => looked.push(filled(Word::KeyEnvOff, &[&name])),
+            (ProcessEnv::Use, None) => looked.push(phrase(Word::KeyInVariable, &[&name])),
+            (ProcessEnv::Ignore, _) => looked.push(phrase(Word::KeyEnvOff, &[&name])),
         }
     }
     if let Some(path) = wanted.file {
         return wanted.read_file(path);
     }
     if let Some(literal) = wanted.literal.filter(|text| !text.trim().is_empty()) {
-        let key = wanted.key(literal, spoken(Word::KeyInFile).into())?;
+        let key = wanted.key(literal, Why::from(Word::KeyInFile))?;
         return Ok(key.map(|key| Key {
-            warning: Some(filled(
+            warning: Some(phrase(
                 Word::KeyMove,
                 &[&wanted.provider, &places.dotenv.path.display()],
             )),
@@ -175,7 +193,7 @@ pub fn held_in(loaded: &Loaded, user_config: PathBuf) -> Vec<PathBuf> {
 }
 
 impl Wanted<'_> {
-    fn key(self, value: &str, source: String) -> Result<Option<Key>, KeyError> {
+    fn key(self, value: &str, source: Why) -> Result<Option<Key>, KeyError> {
         let value = value.trim();
         if !value
             .bytes()
@@ -194,16 +212,16 @@ impl Wanted<'_> {
     }
 
     fn read_file(self, path: &str) -> Result<Option<Key>, KeyError> {
-        let fail = |reason: String| KeyError::File {
+        let fail = |reason: Why| KeyError::File {
             provider: self.provider.to_owned(),
             path: path.to_owned(),
             reason,
         };
-        let text = read_small(Path::new(path)).map_err(|error| fail(error.say(language())))?;
+        let text = read_small(Path::new(path)).map_err(|error| fail((&error).into()))?;
         if text.trim().is_empty() {
-            return Err(fail(spoken(Word::IsEmpty).into()));
+            return Err(fail(Why::from(Word::IsEmpty)));
         }
-        self.key(&text, filled(Word::KeyInPath, &[&path]))
+        self.key(&text, phrase(Word::KeyInPath, &[&path]))
     }
 }
 
@@ -218,7 +236,7 @@ fn read_small(path: &Path) -> io::Result<String> {
             Ok(text)
         }
         Err(Error::Read { source, .. } | Error::Forbidden { source, .. }) => Err(source),
-        Ok(_) | Err(_) => Err(io::Error::other(spoken(Word::KeyNoFile))),
+        Ok(_) | Err(_) => Err(io::Error::other(Why::from(Word::KeyNoFile))),
     }
 }
 
@@ -228,7 +246,7 @@ pub struct Dotenv {
     pub path: PathBuf,
     values: BTreeMap<String, Secret>,
     /// What a person should know about the file.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Why>,
 }
 
 impl Dotenv {
@@ -242,12 +260,12 @@ impl Dotenv {
         match read_small(path) {
             Ok(text) => dotenv.read(&text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return dotenv,
-            Err(error) => dotenv.warn(filled(Word::KeyUnread, &[&error])),
+            Err(error) => dotenv.warn(phrase(Word::KeyUnread, &[&error])),
         }
         if let Some(mode) = mode_of(path)
             && mode & OTHERS != 0
         {
-            dotenv.warn(filled(
+            dotenv.warn(phrase(
                 Word::KeyOpen,
                 &[&format_args!("{:03o}", mode & 0o777), &path.display()],
             ));
@@ -262,9 +280,9 @@ impl Dotenv {
             .filter(|value| !value.trim().is_empty())
     }
 
-    fn warn(&mut self, text: String) {
-        self.warnings
-            .push(format!("{}: {text}", self.path.display()));
+    fn warn(&mut self, text: Why) {
+        let path = format!("{}: ", self.path.display());
+        self.warnings.push(Why::joined([path.into(), text]));
     }
 
     fn read(&mut self, text: &str) {
@@ -274,7 +292,7 @@ impl Dotenv {
                 Line::Entry(name, value) => {
                     self.values.insert(name.to_owned(), Secret::new(value));
                 }
-                Line::Bad => self.warnings.push(filled(
+                Line::Bad => self.warnings.push(phrase(
                     Word::KeyBadLine,
                     &[&self.path.display(), &(index + 1)],
                 )),
@@ -347,15 +365,24 @@ fn is_comment(rest: &str) -> bool {
 }
 
 /// A key could not be saved.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum SaveError {
-    #[error("{}", filled(Word::KeyBadName, &[.0]))]
     Name(String),
-    #[error("{}", spoken(Word::KeyOneLine))]
     Value,
-    #[error("{}", filled(Word::CannotWrite, &[&path, &error]))]
     Write { path: String, error: io::Error },
 }
+
+impl From<&SaveError> for Why {
+    fn from(error: &SaveError) -> Self {
+        match error {
+            SaveError::Name(name) => phrase(Word::KeyBadName, &[name]),
+            SaveError::Value => Word::KeyOneLine.into(),
+            SaveError::Write { path, error } => phrase(Word::CannotWrite, &[path, error]),
+        }
+    }
+}
+
+ostler_wire::told_by_why!(SaveError);
 
 /// Saves a key in `<home>/.env`, readable by its owner alone; other lines stay as they are.
 pub fn save_key(home: &Path, name: &str, value: &Secret) -> Result<PathBuf, SaveError> {

@@ -1,9 +1,9 @@
 //! From files, variables and flags to one configuration: read, check, filter, merge. The merged
 //! tree keeps the origin of every value. All inputs are passed in.
 
-use crate::speech::{filled, language, spoken};
+use crate::text::phrase;
 use ostler_host::{Border, Error};
-use ostler_wire::{Say as _, Word};
+use ostler_wire::{Why, Word};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -123,8 +123,8 @@ pub fn load(inputs: &Inputs<'_>) -> Result<Loaded, ConfigError> {
         let user = loader.finish(user, Layer::User, &user_path);
         merge(&mut tree, user, &loader.sources);
     } else if inputs.config_flag.is_some() && loader.reports.is_empty() {
-        let title = spoken(Word::CfgFileGone);
-        let help = spoken(Word::CfgCheckPath);
+        let title = Why::from(Word::CfgFileGone);
+        let help = Why::from(Word::CfgCheckPath);
         let name = inputs.places.shown(&user_path);
         loader.reports.push(file_report(&name, title, help));
     }
@@ -260,10 +260,10 @@ impl<'a> Loader<'a> {
             let sends = foreign_variables(&project, below);
             items.extend(sends.iter().map(|one| {
                 let ForeignVariable { name, host, .. } = one;
-                let text = filled(Word::TrustSends, &[name, host]);
+                let text = phrase(Word::TrustSends, &[name, host]);
                 let what = format!("providers.{}", one.key);
                 let normal = format!("{name} {host}");
-                Item::new(what, self.sources.place(one.at), &text, &normal)
+                Item::new(what, self.sources.place(one.at), text, &normal)
             }));
             if matches!(approval, Approval::ThisRun) {
                 self.drop_variables(&mut project, &sends);
@@ -293,7 +293,7 @@ impl<'a> Loader<'a> {
     fn drop_variables(&mut self, project: &mut Node, sends: &[ForeignVariable]) {
         for one in sends {
             one.drop_from(project);
-            let text = filled(Word::CfgForeignVariable, &[&one.key, &one.name, &one.host]);
+            let text = phrase(Word::CfgForeignVariable, &[&one.key, &one.name, &one.host]);
             self.notices
                 .push(Notice::warning(self.sources.place(one.at), text));
         }
@@ -315,7 +315,7 @@ impl<'a> Loader<'a> {
         }
         if !empty(&tree) {
             let place = self.sources.place(tree.at);
-            let text = spoken(Word::CfgOnlyRules);
+            let text = Why::from(Word::CfgOnlyRules);
             self.notices.push(Notice::warning(place, text));
         }
         rules
@@ -364,7 +364,7 @@ impl<'a> Loader<'a> {
             }),
             // Each layer passed alone, so only their sum can be at fault.
             Err(problem) => {
-                let title = filled(Word::CfgNoFit, &[&problem.message]);
+                let title = phrase(Word::CfgNoFit, &[&problem.message]);
                 let report = Report::at(&self.sources, problem.at, problem.at.value, title);
                 self.reports.push(report.label(problem.label));
                 Err(ConfigError::new(self.reports))
@@ -391,7 +391,7 @@ fn syntax_reports(
     errors
         .into_iter()
         .map(|error| {
-            let title = spoken(Word::CfgNoToml);
+            let title = Why::from(Word::CfgNoToml);
             Report::at(sources, at, error.span, title).label(error.message)
         })
         .collect()
@@ -505,18 +505,18 @@ impl Loaded {
 
 /// Reads a file that may not be there. Anything but a readable text file is an error.
 pub fn read_text(path: &Path, name: &str) -> Result<Option<String>, Box<Report>> {
-    let report = |title: String, help: &str| Box::new(file_report(name, title, help));
+    let report = |title: Why, help: Why| Box::new(file_report(name, title, help));
     let metadata = match path.metadata() {
         Ok(metadata) => metadata,
         Err(error) if absent(&error) => return Ok(None),
         Err(error) => {
-            let title = filled(Word::CfgUnread, &[&error]);
-            return Err(report(title, spoken(Word::CfgCheckFile)));
+            let title = phrase(Word::CfgUnread, &[&error]);
+            return Err(report(title, Why::from(Word::CfgCheckFile)));
         }
     };
     let irregular = |what: Word| {
-        let title = filled(Word::CfgShouldFile, &[&spoken(what)]);
-        report(title, spoken(Word::CfgMoveAway))
+        let title = phrase(Word::CfgShouldFile, &[&Why::from(what)]);
+        report(title, Why::from(Word::CfgMoveAway))
     };
     // Pipes and devices, which may never end, are not opened.
     let read = ostler_host::read_bounded(path, MAX_FILE_BYTES, &Border::none());
@@ -524,18 +524,18 @@ pub fn read_text(path: &Path, name: &str) -> Result<Option<String>, Box<Report>>
         Error::IsDirectory { .. } => irregular(Word::CfgDirectory),
         Error::NotRegular { .. } => irregular(Word::CfgIrregular),
         Error::Read { source, .. } | Error::Forbidden { source, .. } => {
-            let title = filled(Word::CfgUnread, &[&source]);
-            report(title, spoken(Word::CfgCheckRights))
+            let title = phrase(Word::CfgUnread, &[&source]);
+            report(title, Why::from(Word::CfgCheckRights))
         }
         error => {
-            let title = filled(Word::CfgUnread, &[&error.say(language())]);
-            report(title, spoken(Word::CfgCheckRights))
+            let title = phrase(Word::CfgUnread, &[&Why::from(&error)]);
+            report(title, Why::from(Word::CfgCheckRights))
         }
     })?;
     if read.truncated {
         let size = metadata.len().max(MAX_FILE_BYTES + 1);
-        let title = filled(Word::CfgTooLarge, &[&size, &MAX_FILE_BYTES]);
-        return Err(report(title, spoken(Word::CfgMoveText)));
+        let title = phrase(Word::CfgTooLarge, &[&size, &MAX_FILE_BYTES]);
+        return Err(report(title, Why::from(Word::CfgMoveText)));
     }
     decode(name, read.bytes.into()).map(Some)
 }

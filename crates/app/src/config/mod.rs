@@ -15,6 +15,7 @@ pub mod hooks;
 pub mod json_schema;
 pub mod keys;
 pub mod layers;
+pub mod logins;
 pub mod merge;
 pub mod oauth;
 pub mod paths;

@@ -1,7 +1,7 @@
 //! The `oauth` table of a provider: where `ostler login` gets tokens for it. Nothing here sends anything.
 
-use crate::speech::{filled, spoken};
-use ostler_wire::Word;
+use crate::text::phrase;
+use ostler_wire::{Why, Word};
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -65,13 +65,13 @@ pub enum TokenStore {
 }
 
 /// An address that tokens may be sent to: others must not be able to listen.
-pub fn parse_address(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|error| filled(Word::CfgBadUrl, &[&error]))?;
+pub fn parse_address(text: &str) -> Result<Url, Why> {
+    let url = Url::parse(text).map_err(|error| phrase(Word::CfgBadUrl, &[&error]))?;
     match (url.scheme(), url.host()) {
         ("https", Some(_)) => Ok(url),
         ("http", Some(host)) if is_loopback(&host) => Ok(url),
-        ("http", Some(_)) => Err(spoken(Word::CfgLoginHttps).into()),
-        _ => Err(spoken(Word::CfgUrlForm).into()),
+        ("http", Some(_)) => Err(Why::from(Word::CfgLoginHttps)),
+        _ => Err(Why::from(Word::CfgUrlForm)),
     }
 }
 

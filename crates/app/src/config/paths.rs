@@ -1,10 +1,10 @@
 //! Where things live: Ostler's home, the two configuration files, and what a path written in one
 //! of them means. It follows links where it must, and reads no file.
 
-use crate::auth::{AUTH_FILE, OLD_TOKENS};
-use crate::speech::filled;
-use ostler_engine::tool::normalise;
-use ostler_wire::Word;
+use super::logins::{AUTH_FILE, OLD_TOKENS};
+use crate::text::phrase;
+use ostler_guard::normalise;
+use ostler_wire::{Why, Word};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -69,10 +69,16 @@ impl Platform {
 }
 
 /// No place for Ostler's files was found.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{}", filled(Word::NoHome, &[.0]))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoHome(pub &'static str);
+
+impl From<&NoHome> for Why {
+    fn from(error: &NoHome) -> Self {
+        phrase(Word::NoHome, &[&error.0])
+    }
+}
+
+ostler_wire::told_by_why!(NoHome);
 
 /// The directories that everything else is relative to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +93,12 @@ pub struct Places {
 }
 
 impl Places {
+    /// Whether the project is the person's home, holds it, or is the whole disk. Then nothing is writable because of it.
+    pub fn has_wide_root(&self) -> bool {
+        let holds_home = |home: &PathBuf| is_inside(home, &self.root);
+        self.root.parent().is_none() || self.user_home.as_ref().is_some_and(holds_home)
+    }
+
     /// Finds the homes from the environment. `root` and `OSTLER_HOME` may be relative to `cwd`.
     pub fn find(
         env: &Env,
@@ -126,7 +138,7 @@ impl Places {
     pub fn local_rules(&self) -> PathBuf {
         let digest = hash(&[self.root.as_os_str().as_encoded_bytes()]);
         let digest = digest.get(..LOCAL_DIGEST).unwrap_or(&digest);
-        let name = ostler_engine::store::project_name(&self.root);
+        let name = ostler_store::sessions::project_name(&self.root);
         let folder = self.home.join(LOCAL).join(format!("{name}-{digest}"));
         folder.join("permissions.toml")
     }

@@ -1,7 +1,7 @@
 //! Servers of others (MCP), as TOML and the JSON files of the field have them: read, joined, and where each came from.
 //! Variables in them are expanded elsewhere.
 
-use crate::speech::filled;
+use crate::text::phrase;
 use ostler_mcp::server_name;
 use ostler_wire::Word;
 use std::collections::{BTreeMap, BTreeSet};
@@ -245,7 +245,7 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ve
         let file: ServerFile = match serde_json::from_str(&text) {
             Ok(file) => file,
             Err(error) => {
-                notices.push(Notice::warning(place, filled(Word::PlugNoList, &[&error])));
+                notices.push(Notice::warning(place, phrase(Word::PlugNoList, &[&error])));
                 continue;
             }
         };
@@ -261,7 +261,7 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ve
                     written: None,
                 }),
                 Err(error) => {
-                    let text = filled(Word::PlugLeft, &[&server, &error]);
+                    let text = phrase(Word::PlugLeft, &[&server, &error]);
                     notices.push(Notice::warning(place.clone(), text));
                 }
             }

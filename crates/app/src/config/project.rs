@@ -1,8 +1,8 @@
 //! What a project's file may do. A repository is somebody else's text: it may tighten at once,
 //! what runs code or sends data waits for trust, and some keys belong to the person alone.
 
-use crate::speech::{filled, spoken};
-use ostler_wire::Word;
+use crate::text::phrase;
+use ostler_wire::{Why, Word};
 use std::collections::BTreeSet;
 
 use super::diagnose::Notice;
@@ -148,7 +148,7 @@ pub const SERVERS: [&str; 2] = [".mcp.json", ".ostler/mcp.local.json"];
 pub fn drop_user_only(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {
     for path in USER_ONLY {
         if let Some(node) = root.take(path) {
-            let text = filled(Word::CfgUserOnly, &[&path.join(".")]);
+            let text = phrase(Word::CfgUserOnly, &[&path.join(".")]);
             notices.push(Notice::warning(sources.place(node.at), text));
         }
     }
@@ -175,7 +175,7 @@ pub fn drop_foreign_keys(
             continue;
         }
         if let Some(node) = provider.take(&["api_key_file"]) {
-            let text = filled(Word::CfgForeignKey, &[&path.display()]);
+            let text = phrase(Word::CfgForeignKey, &[&path.display()]);
             notices.push(Notice::warning(sources.place(node.at), text));
         }
     }
@@ -317,7 +317,7 @@ impl Taken {
                     format!("{text} {content}"),
                 );
                 let place = sources.place(node.at);
-                out.push(Item::new(key.clone(), place, &shown, &normal));
+                out.push(Item::new(key.clone(), place, shown, &normal));
                 continue;
             }
             let mut add = |name: Option<&str>, node: &Node| {
@@ -384,7 +384,8 @@ fn server_items(file: &str, places: &Places) -> Vec<Item> {
         Ok(Some(text)) => text,
         Err(report) => {
             let what = file.to_owned();
-            return vec![Item::new(what, place(None), &report.title, &report.title)];
+            let normal = report.title.to_string();
+            return vec![Item::new(what, place(None), report.title, &normal)];
         }
     };
     let json = serde_json::from_str(&text).ok().and_then(from_json);
@@ -394,7 +395,7 @@ fn server_items(file: &str, places: &Places) -> Vec<Item> {
         return vec![Item::new(
             what,
             place(None),
-            spoken(Word::PlugNoServers),
+            Why::from(Word::PlugNoServers),
             &text,
         )];
     };
@@ -427,10 +428,10 @@ fn variable_items(key: &str, name: Option<&str>, server: &Node, place: &Place) -
         push_key(&mut what, name);
     }
     let one = |variable: String| {
-        let text = filled(Word::TrustTakes, &[&variable, &to]);
+        let text = phrase(Word::TrustTakes, &[&variable, &to]);
         let normal = format!("variable {variable:?} to {to:?}");
         let what = format!("{what} ${{{variable}}}");
-        Item::new(what, place.clone(), &text, &normal)
+        Item::new(what, place.clone(), text, &normal)
     };
     taken.into_iter().map(one).collect()
 }
@@ -446,15 +447,15 @@ fn gather_variables(node: &Node, out: &mut BTreeSet<String>) {
 
 /// A variable that commands, hooks and servers would get.
 fn passed_item(key: &str, node: &Node, place: Place) -> Item {
-    let text = filled(Word::TrustPasses, &[&node.as_str().unwrap_or_default()]);
-    Item::new(key.to_owned(), place, &text, &normal_of(None, node))
+    let text = phrase(Word::TrustPasses, &[&node.as_str().unwrap_or_default()]);
+    Item::new(key.to_owned(), place, text, &normal_of(None, node))
 }
 
 /// Takes out the variables that a project passes on: a run that is trusted as a whole has looked at no single variable.
 pub fn drop_passed(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {
     let path: Vec<&str> = ENV_PASS.split('.').collect();
     if let Some(node) = root.take(&path) {
-        let text = spoken(Word::CfgForeignPass);
+        let text = Why::from(Word::CfgForeignPass);
         notices.push(Notice::warning(sources.place(node.at), text));
     }
 }
@@ -470,7 +471,7 @@ pub(super) fn item(key: &str, name: Option<&str>, node: &Node, place: Place) -> 
         push_key(&mut what, name);
     }
     let last = name.or(key.rsplit('.').next()).unwrap_or_default();
-    Item::new(what, place, &node_text(last, node), &normal_of(name, node))
+    Item::new(what, place, node_text(last, node), &normal_of(name, node))
 }
 
 /// The name of a long key is cut where it is shown, so it counts here.

@@ -1,8 +1,8 @@
 //! The providers there are: the built-in ones with the configuration laid over them, and what
 //! follows from an entry (its protocol, its address, its models). It picks none.
 
-use crate::speech::{filled, spoken};
-use ostler_wire::Word;
+use crate::text::phrase;
+use ostler_wire::{Why, Word};
 use std::collections::BTreeMap;
 
 use ostler_llm::BuiltinProvider;
@@ -150,11 +150,11 @@ impl Provider {
     }
 
     /// The wire protocol.
-    pub fn kind(&self) -> Result<String, String> {
+    pub fn kind(&self) -> Result<String, Why> {
         let config = &self.config;
         match (config.kind.as_deref(), config.api) {
             (Some(kind), None) => Ok(kind.to_owned()),
-            (None, None) => Err(spoken(Word::ProvNoKind).into()),
+            (None, None) => Err(Why::from(Word::ProvNoKind)),
             (kind, Some(api)) => {
                 let kinds = kinds_of_apis();
                 match (kind, kinds.get(api.as_str())) {
@@ -162,8 +162,8 @@ impl Provider {
                     (Some(kind), Some(meant)) if kinds.values().any(|known| known == kind) => {
                         Ok(meant.clone())
                     }
-                    (Some(kind), _) => Err(filled(Word::ProvApiKind, &[&kind])),
-                    (None, None) => Err(filled(Word::ProvApi, &[&api.as_str()])),
+                    (Some(kind), _) => Err(phrase(Word::ProvApiKind, &[&kind])),
+                    (None, None) => Err(phrase(Word::ProvApi, &[&api.as_str()])),
                 }
             }
         }
@@ -175,11 +175,12 @@ impl Provider {
     }
 
     /// Where requests go. None for a built-in provider that has no server.
-    pub fn address(&self, env: &Env) -> Result<Option<Address>, String> {
+    pub fn address(&self, env: &Env) -> Result<Option<Address>, Why> {
         let names = [Some(BASE_URL_OVERRIDE), self.config.base_url_env.as_deref()];
         for name in names.into_iter().flatten() {
             let value = env.get(name).map(String::as_str).unwrap_or_default();
-            let parsed = parse_base_url(value).map_err(|error| format!("{name}: {error}"))?;
+            let parsed = parse_base_url(value)
+                .map_err(|error| Why::joined([format!("{name}: ").into(), error]))?;
             if let Some(url) = parsed {
                 let from_env = Some(name.to_owned());
                 return Ok(Some(Address { url, from_env }));
@@ -192,7 +193,7 @@ impl Provider {
                 from_env: None,
             })),
             None if self.built_in || self.is_program() => Ok(None),
-            None => Err(spoken(Word::ProvNoBase).into()),
+            None => Err(Why::from(Word::ProvNoBase)),
         }
     }
 }

@@ -5,8 +5,8 @@ mod login;
 
 pub use login::{LoginError, UsableLogin};
 
-use crate::speech::{filled, spoken};
-use ostler_wire::Word;
+use crate::text::phrase;
+use ostler_wire::{Why, Word};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use url::Url;
 use super::diagnose::nearest;
 use super::keys::{self, Dotenv, Key, KeyError, KeyPlaces, ProcessEnv, Wanted};
 use super::layers::Loaded;
+use super::logins::Logins;
 use super::paths::Env;
 use super::providers::{Address, BASE_URL_OVERRIDE, Provider, all, over_built_in, usual_kind};
 use super::schema::{AuthKind, Price, ProviderConfig, Timeouts};
 use super::tree::{Layer, Place};
 use super::units::Seconds;
-use crate::auth::Logins;
 
 /// The provider that stands for a server given by `OSTLER_BASE_URL` alone.
 const AD_HOC: &str = "custom";
@@ -52,7 +52,7 @@ pub struct ResolvedModel {
     /// Who decides where its requests go and with which key.
     pub layer: Layer,
     /// Why this model, when nobody named one.
-    pub picked: Option<String>,
+    pub picked: Option<Why>,
 }
 
 impl ResolvedModel {
@@ -64,59 +64,95 @@ impl ResolvedModel {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ResolveError {
-    #[error("{}", unknown_text(reference, suggestion.as_deref(), known))]
     Unknown {
         reference: String,
         suggestion: Option<String>,
         known: Vec<String>,
     },
     /// Three lines: what is the matter, what to do, how to look around first.
-    #[error(
-        "{}", filled(Word::ModelNone, &[&general.as_deref().unwrap_or_default(), &variables.join(", ")]))]
     NoModel {
         variables: Vec<String>,
-        general: Option<String>,
+        general: Option<Why>,
     },
-    #[error("{}", filled(Word::CfgProvider, &[&provider, &at(place.as_ref()), &message]))]
     Unusable {
         provider: String,
-        message: String,
+        message: Why,
         place: Option<Place>,
     },
-    #[error("{}", filled(Word::ModelNoKey, &[.0]))]
     Key(KeyError),
-    #[error("{0}")]
     KeySource(KeyError),
-    #[error("{0}")]
     Login(LoginError),
-    #[error("{0}")]
     Redirected(Box<Redirected>),
 }
 
+impl From<&ResolveError> for Why {
+    fn from(error: &ResolveError) -> Self {
+        match error {
+            ResolveError::Unknown {
+                reference,
+                suggestion,
+                known,
+            } => unknown_text(reference, suggestion.as_deref(), known),
+            ResolveError::NoModel { variables, general } => {
+                let general = general.clone().unwrap_or_else(|| "".into());
+                phrase(Word::ModelNone, &[&general, &variables.join(", ")])
+            }
+            ResolveError::Unusable {
+                provider,
+                message,
+                place,
+            } => phrase(Word::CfgProvider, &[provider, &at(place.as_ref()), message]),
+            ResolveError::Key(error) => phrase(Word::ModelNoKey, &[error]),
+            ResolveError::KeySource(error) => error.into(),
+            ResolveError::Login(error) => error.into(),
+            ResolveError::Redirected(error) => (&**error).into(),
+        }
+    }
+}
+
+ostler_wire::told_by_why!(ResolveError);
+
 /// A project's file sends a key to another host than the person meant it for.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error(
-    "{}", filled(Word::ModelRedirected, &[&provider, &at(place.as_ref()), &source_name, &bound, &now]))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Redirected {
     pub provider: String,
-    pub source_name: String,
-    pub bound: String,
+    pub source_name: Why,
+    pub bound: Why,
     pub now: String,
     pub place: Option<Place>,
 }
+
+impl From<&Redirected> for Why {
+    fn from(error: &Redirected) -> Self {
+        let Redirected {
+            provider,
+            source_name,
+            bound,
+            now,
+            place,
+        } = error;
+        let place = at(place.as_ref());
+        phrase(
+            Word::ModelRedirected,
+            &[provider, &place, source_name, bound, now],
+        )
+    }
+}
+
+ostler_wire::told_by_why!(Redirected);
 
 fn at(place: Option<&Place>) -> String {
     place.map(|place| format!(" ({place})")).unwrap_or_default()
 }
 
-fn unknown_text(reference: &str, suggestion: Option<&str>, known: &[String]) -> String {
+fn unknown_text(reference: &str, suggestion: Option<&str>, known: &[String]) -> Why {
     let hint = match suggestion {
-        Some(near) => filled(Word::OrNear, &[&near]),
-        None => String::new(),
+        Some(near) => phrase(Word::OrNear, &[&near]),
+        None => "".into(),
     };
-    filled(Word::ModelUnknown, &[&reference, &hint, &known.join(", ")])
+    phrase(Word::ModelUnknown, &[&reference, &hint, &known.join(", ")])
 }
 
 /// Answers which model a reference means.
@@ -339,9 +375,9 @@ impl<'a> Resolver<'a> {
         let model = provider.default_model().unwrap_or_default();
         let mut resolved = self.complete(provider, model, None)?;
         resolved.picked = Some(match (&resolved.key, &resolved.login) {
-            (Some(key), _) => filled(Word::ModelPickKey, &[&resolved.provider, &key.source]),
-            (None, Some(login)) => filled(Word::ModelPickLogin, &[&resolved.provider, &login.name]),
-            (None, None) => filled(Word::ModelPickPlain, &[&resolved.provider]),
+            (Some(key), _) => phrase(Word::ModelPickKey, &[&resolved.provider, &key.source]),
+            (None, Some(login)) => phrase(Word::ModelPickLogin, &[&resolved.provider, &login.name]),
+            (None, None) => phrase(Word::ModelPickPlain, &[&resolved.provider]),
         });
         Ok(resolved)
     }
@@ -359,7 +395,7 @@ impl<'a> Resolver<'a> {
         let general = Some(()).filter(|()| self.general_key());
         ResolveError::NoModel {
             variables: variables.collect(),
-            general: general.map(|()| filled(Word::ModelNeedsName, &[&keys::OVERRIDE])),
+            general: general.map(|()| phrase(Word::ModelNeedsName, &[&keys::OVERRIDE])),
         }
     }
 
@@ -409,13 +445,13 @@ impl<'a> Resolver<'a> {
         variant: Option<&str>,
     ) -> Result<ResolvedModel, ResolveError> {
         let config = &provider.config;
-        let unusable = |message: String| ResolveError::Unusable {
+        let unusable = |message: Why| ResolveError::Unusable {
             provider: config.name.clone(),
             message,
             place: provider.place.clone(),
         };
         if model.is_empty() {
-            return Err(unusable(spoken(Word::ModelNoList).into()));
+            return Err(unusable(Why::from(Word::ModelNoList)));
         }
         let kind = provider.kind().map_err(&unusable)?;
         if ostler_llm::kind(&kind).is_none() {
@@ -474,7 +510,7 @@ impl<'a> Resolver<'a> {
         if address.from_env.as_deref().is_some_and(is_own) {
             return Ok(());
         }
-        let refused = |source_name: String, bound: String| {
+        let refused = |source_name: Why, bound: Why| {
             Err(ResolveError::Redirected(Box::new(Redirected {
                 provider: config.name.clone(),
                 source_name,
@@ -487,7 +523,7 @@ impl<'a> Resolver<'a> {
         let headed =
             |entry: &&ProviderConfig| entry.name == config.name && !entry.headers.is_empty();
         if let Some(bound) = origins(&before, headed).into_iter().find(|o| *o != now) {
-            return refused(spoken(Word::ItsHeaders).into(), bound);
+            return refused(Why::from(Word::ItsHeaders), bound.into());
         }
         let Ok(Some(key)) = self.key(provider) else {
             return Ok(());
@@ -500,9 +536,9 @@ impl<'a> Resolver<'a> {
         let bound = origins(&before, shares);
         let general = self.env.get(keys::OVERRIDE).map(|key| key.trim());
         match bound.first() {
-            Some(first) if !bound.contains(&now) => refused(key.source, first.clone()),
+            Some(first) if !bound.contains(&now) => refused(key.source, first.as_str().into()),
             None if general == Some(key.value.reveal()) => {
-                refused(key.source, spoken(Word::OwnProviders).into())
+                refused(key.source, Why::from(Word::OwnProviders))
             }
             Some(_) | None => Ok(()),
         }
@@ -514,14 +550,14 @@ struct Choice<'a> {
     model: &'a str,
 }
 
-fn unknown_kind(kind: &str) -> String {
+fn unknown_kind(kind: &str) -> Why {
     let names: Vec<&str> = ostler_llm::kinds()
         .iter()
         .map(|known| known.name.as_str())
         .collect();
     match nearest(kind, names.iter().copied()) {
-        Some(near) => filled(Word::ProvNoKindNear, &[&kind, &near]),
-        None => filled(Word::ProvNoKindOf, &[&kind, &names.join(", ")]),
+        Some(near) => phrase(Word::ProvNoKindNear, &[&kind, &near]),
+        None => phrase(Word::ProvNoKindOf, &[&kind, &names.join(", ")]),
     }
 }
 

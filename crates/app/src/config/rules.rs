@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use crate::speech::filled;
-use ostler_wire::Word;
+use crate::text::phrase;
+use ostler_wire::{Why, Word};
 use toml_edit::{Array, Item, TableLike, Value};
 
 use super::diagnose::ConfigError;
@@ -95,7 +95,7 @@ impl<'a> EditableFile<'a> {
         let plugins = draft.document.get_mut("plugins");
         let table = plugins.and_then(|plugins| table_named(plugins, change.server));
         let table = table.ok_or_else(|| {
-            let text = filled(Word::TrustNoServer, &[&change.server]);
+            let text = phrase(Word::TrustNoServer, &[&change.server]);
             plain_error(text)
         })?;
         if table.get(TRUSTED_TOOLS).is_none() && change.trusted {
@@ -246,25 +246,25 @@ fn table_named<'a>(plugins: &'a mut Item, name: &str) -> Option<&'a mut dyn Tabl
 }
 
 /// Changes which tools of a server in a JSON list of servers are trusted. The error is the end of a sentence.
-pub fn trust_tools_in_json(path: &Path, shown: &str, change: ToolChange<'_>) -> Result<(), String> {
+pub fn trust_tools_in_json(path: &Path, shown: &str, change: ToolChange<'_>) -> Result<(), Why> {
     let text = read_text(path, shown).map_err(|report| report.title)?;
-    let text = text.ok_or_else(|| filled(Word::TrustFileGone, &[&shown]))?;
+    let text = text.ok_or_else(|| phrase(Word::TrustFileGone, &[&shown]))?;
     let mut file: ServerFile =
-        serde_json::from_str(&text).map_err(|e| filled(Word::TrustNoServers, &[&shown, &e]))?;
+        serde_json::from_str(&text).map_err(|e| phrase(Word::TrustNoServers, &[&shown, &e]))?;
     let entry = file.servers.get_mut(change.server);
     let entry = entry.and_then(serde_json::Value::as_object_mut);
-    let entry = entry.ok_or_else(|| filled(Word::TrustNoServer, &[&change.server]))?;
+    let entry = entry.ok_or_else(|| phrase(Word::TrustNoServer, &[&change.server]))?;
     let list = entry
         .entry(TRUSTED_TOOLS)
         .or_insert_with(|| serde_json::json!([]));
     let list = list
         .as_array_mut()
-        .ok_or_else(|| filled(Word::TrustNoList, &[&TRUSTED_TOOLS]))?;
+        .ok_or_else(|| phrase(Word::TrustNoList, &[&TRUSTED_TOOLS]))?;
     list.retain(|tool| !change.tools.iter().any(|one| tool == one));
     if change.trusted {
         list.extend(change.tools.iter().map(|tool| tool.as_str().into()));
     }
-    let text = serde_json::to_string_pretty(&file).map_err(|e| e.to_string())? + "\n";
+    let text = serde_json::to_string_pretty(&file).map_err(|e| Why::from(e.to_string()))? + "\n";
     files::write(path, text.as_bytes(), Access::AsBefore)
-        .map_err(|e| filled(Word::CannotWrite, &[&shown, &e]))
+        .map_err(|e| phrase(Word::CannotWrite, &[&shown, &e]))
 }

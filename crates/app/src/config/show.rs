@@ -1,8 +1,8 @@
 //! The configuration in effect, key by key, with origins, for `config show` and `config get`.
 //! Secrets are covered.
 
-use crate::speech::filled;
-use ostler_wire::Word;
+use crate::text::phrase;
+use ostler_wire::{Why, Word};
 use serde::Serialize;
 
 use super::check::written;
@@ -53,15 +53,30 @@ pub enum Origins {
 }
 
 /// Why `get` has no answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GetError {
-    #[error("{0}")]
-    Syntax(String),
-    #[error("{}", filled(Word::CfgNoKey, &[&key, &near.as_ref().map(|near| filled(Word::OrNear, &[near])).unwrap_or_default()]))]
+    Syntax(Why),
     Unknown { key: String, near: Option<String> },
-    #[error("{}", filled(Word::CfgNotSet, &[.0]))]
     Unset(String),
 }
+
+impl From<&GetError> for Why {
+    fn from(error: &GetError) -> Self {
+        match error {
+            GetError::Syntax(why) => why.clone(),
+            GetError::Unknown { key, near } => {
+                let hint = match near {
+                    Some(near) => phrase(Word::OrNear, &[near]),
+                    None => "".into(),
+                };
+                phrase(Word::CfgNoKey, &[key, &hint])
+            }
+            GetError::Unset(key) => phrase(Word::CfgNotSet, &[key]),
+        }
+    }
+}
+
+ostler_wire::told_by_why!(GetError);
 
 /// Every key in effect, sorted by name, defaults included.
 pub fn settings(loaded: &Loaded) -> Vec<Setting> {

@@ -1,8 +1,7 @@
 //! Configuration as a tree in which every value remembers where it was written.
 //! It knows TOML syntax and positions; it knows no key and no default.
 
-use crate::speech::spoken;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -135,6 +134,8 @@ pub struct Place {
     /// Line and column, both from 1, columns in characters.
     pub position: Option<(usize, usize)>,
 }
+
+crate::text::as_displayed!(Place);
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -386,7 +387,7 @@ pub fn push_key(out: &mut String, key: &str) {
 /// A syntax error of a file.
 #[derive(Debug, Clone)]
 pub struct SyntaxError {
-    pub message: String,
+    pub message: Why,
     pub span: Span,
 }
 
@@ -399,7 +400,7 @@ pub fn parse(text: &str, source: SourceId) -> Result<Node, Vec<SyntaxError>> {
             false => all.iter().map(SyntaxError::from).collect(),
             // Numbers that are too large are found by the editor alone.
             true => vec![SyntaxError {
-                message: spoken(Word::CfgBigNumber).into(),
+                message: Why::from(Word::CfgBigNumber),
                 span: first.span().map_or_else(Span::default, Span::from),
             }],
         }
@@ -417,7 +418,7 @@ pub fn parse_value(text: &str, source: SourceId) -> Option<Value> {
 impl From<&toml::de::Error> for SyntaxError {
     fn from(error: &toml::de::Error) -> Self {
         Self {
-            message: error.message().to_owned(),
+            message: error.message().into(),
             span: error.span().map_or_else(Span::default, Span::from),
         }
     }

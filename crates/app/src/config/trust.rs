@@ -1,8 +1,8 @@
 //! Which projects the person trusts, and with what in them. An item is one thing of a repository that runs, sends or
 //! loosens; a record has the items that were looked at. What is not in it takes no effect. Asking is elsewhere.
 
-use crate::speech::{filled, spoken};
-use ostler_wire::Word;
+use crate::text::phrase;
+use ostler_wire::{Language, Why, Word};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::files::{self, Access};
 use super::tree::Place;
-use ostler_engine::sources;
+use ostler_guard::definitions;
 
 const VERSION: u32 = 1;
 /// Of `trust.json`.
@@ -32,7 +32,7 @@ pub struct Item {
     pub what: String,
     pub place: Place,
     /// All that it grants, as a person reads it, secrets covered. Never cut: who trusts it has to see it.
-    pub text: String,
+    pub text: Why,
     /// What a model reads beside it: the text of a role or skill, which grants nothing.
     pub prose: String,
     /// Of the whole, secrets and all, in normal form.
@@ -41,12 +41,12 @@ pub struct Item {
 
 impl Item {
     /// `normal` is the content in a form that order and comments do not change.
-    pub fn new(what: String, place: Place, text: &str, normal: &str) -> Self {
+    pub fn new(what: String, place: Place, text: impl Into<Why>, normal: &str) -> Self {
         let hash = hash(&[what.as_bytes(), &[0], normal.as_bytes()]);
         Self {
             what,
             place,
-            text: text.to_owned(),
+            text: text.into(),
             prose: String::new(),
             hash,
         }
@@ -54,8 +54,8 @@ impl Item {
 
     /// A file of a role or skill. Its front matter and the commands in its text grant something.
     pub fn of_file(what: String, place: Place, text: &str) -> Self {
-        let (head, body) = sources::head_and_body(text);
-        let commands = sources::commands_in(body).into_iter();
+        let (head, body) = definitions::head_and_body(text);
+        let commands = definitions::commands_in(body).into_iter();
         let commands = commands.map(|command| format!("!`{command}`"));
         let grants: Vec<String> = std::iter::once(head.trim_end().to_owned())
             .filter(|head| !head.is_empty())
@@ -63,14 +63,14 @@ impl Item {
             .collect();
         Self {
             prose: body.trim().to_owned(),
-            ..Self::new(what, place, &grants.join("\n"), &sources::hash(text))
+            ..Self::new(what, place, grants.join("\n"), &definitions::hash(text))
         }
     }
 
-    fn known(&self) -> Known {
+    fn known(&self, language: Language) -> Known {
         Known {
             what: self.what.clone(),
-            text: cut(&self.text, MAX_KEPT),
+            text: cut(&self.text.say(language), MAX_KEPT),
             hash: self.hash.clone(),
         }
     }
@@ -118,8 +118,9 @@ pub struct Record {
 }
 
 impl Record {
-    pub fn new(answer: Answer, since: String, items: &[Item]) -> Self {
-        let items = items.iter().map(Item::known).collect();
+    /// It keeps the texts of the items as the person read them.
+    pub fn new(answer: Answer, since: String, items: &[Item], language: Language) -> Self {
+        let items = items.iter().map(|item| item.known(language)).collect();
         Self {
             answer,
             since,
@@ -172,7 +173,9 @@ impl Default for Workspace {
 
 impl Workspace {
     pub fn judge(mut items: Vec<Item>, approval: Approval<'_>) -> Self {
-        items.sort_by(|a, b| (&a.what, &a.text, &a.hash).cmp(&(&b.what, &b.text, &b.hash)));
+        items.sort_by_cached_key(|item| {
+            (item.what.clone(), item.text.to_string(), item.hash.clone())
+        });
         items.dedup_by(|a, b| a.hash == b.hash);
         let (state, known) = match approval {
             Approval::ThisRun if items.is_empty() => (State::NotNeeded, &[][..]),
@@ -210,15 +213,15 @@ impl Workspace {
     }
 
     /// One sentence for the start of a session; None where there is nothing to say.
-    pub fn notice(&self) -> Option<String> {
-        let ignored = spoken(Word::TrustSettingsIgnored);
+    pub fn notice(&self) -> Option<Why> {
+        let ignored = Why::from(Word::TrustSettingsIgnored);
         let names = self.names();
         Some(match self.state {
             State::NotNeeded | State::Trusted => return None,
-            State::ThisRun => filled(Word::TrustRunOnly, &[&names]),
-            State::Untrusted => filled(Word::TrustNotYet, &[&ignored, &names]),
-            State::Changed => filled(Word::TrustHasChanged, &[&ignored, &names]),
-            State::Refused => filled(Word::TrustAsDecided, &[&ignored, &names]),
+            State::ThisRun => phrase(Word::TrustRunOnly, &[&names]),
+            State::Untrusted => phrase(Word::TrustNotYet, &[&ignored, &names]),
+            State::Changed => phrase(Word::TrustHasChanged, &[&ignored, &names]),
+            State::Refused => phrase(Word::TrustAsDecided, &[&ignored, &names]),
         })
     }
 
@@ -286,33 +289,41 @@ struct Page {
     workspaces: BTreeMap<String, Record>,
 }
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum TrustError {
-    #[error("{}", filled(Word::Because, &[&path.display(), &source]))]
     File { path: PathBuf, source: io::Error },
-    #[error("{}", spoken(Word::TrustNoUtf8))]
     Name,
-    #[error(
-        "{}", filled(Word::TrustTooMany, &[.0, &MAX_ITEMS]))]
     TooMany(usize),
-    #[error("{}", filled(Word::TrustTooLarge, &[&_0.display()]))]
     Full(PathBuf),
 }
+
+impl From<&TrustError> for Why {
+    fn from(error: &TrustError) -> Self {
+        match error {
+            TrustError::File { path, source } => phrase(Word::Because, &[&path.display(), source]),
+            TrustError::Name => Word::TrustNoUtf8.into(),
+            TrustError::TooMany(count) => phrase(Word::TrustTooMany, &[count, &MAX_ITEMS]),
+            TrustError::Full(path) => phrase(Word::TrustTooLarge, &[&path.display()]),
+        }
+    }
+}
+
+ostler_wire::told_by_why!(TrustError);
 
 /// All records, as they are in `trust.json`.
 #[derive(Debug, Default)]
 pub struct Book {
     pub workspaces: BTreeMap<String, Record>,
     /// Why nothing could be read, ready to show.
-    pub fault: Option<String>,
+    pub fault: Option<Why>,
 }
 
 impl Book {
     /// A file that is not there trusts nothing; neither does one that cannot be read, which is said.
     pub fn load(path: &Path) -> Self {
-        let fault = |why: String| Self {
+        let fault = |why: Why| Self {
             workspaces: BTreeMap::new(),
-            fault: Some(filled(Word::TrustBookBad, &[&path.display(), &why])),
+            fault: Some(phrase(Word::TrustBookBad, &[&path.display(), &why])),
         };
         match read(path) {
             Ok(None) => Self::default(),
@@ -321,10 +332,10 @@ impl Book {
                     workspaces: page.workspaces,
                     fault: None,
                 },
-                Ok(_) => fault(spoken(Word::TrustOther).into()),
-                Err(error) => fault(filled(Word::TrustGarbled, &[&error])),
+                Ok(_) => fault(Why::from(Word::TrustOther)),
+                Err(error) => fault(phrase(Word::TrustGarbled, &[&error])),
             },
-            Err(error) => fault(filled(Word::TrustUnread, &[&error])),
+            Err(error) => fault(phrase(Word::TrustUnread, &[&error])),
         }
     }
 
@@ -379,7 +390,7 @@ fn read(path: &Path) -> io::Result<Option<String>> {
         Err(error) => return Err(error),
     };
     if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return Err(io::Error::other(spoken(Word::TrustNoSmall)));
+        return Err(io::Error::other(Why::from(Word::TrustNoSmall)));
     }
     let mut text = String::new();
     File::open(path)?
@@ -393,7 +404,7 @@ fn set_aside(path: &Path) -> io::Result<PathBuf> {
     const MOST: u32 = 1000;
     let name = |n: u32| path.with_extension(format!("json.damaged-{n}"));
     let free = (1..=MOST).map(name).find(|path| !path.exists());
-    let aside = free.ok_or_else(|| io::Error::other(spoken(Word::TrustManyDamaged)))?;
+    let aside = free.ok_or_else(|| io::Error::other(Why::from(Word::TrustManyDamaged)))?;
     fs::rename(path, &aside)?;
     Ok(aside)
 }

@@ -1,7 +1,6 @@
 //! Values that are more than a number or a word: seconds, sizes, colour. Parsing and printing only.
 
-use crate::speech::spoken;
-use ostler_wire::Word;
+use ostler_wire::{Language, Word};
 use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
@@ -12,6 +11,18 @@ use serde::{Deserialize, Serialize, Serializer};
 
 /// What stands for no limit, and the longest limit there is.
 const FOREVER: Duration = Duration::from_secs(86_400 * 365);
+
+/// What our own types expect. Serde passes such a text on in English; the reader finds the word again by it.
+pub(super) const EXPECTED: [Word; 4] = [
+    Word::CfgShare,
+    Word::CfgNumber,
+    Word::CfgSize,
+    Word::CfgColor,
+];
+
+fn expected(word: Word) -> &'static str {
+    Language::English.say(word)
+}
 
 /// A duration in seconds; 0 stands for no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -44,7 +55,7 @@ pub fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error
         true => Ok(number),
         false => Err(de::Error::invalid_value(
             Unexpected::Float(number),
-            &spoken(Word::CfgShare),
+            &expected(Word::CfgShare),
         )),
     }
 }
@@ -55,7 +66,7 @@ fn finite<E: de::Error>(number: f64) -> Result<f64, E> {
     } else {
         Err(E::invalid_value(
             Unexpected::Float(number),
-            &spoken(Word::CfgNumber),
+            &expected(Word::CfgNumber),
         ))
     }
 }
@@ -103,6 +114,8 @@ impl ByteSize {
     }
 }
 
+crate::text::as_displayed!(ByteSize);
+
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unit = UNITS
@@ -130,7 +143,7 @@ impl<'de> Deserialize<'de> for ByteSize {
             type Value = ByteSize;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(spoken(Word::CfgSize))
+                f.write_str(expected(Word::CfgSize))
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<ByteSize, E> {
@@ -194,7 +207,7 @@ impl<'de> Deserialize<'de> for ColorChoice {
             type Value = ColorChoice;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(spoken(Word::CfgColor))
+                f.write_str(expected(Word::CfgColor))
             }
 
             fn visit_bool<E: de::Error>(self, on: bool) -> Result<ColorChoice, E> {

@@ -3,10 +3,12 @@
 
 use super::joined;
 use crate::boot::Boot;
+use crate::errors::Told as _;
 use crate::live::SessionHub;
-use crate::speech::{filled, spoken, told};
+use crate::text::Speak as _;
+use crate::wiring;
 use ostler_engine::LiveSessions;
-use ostler_wire::{Client, Hub, HubError, Open, SessionInfo, Word};
+use ostler_wire::{Client, Hub, HubError, Open, Say, SessionInfo, Word};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -85,7 +87,7 @@ impl ConversationHub {
         let new = boot.loaded.notices.iter();
         let new = new.filter(|notice| !known.contains(notice));
         Ok(Current {
-            notices: new.map(ToString::to_string).collect(),
+            notices: new.map(|notice| notice.say(boot.language)).collect(),
             hub: hub_of(&boot, self.attendance, &self.live)?,
             boot,
             is_used: true,
@@ -102,21 +104,29 @@ fn hub_of(
     attendance: Attendance,
     live: &LiveSessions,
 ) -> anyhow::Result<SessionHub> {
-    let options = boot.options(attendance != Attendance::Nobody)?;
-    Ok(SessionHub::new(options, boot.transport(), live.clone()))
+    let mut options = wiring::options(boot, attendance != Attendance::Nobody)?;
+    options.commands.extras = crate::extras::all(boot);
+    Ok(SessionHub::new(
+        options,
+        wiring::transport(boot),
+        live.clone(),
+    ))
 }
 
 impl Hub for ConversationHub {
     async fn open(&self, which: Open) -> Result<Client, HubError> {
-        let mut next = self.next().map_err(|error| HubError(told(&error)))?;
+        let language = self.boot().language;
+        let mut next = self
+            .next()
+            .map_err(|error| HubError(language.told(&error)))?;
         let keeps_prompt = next.boot.global.system_prompt.is_some() && which != Open::New;
         let mut client = next.hub.open(which).await?;
         let mut notes = std::mem::take(&mut next.notices);
-        notes.extend(keeps_prompt.then(|| spoken(Word::ExecSystemKept).to_owned()));
+        notes.extend(keeps_prompt.then(|| language.say(Word::ExecSystemKept).to_owned()));
         notes.append(&mut client.notes);
         let idle = joined::idle_flags(&next.boot);
         if client.snapshot.clients.is_remote() && !idle.is_empty() {
-            notes.push(filled(Word::JoinedFlags, &[&idle.join(", ")]));
+            notes.push(language.filled(Word::JoinedFlags, &[&idle.join(", ")]));
         }
         client.notes = notes;
         next.is_used = true;

@@ -3,10 +3,9 @@
 use super::{Err, Out};
 use crate::boot::Boot;
 use crate::print::Printer;
-use crate::speech::spoken;
 use anyhow::Context as _;
 use ostler_host::signals::{Signals, Stop};
-use ostler_wire::{Body, Client, Delta, Event, Op, OpLine, View, Word};
+use ostler_wire::{Body, Client, Delta, Event, Language, Op, OpLine, View, Word};
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -23,6 +22,7 @@ pub async fn begin(
     printer: &mut Printer<Out, Err>,
     signals: &mut Signals,
     prompt: Op,
+    language: Language,
 ) -> anyhow::Result<Began> {
     let id = new_id();
     let line = OpLine {
@@ -31,14 +31,14 @@ pub async fn begin(
         op: prompt,
     };
     let sent = client.ops.send_line(line).await;
-    sent.context(spoken(Word::SessionEnded))?;
+    sent.context(language.say(Word::SessionEnded))?;
     loop {
         let event = tokio::select! {
             event = client.events.next() => event,
             stop = signals.next() => return Ok(Began::Stopped(stop)),
         };
         match event {
-            None => anyhow::bail!(spoken(Word::EndedBadly)),
+            None => anyhow::bail!(language.say(Word::EndedBadly)),
             Some(Event::Entry(entry)) if is_prompt(&entry.body, &id) => {
                 return Ok(Began::Turn(Event::Entry(entry)));
             }

@@ -73,8 +73,7 @@ impl Talk {
             .iter()
             .any(|entry| matches!(entry.body, Body::Message(_)))
         {
-            let text =
-                transcript::render(&self.client.session_id, &past, crate::speech::language());
+            let text = transcript::render(&self.client.session_id, &past, self.language);
             self.printer.lines(Ink::Grey, text.trim_end())?;
         }
         self.printer.flush()
@@ -111,7 +110,7 @@ impl Talk {
         let stands = self.shown.ask.as_ref().is_some_and(|ask| ask.ask == id);
         self.forget(|ask| ask.ask == id);
         if let Some(answer) = answer.filter(|_| stands) {
-            let answer = crate::print::printable(answer);
+            let answer = ostler_wire::printable(answer);
             let text = self.language.fill(Word::AnsweredElsewhere, &[&answer]);
             let text = self.paint.with(Ink::Grey, &text);
             writeln!(io::stderr(), "{text}")?;

@@ -1,6 +1,6 @@
 //! Texts of the plain output: calls and results on one line, and foreign text made safe for a terminal.
 
-use ostler_wire::{Marked, marked, marked_piece};
+use ostler_wire::printable;
 use serde_json::Value;
 
 const ARGS_PREVIEW: usize = 80;
@@ -62,25 +62,4 @@ fn shorten(text: &str, most: usize) -> String {
         Some((at, _)) => format!("{}…", flat.get(..at).unwrap_or_default()),
         None => flat,
     }
-}
-
-/// Control and hidden characters made visible, so that nothing from a model or a file drives the terminal.
-pub fn printable(text: &str) -> String {
-    printable_block(text).replace(['\n', '\t'], " ")
-}
-
-/// The same over several lines.
-pub fn printable_block(text: &str) -> String {
-    shown(marked(text))
-}
-
-/// The same for what is printed as it comes.
-pub fn printable_piece(text: &str) -> String {
-    shown(marked_piece(text))
-}
-
-fn shown(marked: Marked<'_>) -> String {
-    marked
-        .map(|(c, is_tricky)| if is_tricky { '\u{fffd}' } else { c })
-        .collect()
 }

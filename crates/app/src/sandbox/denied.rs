@@ -7,13 +7,15 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files and folders that are looked at, and how far down.
-const MAX_LOOKED_AT: usize = 4096;
+/// Entries that are looked at for the rules of one file of settings, and how far down.
+const MAX_LOOKED_AT: usize = 65_536;
 const MAX_DEPTH: usize = 4;
-/// Rules that are looked for among all of these; of more rules, among fewer files.
-pub const MAX_RULES: usize = 256;
-/// Most paths of each kind.
+/// Comparisons of an entry with a rule: of more rules than a file of settings usually has, fewer entries are looked at.
+const MAX_COMPARED: usize = 1 << 21;
+/// Most paths of each kind for the rules of one file of settings.
 const MAX_FOUND: usize = 256;
+/// Files of settings whose rules are looked for apart, so that those of one do not crowd out those of another.
+const MAX_SOURCES: usize = 16;
 /// Nobody's own files lie there, and they are large.
 const PASSED_OVER: [&str; 4] = [".git", "node_modules", "target", ".venv"];
 
@@ -22,48 +24,50 @@ const PASSED_OVER: [&str; 4] = [".git", "node_modules", "target", ".venv"];
 pub struct Denied {
     pub read: Vec<PathBuf>,
     pub write: Vec<PathBuf>,
+    /// Not all could be looked at.
+    pub incomplete: bool,
 }
 
 impl Denied {
-    /// How many of the rules are looked for among the files of the project.
-    pub fn count(rules: &[Rule]) -> usize {
-        let inside = rules.iter().filter_map(spec);
-        inside.filter(|spec| !spec.starts_with(['/', '~'])).count()
+    pub fn find(rules: &[Rule], scope: &Scope) -> Self {
+        let mut found = Self::default();
+        for rules in by_source(rules) {
+            let part = Self::of_one_source(&rules, scope);
+            let add = |list: &mut Vec<PathBuf>, more: Vec<PathBuf>| {
+                let new = more.into_iter().filter(|path| !list.contains(path));
+                let new: Vec<PathBuf> = new.collect();
+                list.extend(new);
+            };
+            add(&mut found.read, part.read);
+            add(&mut found.write, part.write);
+            found.incomplete |= part.incomplete;
+        }
+        found
     }
 
-    pub fn find(rules: &[Rule], scope: &Scope) -> Self {
-        let rules: Vec<&Rule> = rules.iter().filter(|rule| spec(rule).is_some()).collect();
+    fn of_one_source(rules: &[&Rule], scope: &Scope) -> Self {
         let mut found = Self::default();
-        let anchored = |rule: &Rule| {
-            let spec = spec(rule);
-            spec.as_deref().is_some_and(|s| s.starts_with(['/', '~']))
-        };
-        let (outside, inside): (Vec<&Rule>, Vec<&Rule>) =
-            rules.into_iter().partition(|rule| anchored(rule));
-        for rule in outside {
-            for path in candidates(rule, scope) {
-                found.take(&[rule], &path, scope);
-            }
-        }
-        // A rule that names its path is not looked for: what it names may lie deep, or behind a link, which the way through
-        // the project does not follow.
-        for rule in &inside {
-            let is_path = spec(rule).is_some_and(|s| s.trim_end_matches('/').contains('/'));
-            let named = is_path.then(|| candidates(rule, scope));
-            for path in named.into_iter().flatten() {
-                if path.symlink_metadata().is_ok() {
-                    found.take(&[rule], &path, scope);
+        let mut wanted: Vec<&Rule> = Vec::new();
+        for rule in rules.iter().copied() {
+            match named(rule, scope) {
+                // What a rule names is not looked for: it may lie deep, or behind a link, which the way through the
+                // project does not follow.
+                Some(paths) => {
+                    for path in paths {
+                        found.take(&[rule], &path, scope);
+                    }
                 }
+                None => wanted.push(rule),
             }
         }
-        if !inside.is_empty() {
-            found.walk(&inside, scope);
+        if !wanted.is_empty() {
+            found.walk(&wanted, scope);
         }
         found
     }
 
     fn walk(&mut self, rules: &[&Rule], scope: &Scope) {
-        let most = MAX_LOOKED_AT * MAX_RULES / rules.len().max(MAX_RULES);
+        let most = MAX_LOOKED_AT.min(MAX_COMPARED / rules.len().max(1));
         let trees = std::iter::once(&scope.root).chain(&scope.trees);
         let mut open: VecDeque<(PathBuf, usize)> = trees.map(|tree| (tree.clone(), 0)).collect();
         let mut seen = 0;
@@ -75,6 +79,7 @@ impl Denied {
             for entry in entries.flatten() {
                 seen += 1;
                 if seen > most {
+                    self.incomplete = true;
                     return;
                 }
                 let path = entry.path();
@@ -90,12 +95,21 @@ impl Denied {
 
     /// Whether the path may not be read, so that nothing below it need be looked at.
     fn take(&mut self, rules: &[&Rule], path: &Path, scope: &Scope) -> bool {
-        let reads = rules.iter().any(|rule| rule.touches_read(path, scope));
-        let writes = rules.iter().any(|rule| rule.touches_write(path, scope));
-        let add = |list: &mut Vec<PathBuf>| {
-            if list.len() < MAX_FOUND && !list.iter().any(|known| known == path) {
-                list.push(path.to_owned());
-            }
+        // All below a folder is as good as the folder, and covers what is made in it later.
+        let below = path.join("x");
+        let is_all =
+            |rule: &&&Rule| spec(rule).is_some_and(|spec| spec.ends_with("/**")) && path.is_dir();
+        let hits = |touches: fn(&Rule, &Path, &Scope) -> bool| {
+            rules.iter().any(|rule| {
+                touches(rule, path, scope) || is_all(&rule) && touches(rule, &below, scope)
+            })
+        };
+        let (reads, writes) = (hits(Rule::touches_read), hits(Rule::touches_write));
+        let mut is_full = false;
+        let mut add = |list: &mut Vec<PathBuf>| match list.iter().any(|known| known == path) {
+            true => {}
+            false if list.len() < MAX_FOUND => list.push(path.to_owned()),
+            false => is_full = true,
         };
         if reads {
             add(&mut self.read);
@@ -103,30 +117,59 @@ impl Denied {
         if writes {
             add(&mut self.write);
         }
+        self.incomplete |= is_full;
         reads
     }
 }
 
-/// What a rule of a certain path or of a pattern in one folder may be about.
-fn candidates(rule: &Rule, scope: &Scope) -> Vec<PathBuf> {
-    let Some(spec) = spec(rule) else {
-        return Vec::new();
-    };
+/// The rules about files of each file of settings, in the order of the first of each.
+fn by_source(rules: &[Rule]) -> Vec<Vec<&Rule>> {
+    let mut sources: Vec<(&str, Vec<&Rule>)> = Vec::new();
+    for rule in rules.iter().filter(|rule| spec(rule).is_some()) {
+        // `file:line:column`.
+        let digits = |c: char| c.is_ascii_digit() || c == ':';
+        let source = rule.from.trim_end_matches(digits);
+        let is_last = sources.len() >= MAX_SOURCES;
+        match sources.iter_mut().find(|(known, _)| *known == source) {
+            Some((_, rules)) => rules.push(rule),
+            None if is_last => {
+                if let Some((_, rules)) = sources.last_mut() {
+                    rules.push(rule);
+                }
+            }
+            None => sources.push((source, vec![rule])),
+        }
+    }
+    sources.into_iter().map(|(_, rules)| rules).collect()
+}
+
+/// The paths that a rule names, if it names some: a certain path, or a pattern in one folder. `None` for a name or a pattern
+/// that may be anywhere in the project.
+fn named(rule: &Rule, scope: &Scope) -> Option<Vec<PathBuf>> {
+    let spec = spec(rule)?;
+    let is_path = spec.starts_with(['/', '~']) || spec.trim_end_matches('/').contains('/');
+    is_path.then(|| candidates(&spec, scope)).flatten()
+}
+
+/// What is there of a certain path, or of a pattern in one folder.
+fn candidates(spec: &str, scope: &Scope) -> Option<Vec<PathBuf>> {
     let path = scope.path(spec.trim_end_matches("/**").trim_end_matches('/'));
     let is_pattern = |path: &Path| path.to_string_lossy().contains(['*', '?']);
-    let entries = |folder: &Path| {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.take(MAX_LOOKED_AT).map(|entry| entry.path())
-    };
-    match path.parent() {
-        _ if !is_pattern(&path) && spec.ends_with("/**") => {
-            let inner = entries(&path);
-            std::iter::once(path.clone()).chain(inner).collect()
-        }
-        _ if !is_pattern(&path) => vec![path],
-        Some(folder) if !is_pattern(folder) => entries(folder).collect(),
-        Some(_) | None => Vec::new(),
+    if !is_pattern(&path) {
+        let roots = std::iter::once(&scope.root).chain(&scope.trees);
+        let copies = path.strip_prefix(&scope.root).ok().map(|below| {
+            let copies = roots.map(|root| root.join(below));
+            copies.collect::<Vec<_>>()
+        });
+        let all = copies.unwrap_or_else(|| vec![path]);
+        let there = all
+            .into_iter()
+            .filter(|path| path.symlink_metadata().is_ok());
+        return Some(there.collect());
     }
+    let folder = path.parent().filter(|folder| !is_pattern(folder))?;
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    Some(entries.take(MAX_LOOKED_AT).map(|e| e.path()).collect())
 }
 
 fn spec(rule: &Rule) -> Option<String> {
@@ -189,14 +232,15 @@ mod tests {
             check(&[&format!("Read({rule})")], &deep, &[]);
         }
         check(&["Read(*.pem)"], &["root/sub/key.pem"], &[]);
-        check(&["Read(private/**)"], &["root/private/a"], &[]);
+        check(&["Read(private/**)"], &["root/private"], &[]);
+        check(&["Edit(private/**)"], &[], &["root/private"]);
         check(&["Edit(sub/key.pem)"], &[], &["root/sub/key.pem"]);
         check(&["Read(~/.netrc)"], &["home/.netrc"], &[]);
         check(&["Read(~/keys/*.pem)"], &["home/keys/a.pem"], &[]);
         check(&["Read(~/*/b.txt)"], &[], &[]);
     }
 
-    /// What is compared is bounded, whatever the number of rules and of files.
+    /// What is compared is bounded, and the rules of one file do not take the place of another's.
     #[test]
     fn many_rules_are_looked_for_in_fewer_files() {
         let dir = tempfile::tempdir().unwrap();
@@ -205,18 +249,23 @@ mod tests {
             fs::create_dir_all(top.join(format!("d{number}/e"))).unwrap();
             fs::write(top.join(format!("d{number}/e/s")), "").unwrap();
         }
-        fs::write(top.join(".env"), "").unwrap();
+        fs::create_dir(top.join("secrets")).unwrap();
+        for number in 0..300 {
+            fs::write(top.join(format!("secrets/{number}")), "").unwrap();
+        }
         let scope = Scope::new(top.clone(), None);
         let found = |rules: usize| {
-            let others = (1..rules).map(|n| format!("Read(other{n}/**)"));
-            let all = others.chain(["Read(.env)".into(), "Read(s)".into()]);
-            let rules: Vec<Rule> = all.map(|r| Rule::parse(&r, "x").unwrap()).collect();
-            let found = Denied::find(&rules, &scope).read;
-            (Denied::count(&rules), found.len())
+            let others = (0..rules).map(|n| (format!("Read(other{n})"), "repo/ostler.toml:1:2"));
+            let all = others.chain([("Read(s)".into(), "home/config.toml:3:4")]);
+            let all: Vec<Rule> = all
+                .map(|(r, from)| Rule::parse(&r, from).unwrap())
+                .collect();
+            let found = Denied::find(&all, &scope);
+            (found.read.len(), found.incomplete)
         };
-        assert_eq!(found(10), (11, 41));
-        // 42 entries are compared: those of the top and one more.
-        let many = MAX_LOOKED_AT * MAX_RULES / 42 - 1;
-        assert_eq!(found(many), (many + 1, 1));
+        assert_eq!(found(10), (40, false));
+        assert_eq!(found(MAX_COMPARED / 42), (40, true));
+        let rule = Rule::parse("Read(secrets/**)", "x:1").unwrap();
+        assert_eq!(Denied::find(&[rule], &scope).read, [top.join("secrets")]);
     }
 }

@@ -1,10 +1,11 @@
 //! Ostler's own home as commands meet it: what they see of it, what they cannot change where it lies in a folder that they
 //! may write to, and whether this layer can hold that at all. Reads the disk; makes the home if it is not there.
 
-use super::active;
 use crate::boot::Boot;
 use crate::config::paths::{absolute, is_inside};
-use crate::speech::filled;
+use crate::grants::{active, own_skills};
+use crate::policy::reserved;
+use crate::text::Speak as _;
 use anyhow::bail;
 use ostler_host::sandbox::{ClosedFolder, Layer};
 use ostler_wire::Word;
@@ -37,7 +38,7 @@ pub fn closed(boot: &Boot) -> Vec<ClosedFolder> {
     let project = ostler_engine::store::project_name(&boot.places.root);
     let mut shown: Vec<PathBuf> = SHOWN.map(|name| home.join(name)).to_vec();
     shown.push(home.join(WORKTREES).join(project));
-    shown.extend(crate::folders::own_skills(boot));
+    shown.extend(own_skills(boot));
     shown.extend(named_programs(boot));
     shown.retain(|path| path != home && is_inside(path, home));
     vec![ClosedFolder {
@@ -49,7 +50,7 @@ pub fn closed(boot: &Boot) -> Vec<ClosedFolder> {
 /// Files of the home that hooks and servers name: their programs run in the sandbox too.
 fn named_programs(boot: &Boot) -> Vec<PathBuf> {
     let places = &boot.places;
-    let reserved = boot.reserved();
+    let reserved = reserved(boot);
     let sealed = places.sealed();
     let is_ours = |path: &PathBuf| {
         let mut ours = reserved.iter().chain(&sealed);
@@ -77,6 +78,7 @@ fn named_programs(boot: &Boot) -> Vec<PathBuf> {
 /// Stops the start where a command could put another home, or files of one, in the place of this one: the next start would
 /// run what it names.
 pub fn check(boot: &Boot, writable: &[PathBuf]) -> anyhow::Result<()> {
+    let language = boot.language;
     let home = &boot.places.home;
     // Without a layer nothing is held anyway, and that is said.
     let Ok(layer) = active(boot) else {
@@ -86,7 +88,7 @@ pub fn check(boot: &Boot, writable: &[PathBuf]) -> anyhow::Result<()> {
     let by_link = links.iter().find_map(|link| holder_of(link, writable));
     if let Some(folder) = by_link {
         let shown = [home.display(), folder.display()];
-        bail!(filled(Word::HomeByLink, &[&shown[0], &shown[1]]));
+        bail!(language.filled(Word::HomeByLink, &[&shown[0], &shown[1]]));
     }
     let Some(holder) = writable.iter().find(|path| is_inside(home, path)) else {
         return Ok(());
@@ -96,7 +98,7 @@ pub fn check(boot: &Boot, writable: &[PathBuf]) -> anyhow::Result<()> {
     match layer {
         Layer::Landlock => {
             let (home, holder) = (home.display(), holder.display());
-            bail!(filled(Word::HomeInReach, &[&home, &holder, &layer.name()]))
+            bail!(language.filled(Word::HomeInReach, &[&home, &holder, &layer.name()]))
         }
         Layer::Namespaces | Layer::Bubblewrap => Ok(()),
     }

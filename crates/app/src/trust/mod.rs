@@ -14,6 +14,7 @@ use crate::config::paths::{Env, Places};
 use crate::config::tree::Layer;
 use crate::config::trust::Approval;
 use crate::flags::{Global, RuleLayer};
+use ostler_wire::Language;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,7 @@ struct ConfigFiles {
     global: Global,
     env: Env,
     places: Places,
+    language: Language,
 }
 
 impl ConfigFiles {
@@ -30,6 +32,7 @@ impl ConfigFiles {
             global: boot.global.clone(),
             env: boot.env.clone(),
             places: boot.places.clone(),
+            language: boot.language,
         }
     }
 
@@ -48,7 +51,7 @@ impl ConfigFiles {
 
     /// A file's name, ready to show.
     fn shown(&self, path: &Path) -> String {
-        crate::print::printable(&self.places.shown(path))
+        ostler_wire::printable(&self.places.shown(path))
     }
 
     /// Waits until no other process changes configuration or trust.

@@ -3,7 +3,7 @@
 
 use super::{ConfigFiles, layer_of};
 use crate::boot::Boot;
-use crate::config::diagnose::ConfigError;
+use crate::config::diagnose::{ConfigError, Paint};
 use crate::config::files::Lock;
 use crate::config::layers::{Loaded, RuleList};
 use crate::config::paths::{Places, is_inside};
@@ -11,27 +11,48 @@ use crate::config::project::allow_item;
 use crate::config::tree::{Layer, Place};
 use crate::config::trust::{Answer, Approval, Book, MAX_ITEMS, Record, State, TrustError};
 use crate::flags::RuleLayer;
-use crate::speech::{filled, spoken};
+use crate::text::Speak as _;
 use ostler_engine::{Keep, RuleStore};
 use ostler_guard::Rule;
-use ostler_wire::Word;
+use ostler_wire::{Language, Say as _, Word};
 use std::io;
 use std::path::PathBuf;
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum RuleStoreError {
-    #[error("{}", filled(Word::StoreBadRule, &[.0]))]
-    Rule(String),
-    #[error("{0}")]
-    Config(#[from] ConfigError),
-    #[error("{0}")]
-    Trust(#[from] TrustError),
-    #[error("{}", filled(Word::StoreLocked, &[&home.display(), &source]))]
+    Rule(Word),
+    Config(ConfigError),
+    Trust(TrustError),
     Lock { home: PathBuf, source: io::Error },
-    #[error("{}", spoken(Word::StoreChanged))]
     Changed,
-    #[error("{}", spoken(Word::StoreBadFolder))]
     Root,
+}
+
+impl RuleStoreError {
+    pub fn say(&self, language: Language) -> String {
+        match self {
+            Self::Rule(why) => language.filled(Word::StoreBadRule, &[why]),
+            Self::Config(error) => error.render(Paint::Plain, language),
+            Self::Trust(error) => error.say(language),
+            Self::Lock { home, source } => {
+                language.filled(Word::StoreLocked, &[&home.display(), source])
+            }
+            Self::Changed => language.say(Word::StoreChanged).into(),
+            Self::Root => language.say(Word::StoreBadFolder).into(),
+        }
+    }
+}
+
+impl From<ConfigError> for RuleStoreError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+impl From<TrustError> for RuleStoreError {
+    fn from(error: TrustError) -> Self {
+        Self::Trust(error)
+    }
 }
 
 /// A rule that was taken out of a file.
@@ -127,7 +148,7 @@ impl Saved {
         let added = self.put(&parse(rule)?, layer)?;
         let file = self.shown(layer);
         Ok(match added.is_empty() {
-            true => filled(Word::StoreThere, &[&file]),
+            true => self.files.language.filled(Word::StoreThere, &[&file]),
             false => file,
         })
     }
@@ -173,7 +194,7 @@ impl Saved {
         }
         let now = jiff::Timestamp::now().to_string();
         let since = before.as_ref().map_or(now, |record| record.since.clone());
-        let record = Record::new(Answer::Trusted, since, &items);
+        let record = Record::new(Answer::Trusted, since, &items, self.files.language);
         book.set(&path, &self.places().root, Some(record))?;
         let rules = [rule.to_owned()];
         let added = self
@@ -273,7 +294,8 @@ impl RuleStore for Saved {
             Keep::Person => RuleLayer::Local,
             Keep::Repository => RuleLayer::Project,
         };
-        self.add(rule, layer).map_err(|error| error.to_string())
+        self.add(rule, layer)
+            .map_err(|error| error.say(self.files.language))
     }
 }
 
@@ -298,7 +320,7 @@ impl Repository {
 }
 
 fn parse(rule: &str) -> Result<Rule, RuleStoreError> {
-    Rule::parse(rule, "").map_err(|error| RuleStoreError::Rule(spoken(error.why).to_owned()))
+    Rule::parse(rule, "").map_err(|error| RuleStoreError::Rule(error.why))
 }
 
 /// Whether two texts are the same rule, in whichever form.

@@ -3,13 +3,13 @@
 
 use super::ConfigFiles;
 use crate::boot::Boot;
+use crate::config::diagnose::Paint;
 use crate::config::layers::Loaded;
 use crate::config::plugins::{Configured, PluginConfig, Scope, gather};
 use crate::config::project::SERVERS;
 use crate::config::rules::{ToolChange, trust_tools_in_json};
 use crate::config::trust::{Answer, Approval, Book, Item, Record, State};
 use crate::flags::RuleLayer;
-use crate::speech::{language, spoken};
 use ostler_mcp::{ToolTrust, Trust};
 use ostler_wire::{Say, Word};
 use std::path::PathBuf;
@@ -65,36 +65,45 @@ impl TrustedTools {
             Scope::User => RuleLayer::User,
             Scope::Project => RuleLayer::Project,
             Scope::UserJson | Scope::ProjectJson | Scope::LocalJson => {
-                return trust_tools_in_json(&self.path(scope), &self.shown(scope), change);
+                let (path, shown) = (self.path(scope), self.shown(scope));
+                let changed = trust_tools_in_json(&path, &shown, change);
+                return changed.map_err(|why| why.say(self.files.language));
             }
         };
         let edited = self.files.edit(layer, |file| file.trust_tools(change));
-        edited.map_err(|error| error.to_string())
+        edited.map_err(|error| error.render(Paint::Plain, self.files.language))
     }
 
     fn load(&self, approval: Approval<'_>) -> Result<Loaded, String> {
-        self.files.load(approval).map_err(|error| error.to_string())
+        let loaded = self.files.load(approval);
+        loaded.map_err(|error| error.render(Paint::Plain, self.files.language))
     }
 
     /// Writes into a project's file, and into the book that the person knows its new content.
     fn write_in_project(&self, scope: Scope, change: ToolChange<'_>) -> Result<(), String> {
+        let language = self.files.language;
         let path = self.files.places.trust();
         let mut book = Book::load(&path);
         let record = book.record(&self.files.places.root).cloned();
         let before = self.load(Approval::Recorded(record.as_ref()))?;
         let record = record.filter(|_| before.workspace.state == State::Trusted);
-        let record = record.ok_or_else(|| spoken(Word::TrustNotForGood))?;
+        let record = record.ok_or_else(|| language.say(Word::TrustNotForGood))?;
         self.write(scope, change)?;
         let after = self.load(Approval::ThisRun)?;
         let is_new = |item: &&Item| !record.items.iter().any(|known| known.hash == item.hash);
         let new = after.workspace.items.iter().filter(is_new).count();
         // Something else that is new is somebody else's, and has to be looked at.
         if new > 1 || self.servers_of(&before) != self.servers_of(&after) {
-            return Err(spoken(Word::TrustChangedMeanwhile).into());
+            return Err(language.say(Word::TrustChangedMeanwhile).into());
         }
-        let known = Record::new(Answer::Trusted, record.since, &after.workspace.items);
+        let known = Record::new(
+            Answer::Trusted,
+            record.since,
+            &after.workspace.items,
+            language,
+        );
         let set = book.set(&path, &self.files.places.root, Some(known));
-        set.map(drop).map_err(|error| error.to_string())
+        set.map(drop).map_err(|error| error.say(language))
     }
 
     /// All there are, but for which of their tools are trusted.
@@ -114,8 +123,11 @@ impl ToolTrust for TrustedTools {
     }
 
     fn set(&self, server: &str, tools: &[String], trust: Trust) -> Result<String, String> {
-        let (scope, server) = self.find(server).ok_or_else(|| spoken(Word::TrustNoFile))?;
-        let _lock = self.files.lock().map_err(|e| e.say(language()))?;
+        let language = self.files.language;
+        let (scope, server) = self
+            .find(server)
+            .ok_or_else(|| language.say(Word::TrustNoFile))?;
+        let _lock = self.files.lock().map_err(|e| e.say(language))?;
         let change = ToolChange {
             server,
             tools,

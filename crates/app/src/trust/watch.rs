@@ -3,13 +3,14 @@
 
 use super::ConfigFiles;
 use crate::boot::Boot;
+use crate::config::diagnose::Paint;
 use crate::config::files::{Stamp, stamp};
 use crate::config::layers::{Loaded, RuleList};
 use crate::config::trust::Approval;
-use crate::print::printable;
 use ostler_engine::{RuleNews, RuleWatch};
 use ostler_guard::Rule;
-use ostler_wire::{Language, Word};
+use ostler_wire::printable;
+use ostler_wire::{Language, Say as _, Word};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -28,7 +29,7 @@ impl Watch {
     pub fn new(boot: &Boot) -> Self {
         Self {
             files: ConfigFiles::new(boot),
-            language: crate::speech::language(),
+            language: boot.language,
             seen: Mutex::new(Seen {
                 files: boot.loaded.files.clone(),
                 rules: boot
@@ -45,7 +46,7 @@ impl Watch {
         // Neither list needs trust.
         let approval = Approval::Recorded(None);
         self.files.load(approval).map_err(|error| {
-            let text = error.to_string();
+            let text = error.render(Paint::Plain, self.language);
             text.lines()
                 .take(2)
                 .map(str::trim)
@@ -89,7 +90,7 @@ impl RuleWatch for Watch {
                         RuleList::Allow => {}
                     }
                 }
-                Err(error) => told.push(error.to_string()),
+                Err(error) => told.push(error.say(self.language)),
             }
         }
         if told.is_empty() {

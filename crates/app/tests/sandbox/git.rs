@@ -408,3 +408,124 @@ fn added_folders_are_protected_as_the_project_is() {
         }
     }
 }
+
+/// A program that writes an index as git would not: entries at places where the person's next `git checkout .` is not to
+/// write.
+const INDEX: &str = r#"
+import hashlib, struct, subprocess, sys
+def blob(text):
+    return subprocess.run(['git', 'hash-object', '-w', '--stdin'], input=text, capture_output=True).stdout.decode().strip()
+hook = blob(b'#!/bin/sh\ntouch ../ran\n')
+kept = subprocess.run(['git', 'rev-parse', 'HEAD:README'], capture_output=True, text=True).stdout.strip()
+entries = [('../outside', 0o100644, hook), ('.git/hooks/post-checkout', 0o100755, hook), ('README', 0o100644, kept)]
+data = b'DIRC' + struct.pack('>II', 2, len(entries))
+for name, mode, object in sorted(entries):
+    entry = struct.pack('>10I', 0, 0, 0, 0, 0, 0, mode, 0, 0, 0) + bytes.fromhex(object)
+    entry += struct.pack('>H', len(name)) + name.encode()
+    data += entry + bytes(8 - len(entry) % 8)
+data += hashlib.sha1(data).digest()
+open(sys.argv[1], 'wb').write(data)
+"#;
+
+/// The person's own git runs nothing and writes nowhere else because of what a command left in the git folder, in a project
+/// and in a linked worktree.
+#[test]
+fn what_is_left_in_the_git_folder_leads_nowhere() {
+    for layer in layers() {
+        for in_worktree in [false, true] {
+            let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+            project(&scene);
+            let root = scene.space.root().to_owned();
+            let home = scene.space.user_home().to_owned();
+            let (work, dot) = match in_worktree {
+                true => (home.join("tree"), root.join(".git/worktrees/tree")),
+                false => (root.clone(), root.join(".git")),
+            };
+            if in_worktree {
+                let path = work.display().to_string();
+                git(&root, &["worktree", "add", "-q", &path]);
+            }
+            let victim = home.join("victim");
+            std::fs::write(&victim, "theirs\n").unwrap();
+            std::fs::write(work.join("index.py"), INDEX).unwrap();
+            let (dot, to) = (dot.display(), victim.display());
+            let commands = [
+                format!("python3 index.py {dot}/index"),
+                format!(
+                    "echo evil > {dot}/MERGE_MSG; for f in COMMIT_EDITMSG FETCH_HEAD ORIG_HEAD logs/HEAD; do ln -sfn {to} {dot}/$f; done"
+                ),
+                format!(
+                    "id=$(printf 0123456789%.0s 1 2 3 4); mkdir -p {dot}/rr-cache/$id; printf \"$id\\t{to}\\0\" > {dot}/MERGE_RR"
+                ),
+            ];
+            for command in &commands {
+                let call = json!({"command": command});
+                scene.server.push(Step::answer().call("bash", call));
+            }
+            scene.server.push(Step::answer().text("ok"));
+            let exec = scene.ostler(["exec", "--yolo", "-p", "go"]);
+            exec.cwd(&work).output().ok();
+            let told = scene.server.request(commands.len()).tool_results();
+            let told: Vec<String> = told.into_iter().map(|(_, text, _)| text).collect();
+            let case = format!("{layer} {in_worktree}: {told:#?}");
+            assert!(told[0].contains("the entry ../outside"), "{case}");
+            assert!(told[1].contains("a link to"), "{case}");
+            assert!(told[2].contains("MERGE_RR"), "{case}");
+            git(&work, &["checkout", "."]);
+            git(
+                &work,
+                &[
+                    "-c",
+                    "core.editor=true",
+                    "commit",
+                    "-q",
+                    "--allow-empty",
+                    "-m",
+                    "mine",
+                ],
+            );
+            git(&work, &["fetch", "-q", "."]);
+            let above = work.parent().unwrap();
+            assert!(!above.join("outside").exists(), "{case}");
+            assert!(!above.join("ran").exists(), "{case}");
+            assert!(!root.join(".git/hooks/post-checkout").exists(), "{case}");
+            assert_eq!(
+                std::fs::read_to_string(&victim).unwrap(),
+                "theirs\n",
+                "{case}"
+            );
+        }
+    }
+}
+
+/// A file of the project that the settings of git include is as protected as those: commands and file tools leave it alone.
+#[test]
+fn included_settings_of_the_project_stay() {
+    let evil = "[core]\n\tfsmonitor = evil\n";
+    let command = format!("printf '{evil}' > .gitconfig; printf '{evil}' > shared/new; true");
+    for layer in layers() {
+        let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+        project(&scene);
+        scene
+            .space
+            .write(".gitconfig", "[include]\n\tpath = shared/new\n");
+        scene.space.write("shared/other", "");
+        let root = scene.space.root().to_owned();
+        git(&root, &["config", "include.path", "../.gitconfig"]);
+        let write = json!({"path": ".gitconfig", "content": evil});
+        let calls = [("bash", json!({"command": command})), ("write_file", write)];
+        for (tool, call) in &calls {
+            scene.server.push(Step::answer().call(tool, call.clone()));
+        }
+        scene.server.push(Step::answer().text("ok"));
+        scene.ostler(["exec", "-p", "go"]).output().ok();
+        let told = scene.server.request(calls.len()).tool_results();
+        let left = scene.space.read(".gitconfig");
+        assert_eq!(
+            left, "[include]\n\tpath = shared/new\n",
+            "{layer}: {told:#?}"
+        );
+        assert!(!scene.space.exists("shared/new"), "{layer}: {told:#?}");
+        assert!(told[1].1.contains("protected"), "{layer}: {told:#?}");
+    }
+}

@@ -3,10 +3,10 @@
 
 mod watch;
 
-use crate::agents::{ChildRole, Offer};
-use crate::cut::clip;
+use crate::agents::ChildRole;
 use crate::jobs::Jobs;
-use crate::permission_state::PermissionState;
+use crate::permissions::PermissionState;
+use crate::sources::definitions::Definitions;
 use ostler_guard::{Mode, Policy};
 use ostler_llm::{Effort, Prefix};
 use ostler_wire::{
@@ -37,8 +37,6 @@ const MAX_REFUSED: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a child may take to put its things away.
 const CLOSING: Duration = Duration::from_secs(2);
-/// Of a prompt that is shown.
-const PROMPT_CHARS: usize = 80;
 
 /// A session that another one starts, with a log of its own.
 #[derive(Clone)]
@@ -59,7 +57,7 @@ pub struct ChildSettings {
     /// The role that it plays, if it does not go on as its parent is.
     pub assigned_role: Option<ChildRole>,
     /// Commands, roles and skills, which are not read anew.
-    pub offer: Offer,
+    pub definitions: Definitions,
 }
 
 /// A child that a call waits for.
@@ -488,7 +486,7 @@ impl Children {
         let child = self.running.iter_mut().find(|c| c.id == id)?;
         child.tokens = tokens;
         let call = child.call.as_ref()?;
-        let doing = crate::commands::tasks::doing(&child.doing, language);
+        let doing = describe_doing(&child.doing, language);
         let mut parts = vec![format!("{} {}", child.id, child.role), doing];
         if tokens > 0 {
             parts.push(language.fill(Word::TokenCount, &[&tokens.to_string()]));
@@ -574,7 +572,13 @@ pub fn post_prompt(text: String) -> Op {
     }
 }
 
-pub fn shortened(prompt: &str) -> String {
-    let line = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
-    clip(&line, PROMPT_CHARS)
+/// What a task is at, for people.
+pub fn describe_doing(doing: &Doing, language: Language) -> String {
+    match doing {
+        Doing::Thinking => language.say(Word::DoingThinks).into(),
+        Doing::Running(tool) => language.fill(Word::DoingRuns, &[tool]),
+        Doing::Queueing => language.say(Word::WaitsToWrite).into(),
+        Doing::Asking => language.say(Word::DoingAsks).into(),
+        Doing::Ending => language.say(Word::Stopping).into(),
+    }
 }

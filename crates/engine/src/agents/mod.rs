@@ -2,20 +2,16 @@
 //! child itself is a session like any other; `children` looks after it.
 
 pub mod children;
-mod open;
-pub mod planner;
-mod send;
+pub mod send;
 mod skill;
 mod worktree;
 
 use crate::agents::children::{Assignment, ChildSettings, Slots, Spent};
+use crate::confine::CallSandbox;
 use crate::sources::Source;
-use crate::sources::roles::{RoleSettings, Roles};
-use crate::sources::skills::{SkillSettings, Skills};
-use crate::sources::templates::Template;
-use crate::state::SessionState;
+use crate::sources::roles::RoleSettings;
+use crate::sources::skills::SkillSettings;
 use crate::tools::Tools;
-pub use open::settle;
 use ostler_wire::Json;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -70,15 +66,6 @@ impl Default for AgentSettings {
     }
 }
 
-/// What was read once and is shared by a session and those below it.
-#[derive(Clone, Default)]
-pub struct Offer {
-    /// Commands that people wrote.
-    pub templates: Arc<Vec<Template>>,
-    pub roles: Arc<Roles>,
-    pub skills: Arc<Skills>,
-}
-
 /// How a session stands among others.
 #[derive(Clone, Default)]
 pub struct Agents {
@@ -127,51 +114,8 @@ pub struct Delegation {
     /// As the session stands now; the assigned_role is for the call to fill in.
     pub child: ChildSettings,
     pub tools: Tools,
-}
-
-impl SessionState {
-    /// What a child of this session starts from.
-    pub fn child(&self, title: String) -> ChildSettings {
-        ChildSettings {
-            entries: Vec::new(),
-            parent: self.account.session.clone(),
-            budget_session: self.account.budget_session.clone(),
-            prefix: None,
-            model: self.conversation.model.reference(),
-            effort: self.settings.effort,
-            policy: self.policy.clone(),
-            permissions: self.permissions.clone(),
-            title,
-            assigned_role: None,
-            offer: self.offers.offer.clone(),
-        }
-    }
-
-    pub fn delegation(&self) -> Delegation {
-        Delegation {
-            agents: self.offers.agents.clone(),
-            child: self.child(String::new()),
-            tools: self.tools.clone(),
-        }
-    }
-}
-
-/// What the prompt says of roles and skills, as far as there are tools for them.
-pub fn listing(offer: &Offer, tools: &Tools) -> String {
-    let has = |names: [&str; 2]| tools.names().any(|name| names.contains(&name));
-    let mut out = String::new();
-    if has(["task", "read_only_task"]) {
-        out.push_str("# Roles\nSub-agents play one of these and know only their prompt.\n");
-        out.push_str(&offer.roles.listing());
-    }
-    let skills = offer.skills.listing();
-    if has(["skill", "read_only_skill"]) && !skills.is_empty() {
-        out.push_str(
-            "\n# Skills\nTold how to do certain work. Call the one that fits before you begin.\n",
-        );
-        out.push_str(&skills);
-    }
-    out.trim().to_owned()
+    /// For git, which makes worktrees.
+    pub sandbox: CallSandbox,
 }
 
 /// What a result says of the tokens that a child took.

@@ -2,10 +2,9 @@
 //! what became of it.
 
 use super::{Bill, ChildRole, Delegation};
-use crate::agents::children::{
-    Assignment, Caller, ChildSettings, Ended, How, post_prompt, shortened,
-};
+use crate::agents::children::{Assignment, Caller, ChildSettings, Ended, How, post_prompt};
 use crate::agents::worktree::{self, Worktree};
+use crate::cut::shorten_prompt;
 use crate::cut::{Capture, clip};
 use crate::sources::roles::{PLANNER, Role};
 use crate::tool::{Context, Delegate, SkillOrder, TaskOrder, ToolError};
@@ -42,7 +41,7 @@ impl Order {
         let title = description.filter(|text| !text.trim().is_empty());
         Self {
             role: role.to_owned(),
-            title: shortened(&title.unwrap_or_else(|| prompt.clone())),
+            title: shorten_prompt(&title.unwrap_or_else(|| prompt.clone())),
             first: post_prompt(prompt),
             read_only: false,
             worktree: false,
@@ -52,7 +51,11 @@ impl Order {
 }
 
 impl Delegate for Delegation {
-    fn run_task(&self, cx: Context, task: TaskOrder) -> BoxFuture<'_, Result<Value, ToolError>> {
+    fn run_task(
+        &self,
+        cx: Context<()>,
+        task: TaskOrder,
+    ) -> BoxFuture<'_, Result<Value, ToolError>> {
         Box::pin(async move {
             let order = Order {
                 read_only: task.read_only,
@@ -63,13 +66,21 @@ impl Delegate for Delegation {
         })
     }
 
-    fn run_skill(&self, cx: Context, skill: SkillOrder) -> BoxFuture<'_, Result<Value, ToolError>> {
+    fn run_skill(
+        &self,
+        cx: Context<()>,
+        skill: SkillOrder,
+    ) -> BoxFuture<'_, Result<Value, ToolError>> {
         Box::pin(async move { super::skill::run(&cx, self, skill).await })
     }
 }
 
 /// Has it done and waits for the end.
-pub async fn send(cx: &Context, delegation: &Delegation, order: Order) -> Result<Value, ToolError> {
+pub async fn send(
+    cx: &Context<()>,
+    delegation: &Delegation,
+    order: Order,
+) -> Result<Value, ToolError> {
     let role = role(delegation, &order)?;
     let name = role.name.clone();
     let mut child = delegation.child.clone();
@@ -98,14 +109,14 @@ type Sent = (Result<Ended, Failed>, Option<Value>);
 
 /// Makes its tree, if it has one, sees it to its end, and says what it left there.
 async fn carry_out(
-    (cx, delegation): (Context, Delegation),
+    (cx, delegation): (Context<()>, Delegation),
     order: Order,
     role: Role,
     mut child: ChildSettings,
 ) -> Result<Sent, ToolError> {
     let mut tree = None;
     if order.worktree && !(order.read_only || role.capabilities.read_only) {
-        tree = Some(Worktree::add(&cx, &delegation.agents.home).await?);
+        tree = Some(Worktree::add(&delegation.sandbox, &delegation.agents.home).await?);
     }
     assign(&delegation, &order, &role, &cx, tree.as_ref(), &mut child);
     let sent = match cx.cancel.is_cancelled() {
@@ -113,7 +124,7 @@ async fn carry_out(
         false => assignment(&cx, &delegation, child, order.first, role.timeout).await,
     };
     let left = match tree {
-        Some(tree) => Some(tree.settle(&cx, &order.title).await),
+        Some(tree) => Some(tree.settle(&delegation.sandbox, &order.title).await),
         None => None,
     };
     Ok((sent, left))
@@ -141,7 +152,7 @@ fn role(delegation: &Delegation, order: &Order) -> Result<Role, ToolError> {
             ),
         ));
     }
-    let roles = &delegation.child.offer.roles;
+    let roles = &delegation.child.definitions.roles;
     let found = roles.find(&order.role).filter(|r| r.name != PLANNER);
     let Some(role) = found else {
         let names: Vec<&str> = roles.offered().map(|r| r.name.as_str()).collect();
@@ -179,7 +190,7 @@ fn assign(
     delegation: &Delegation,
     order: &Order,
     role: &Role,
-    cx: &Context,
+    cx: &Context<()>,
     tree: Option<&Worktree>,
     child: &mut ChildSettings,
 ) {
@@ -223,7 +234,7 @@ pub enum Failed {
 
 /// Waits for a place, starts it, and waits for its end.
 pub async fn assignment(
-    cx: &Context,
+    cx: &Context<()>,
     delegation: &Delegation,
     child: ChildSettings,
     first: Op,
@@ -268,7 +279,7 @@ pub async fn assignment(
 }
 
 /// The result, or what went wrong.
-fn settle(cx: &Context, ended: Ended, left: Option<Value>) -> Result<Value, ToolError> {
+fn settle(cx: &Context<()>, ended: Ended, left: Option<Value>) -> Result<Value, ToolError> {
     let session = ended.session.get(..8).unwrap_or(&ended.session);
     let who = format!("The sub-agent ({}, session {session})", ended.role);
     let took = time_shown(ended.took);
@@ -309,7 +320,7 @@ fn settle(cx: &Context, ended: Ended, left: Option<Value>) -> Result<Value, Tool
     }
 }
 
-fn data(cx: &Context, ended: Ended, left: Option<Value>) -> Value {
+fn data(cx: &Context<()>, ended: Ended, left: Option<Value>) -> Value {
     let name = format!("{}-answer.md", cx.call_id);
     let mut capture = Capture::new(MAX_ANSWER, cx.artifacts.clone(), name);
     capture.push(ended.text.as_bytes());

@@ -2,7 +2,7 @@
 
 use super::Delegation;
 use super::send::{Order, send};
-use crate::agents::children::shortened;
+use crate::cut::shorten_prompt;
 use crate::sources::roles::{READER, WRITER};
 use crate::sources::skills::{RunAs, Skill, beside};
 use crate::sources::templates::Piece;
@@ -15,7 +15,7 @@ const MAX_NAME: usize = 100;
 
 /// The result's data.
 pub async fn run(
-    cx: &Context,
+    cx: &Context<()>,
     delegation: &Delegation,
     order: SkillOrder,
 ) -> Result<Value, ToolError> {
@@ -30,7 +30,7 @@ pub async fn run(
 
 /// The skill of this name that a model may call.
 fn find(delegation: &Delegation, name: &str) -> Result<Skill, ToolError> {
-    let skills = &delegation.child.offer.skills;
+    let skills = &delegation.child.definitions.skills;
     let found = skills.find(name).filter(|skill| !skill.hidden).cloned();
     found.ok_or_else(|| {
         let asked: String = name.chars().take(MAX_NAME).collect();
@@ -56,19 +56,19 @@ fn inline(skill: &Skill, words: &str) -> Value {
 
 /// What a sub-agent makes of it.
 async fn follow(
-    cx: &Context,
+    cx: &Context<()>,
     delegation: &Delegation,
     skill: &Skill,
     order: &SkillOrder,
 ) -> Result<Value, ToolError> {
     let line = format!("{} {}", skill.name(), order.arguments);
     let line = line.trim().to_owned();
-    let known = |role: &&String| delegation.child.offer.roles.find(role).is_some();
+    let known = |role: &&String| delegation.child.definitions.roles.find(role).is_some();
     let role = skill.role.as_ref().filter(known);
     let default = if order.read_only { READER } else { WRITER };
     let order = Order {
         role: role.cloned().unwrap_or_else(|| default.to_owned()),
-        title: shortened(&format!("/{line}")),
+        title: shorten_prompt(&format!("/{line}")),
         first: Op::Command { line },
         read_only: order.read_only,
         worktree: false,

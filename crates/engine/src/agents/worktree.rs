@@ -4,7 +4,8 @@
 mod git;
 
 use crate::checkpoint::{Repository, read_small};
-use crate::tool::{Context, ToolError};
+use crate::confine::CallSandbox;
+use crate::tool::ToolError;
 use git::{Call, Git};
 use serde_json::{Value, json};
 use std::fs;
@@ -43,8 +44,8 @@ pub struct Worktree {
 }
 
 impl Worktree {
-    pub async fn add(cx: &Context, home: &Path) -> Result<Self, ToolError> {
-        let at = cx.scope.root.clone();
+    pub async fn add(sandbox: &CallSandbox, home: &Path) -> Result<Self, ToolError> {
+        let at = sandbox.scope.root.clone();
         let none = |why: &str| {
             let hint = "A worktree needs a git repository with at least one commit. Call it again without worktree.";
             ToolError::new("no_repository", format!("{hint} git says: {why}"))
@@ -52,7 +53,7 @@ impl Worktree {
         let repository = Repository::around(&at);
         let repository = repository.ok_or_else(|| none("there is no repository here."))?;
         let folder = home.join("worktrees").join(crate::store::project_name(&at));
-        let git = Git::new(cx, folder.clone());
+        let git = Git::new(sandbox, folder.clone());
         let base = git.run(read(
             &repository,
             &["rev-parse", "--verify", "HEAD^{commit}"],
@@ -103,9 +104,9 @@ impl Worktree {
     }
 
     /// Commits what lies there and reports it; a tree without changes is removed.
-    pub async fn settle(self, cx: &Context, title: &str) -> Value {
+    pub async fn settle(self, sandbox: &CallSandbox, title: &str) -> Value {
         let folder = self.own.top.parent().unwrap_or(&self.own.top).to_owned();
-        let git = Git::new(cx, folder);
+        let git = Git::new(sandbox, folder);
         let report = self.report(&git, title).await;
         match report {
             Ok(None) => {

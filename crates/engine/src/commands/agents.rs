@@ -1,8 +1,7 @@
 //! `agents`: the roles that sub-agents can play, and in a session those at work.
 
 use super::context::column;
-use crate::agents::children::{Ended, How};
-use crate::commands::tasks::doing;
+use crate::agents::children::{Ended, How, describe_doing};
 use crate::inbox::Inbox;
 use crate::sources::about;
 use crate::sources::roles::{Role, Roles};
@@ -65,14 +64,18 @@ pub fn agents(roles: &Roles, left_out: Vec<String>, language: Language) -> View 
 /// `/agents`: the roles, and the sub-agents of this session.
 pub(super) fn slash(state: &mut SessionState, inbox: &mut Inbox, _: &str) -> View {
     let language = state.settings.language;
-    let mut views = vec![agents(&state.offers.offer.roles, Vec::new(), language)];
+    let mut views = vec![agents(
+        &state.extensions.definitions.roles,
+        Vec::new(),
+        language,
+    )];
     let mut out = String::new();
     let running = inbox.children.list();
     if !running.is_empty() {
         out.push_str(&format!("**{}**\n\n", language.say(Word::AgentsRun)));
         for task in running {
             let time = time_shown(Duration::from_secs(task.seconds));
-            let state = doing(&task.doing, language);
+            let state = describe_doing(&task.doing, language);
             out.push_str(&format!(
                 "- {} {} · {state} · {time}\n",
                 task.id, task.prompt

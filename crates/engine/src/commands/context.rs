@@ -2,6 +2,7 @@
 //! command line and any other front end give the same context and get the same views.
 
 use crate::memory::Memory;
+use crate::state::session::Session;
 use crate::store::Store;
 use ostler_wire::{Column, ColumnKind, Language, Report, View, Word};
 use serde::Serialize;
@@ -17,6 +18,17 @@ pub struct HubContext {
 }
 
 impl HubContext {
+    /// That of the hub which opened this session.
+    pub(crate) fn of(session: &Session) -> Self {
+        Self {
+            home: session.options.paths.home.clone(),
+            root: session.options.paths.root.clone(),
+            store: session.store(),
+            memory: session.state.settings.recall.memory.clone(),
+            language: session.options.run.language,
+        }
+    }
+
     pub(super) fn say(&self, word: Word) -> &'static str {
         self.language.say(word)
     }

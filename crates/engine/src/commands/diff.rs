@@ -4,7 +4,7 @@ use super::Work;
 use crate::checkpoint::{Error, Point as Moment};
 use crate::checkpoints::{self, Place};
 use crate::points::Points;
-use crate::session::Session;
+use crate::state::session::Session;
 use ostler_wire::{Language, Saved, View, Word};
 use std::sync::Arc;
 

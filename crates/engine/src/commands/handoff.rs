@@ -4,11 +4,10 @@ use super::{Work, tasks};
 use crate::budget::Till;
 use crate::context::handoff::{self, Handoff, Improved, ROLE};
 use crate::inbox::{Inbox, Stopped};
-use crate::log::{LogError, branch};
-use crate::session::Session;
+use crate::log::LogError;
 use crate::state::SessionState;
+use crate::state::session::Session;
 use ostler_wire::{Body, Deed, Entry, Open, View, Word};
-use std::sync::Arc;
 
 pub fn handoff<'a>(session: &'a mut Session, goal: &'a str) -> Work<'a> {
     Box::pin(async move { prepared(session, goal).await.unwrap_or_else(View::Error) })
@@ -79,8 +78,7 @@ enum Made {
 }
 
 fn past(state: &SessionState) -> Vec<Entry> {
-    let entries = state.log.source().entries_after(None);
-    branch(entries.into_iter().map(Arc::unwrap_or_clone).collect())
+    state.log.branch()
 }
 
 async fn made(
@@ -121,7 +119,7 @@ async fn made(
     if cancel.is_cancelled() {
         return Ok(Made::Stopped);
     }
-    Ok(match handoff::write(state, &handoff) {
+    Ok(match handoff.write(state.handoff_place()) {
         Err(why) => Made::Unwritten(why),
         Ok((path, document)) => {
             let fault = fault.map(|why| language.fill(Word::HandoffDraft, &[&why]));

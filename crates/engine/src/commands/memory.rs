@@ -3,7 +3,7 @@
 use super::Work;
 use super::context::{HubContext, report};
 use crate::memory::{Explained, Fact, Fate, MemoryError, Place, Recalled, Worth};
-use crate::session::Session;
+use crate::state::session::Session;
 use ostler_wire::{Act, Action, Cell, Column, ColumnKind, Language, Row, Say, Table, View, Word};
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ pub(super) fn slash<'a>(session: &'a mut Session, words: &'a str) -> Work<'a> {
         let Some(request) = MemoryRequest::parse(words) else {
             return View::Error(language.say(Word::MemoryUsage).into());
         };
-        let context = session.hub_context();
+        let context = HubContext::of(session);
         let work = tokio::task::spawn_blocking(move || memory(&context, &request));
         match session.inbox.attend(work).await {
             Ok(Ok(View::Table(mut table))) => {

@@ -5,7 +5,7 @@ use super::sessions::{self, Projects};
 use super::tasks::refusal;
 use crate::cut::clip;
 use crate::history::{Found, History, HistoryError, Query, Reach, Words};
-use crate::session::Session;
+use crate::state::session::Session;
 use jiff::Timestamp;
 use ostler_wire::{Cell, ColumnKind, Deed, Open, Row, SessionInfo, Table, View, Word};
 use std::collections::HashSet;
@@ -31,7 +31,7 @@ pub fn resume(session: &mut Session, id: &str) -> View {
         return View::Do(Deed::Open(Open::Resume(id.to_owned())));
     }
     let own = session.state.account.session.clone();
-    let context = session.hub_context();
+    let context = HubContext::of(session);
     let listed = match context.store.list_own() {
         Ok(listed) => listed,
         Err(why) => return View::Error(why),
@@ -62,7 +62,7 @@ pub fn look(session: &Session, line: &str) -> Option<Look> {
     if name != NAME || words.is_empty() || refusal(&session.inbox, language).is_some() {
         return None;
     }
-    let context = session.hub_context();
+    let context = HubContext::of(session);
     if looks_like_id(words) || context.store.find(words).is_ok() {
         return None;
     }

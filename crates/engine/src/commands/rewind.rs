@@ -3,14 +3,14 @@
 
 use super::tasks::refusal;
 use super::{REWIND, Work};
-use crate::agents::children::shortened;
 use crate::checkpoint::{
     Checkpoints, Error, Guard, Point as Moment, Report, Scope, Tally, Unseen, What,
 };
 use crate::checkpoints::{self, Place};
 use crate::confine::{Services, WatchedCall};
+use crate::cut::shorten_prompt;
 use crate::points::{Point, Points};
-use crate::session::Session;
+use crate::state::session::Session;
 use ostler_wire::{Act, Action, Deed, Item, Language, List, Rewind, Rewound, Saved, View, Word};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -103,7 +103,7 @@ async fn list(session: &mut Session, points: Points) -> View {
         let number = n + 1;
         let tally = tallies.iter().find(|(of, _)| *of == number);
         let mut item = item(
-            &format!("{number}  {}", shortened(&point.text)),
+            &format!("{number}  {}", shorten_prompt(&point.text)),
             &detail(point, tally.map(|(_, tally)| tally), language),
             Act::Command(format!("{REWIND} {number}")),
             language.say(Word::ActRewind),
@@ -206,7 +206,7 @@ fn choose(session: &Session, points: &Points, number: usize) -> View {
         .collect();
     items.push(leave(language));
     View::List(List {
-        title: language.fill(Word::RewindWhat, &[&shortened(&point.text)]),
+        title: language.fill(Word::RewindWhat, &[&shorten_prompt(&point.text)]),
         items,
         ..List::default()
     })
@@ -263,7 +263,12 @@ async fn go(
             Err(view) => return view,
         }
     }
-    let text = told(&shortened(&point.text), what, report.as_ref(), language);
+    let text = told(
+        &shorten_prompt(&point.text),
+        what,
+        report.as_ref(),
+        language,
+    );
     let ended = session.take_back(to, done(what, report.as_ref(), points), text);
     match (ended, talk) {
         (Err(error), _) => View::Error(error.say(language)),
@@ -351,7 +356,7 @@ async fn put_back(session: &mut Session, files: Files, again: &str) -> Result<Re
     let writing = session.state.services.writing.clone();
     let _turn = writing.acquire_owned().await;
     // What still runs could change files at the same time, and has no part in what comes back.
-    let ended = session.state.services.share.end_leftovers().await;
+    let ended = session.state.services.sandbox.share.end_leftovers().await;
     // What commands left in a checkpoint is judged like what they leave in the project.
     let watched = WatchedCall::begin_restore(services(session)).await;
     let (opened, label) = (place.clone(), language.say(Word::CpProtected));
@@ -386,12 +391,12 @@ async fn put_back(session: &mut Session, files: Files, again: &str) -> Result<Re
 fn services(session: &Session) -> Services {
     let (services, scope) = (&session.state.services, &session.state.scope);
     Services {
-        share: services.share.clone(),
+        share: services.sandbox.share.clone(),
         artifacts: Some(services.artifacts.clone()),
         call_id: "rewind".into(),
         root: Some(scope.root.clone()),
         user_home: scope.user_home.clone(),
-        ..Services::without_session(services.host.clone(), services.settings.sandbox.clone())
+        ..Services::without_session(services.host.clone(), services.sandbox.settings())
     }
 }
 

@@ -1,6 +1,7 @@
 //! `!cmd` and `# note`: lines that are no slash commands, and that the model reads with its next request.
 
 use super::reply;
+use crate::context::digest::NOTED;
 use crate::dispatch::own;
 use crate::inbox::{CommandLine, Inbox};
 use crate::log::LogError;
@@ -11,8 +12,6 @@ use ostler_wire::{Body, Message, Say, View, Word};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// How the model is told of a note.
-pub const NOTED: &str = "[The person added this to the instructions in ";
 /// Bytes of a file that a note is added to.
 const MAX_NOTES_FILE: u64 = 16 << 20;
 /// Characters of one note.

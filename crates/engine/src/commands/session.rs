@@ -4,7 +4,7 @@ use super::tasks::refusal;
 use crate::context::export;
 use crate::log;
 use crate::points::Points;
-use crate::session::Session;
+use crate::state::session::Session;
 use ostler_llm::Effort;
 use ostler_wire::{Act, Action, Body, Deed, Item, List, Open, Say, Table, View, Word};
 use std::sync::Arc;

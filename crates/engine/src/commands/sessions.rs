@@ -2,7 +2,7 @@
 
 use super::context::{HubContext, report};
 use super::transcript;
-use crate::compaction;
+use crate::context::digest::archive;
 use crate::history::{Found, HistoryError, Hit, Query, Reach, Words};
 use crate::log;
 use crate::prefixes;
@@ -225,7 +225,7 @@ fn delete(context: &HubContext, id: &str) -> Result<View, String> {
         .map(|(entries, _)| title(&entries))
         .unwrap_or_default();
     let gone = context.store.delete(&id)?;
-    compaction::forget(&context.home, &gone);
+    archive::forget(&context.home, &gone);
     let text = context.fill(Word::SesGone, &[short_id(&gone), &one_line(&title)]);
     Ok(report(text, &gone))
 }
@@ -246,7 +246,7 @@ fn collect(context: &HubContext, wanted: &Collect) -> View {
         DryRun::Yes => context.say(Word::SesWould),
         DryRun::No => {
             let ids = gone.iter().map(|(id, _)| id);
-            ids.for_each(|id| compaction::forget(&context.home, id));
+            ids.for_each(|id| archive::forget(&context.home, id));
             context.say(Word::SesDid)
         }
     };

@@ -72,7 +72,10 @@ pub fn skill(all: &Skills, name: &str, language: Language) -> View {
 
 /// `/skills`.
 pub(super) fn slash(state: &mut SessionState, _: &mut Inbox, name: &str) -> View {
-    let (all, language) = (&state.offers.offer.skills, state.settings.language);
+    let (all, language) = (
+        &state.extensions.definitions.skills,
+        state.settings.language,
+    );
     match name {
         "" => skills(all, Vec::new(), language),
         name => skill(all, name, language),

@@ -1,14 +1,13 @@
 //! `/bg`, `/ps`, `/kill` and `/timeout`: prompts in the background, and the commands that run beside them.
 
-use crate::agents::children::{ChildSettings, Ended, How, shortened};
+use crate::agents::children::{ChildSettings, Ended, How, describe_doing};
+use crate::cut::shorten_prompt;
 use crate::inbox::Inbox;
 use crate::jobs::JobState;
-use crate::log;
 use crate::state::SessionState;
 use ostler_guard::time_shown;
 use ostler_wire::parse_duration;
-use ostler_wire::{Body, Doing, Entry, Language, Notice, Role, Table, View, Word};
-use std::sync::Arc;
+use ostler_wire::{Body, Entry, Language, Notice, Role, Table, View, Word};
 use std::time::Duration;
 
 /// Of an answer that is shown when its task ends.
@@ -21,17 +20,16 @@ pub fn bg(state: &mut SessionState, inbox: &mut Inbox, prompt: &str) -> View {
     if prompt.is_empty() {
         return View::Error(language.say(Word::TaskUsage).into());
     }
-    let all = state.log.source().entries_after(None);
-    let entries = log::branch(all.into_iter().map(Arc::unwrap_or_clone).collect());
+    let entries = state.log.branch();
     let child = ChildSettings {
         entries: settled(entries),
         prefix: Some(state.conversation.prefix.clone()),
-        ..state.child(shortened(prompt))
+        ..state.child(shorten_prompt(prompt))
     };
     match inbox.children.start(child, prompt) {
         Ok(id) => {
             inbox.show_tasks();
-            View::Text(language.fill(Word::TaskStarted, &[&id, &shortened(prompt)]))
+            View::Text(language.fill(Word::TaskStarted, &[&id, &shorten_prompt(prompt)]))
         }
         Err(why) => View::Error(why),
     }
@@ -55,7 +53,7 @@ pub fn ps(inbox: &mut Inbox, _: &str) -> View {
     let tasks = inbox.children.list().into_iter().map(|task| {
         vec![
             task.id,
-            doing(&task.doing, language),
+            describe_doing(&task.doing, language),
             time_shown(Duration::from_secs(task.seconds)),
             task.prompt,
         ]
@@ -73,7 +71,7 @@ pub fn ps(inbox: &mut Inbox, _: &str) -> View {
             JobState::Running => time_shown(Duration::try_from(ran).unwrap_or_default()),
             JobState::Exited(_) | JobState::Killed(_) => String::new(),
         };
-        vec![job.id, state, time, shortened(&job.command)]
+        vec![job.id, state, time, shorten_prompt(&job.command)]
     }));
     if rows.is_empty() {
         return View::Text(language.say(Word::NothingRuns).into());
@@ -83,17 +81,6 @@ pub fn ps(inbox: &mut Inbox, _: &str) -> View {
         columns.map(|word| language.say(word).to_owned()).to_vec(),
         rows,
     ))
-}
-
-/// What a task is at, for people.
-pub fn doing(doing: &Doing, language: Language) -> String {
-    match doing {
-        Doing::Thinking => language.say(Word::DoingThinks).into(),
-        Doing::Running(tool) => language.fill(Word::DoingRuns, &[tool]),
-        Doing::Queueing => language.say(Word::WaitsToWrite).into(),
-        Doing::Asking => language.say(Word::DoingAsks).into(),
-        Doing::Ending => language.say(Word::Stopping).into(),
-    }
 }
 
 pub fn kill(inbox: &mut Inbox, id: &str) -> View {

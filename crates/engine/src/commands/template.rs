@@ -9,17 +9,15 @@ use crate::state::SessionState;
 use crate::tool::Typed as _;
 use crate::tools::read_only_skill::ReadOnlySkill;
 use crate::tools::skill::Skill as SkillTool;
-use ostler_guard::{Mode, Rule};
-use ostler_wire::{Body, Notice, Say, Word};
-use std::sync::Arc;
+use ostler_guard::Mode;
 
 /// The template that a line calls, and its arguments.
 pub fn of(state: &SessionState, line: &str) -> Option<(Template, String)> {
     let line = line.trim();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let template = state
-        .offers
-        .offer
+        .extensions
+        .definitions
         .templates
         .iter()
         .find(|t| t.name == name)?;
@@ -30,20 +28,20 @@ pub fn of(state: &SessionState, line: &str) -> Option<(Template, String)> {
 pub fn skill(state: &SessionState, line: &str) -> Option<(Skill, String)> {
     let line = line.trim();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let skill = state.offers.offer.skills.find(name)?;
+    let skill = state.extensions.definitions.skills.find(name)?;
     Some((skill.clone(), rest.trim().to_owned()))
 }
 
 /// The same in the session that was started for that skill: there it is followed, whatever else has its name.
 pub fn assigned_role(state: &SessionState, line: &str) -> Option<(Skill, String)> {
-    let own = state.offers.agents.skill.as_deref()?;
+    let own = state.extensions.agents.skill.as_deref()?;
     skill(state, line).filter(|(skill, _)| skill.name() == own)
 }
 
 /// What the model is told when the person calls a skill that is for a session of its own.
 pub fn forward(state: &SessionState, skill: &Skill, words: &str) -> Option<Prompt> {
     let role = skill.role.as_deref();
-    let role = role.and_then(|role| state.offers.offer.roles.find(role));
+    let role = role.and_then(|role| state.extensions.definitions.roles.find(role));
     let reads = state.permissions.mode == Mode::Plan
         || state.permissions.read_only
         || role.is_some_and(|role| role.capabilities.read_only);
@@ -60,72 +58,6 @@ pub fn forward(state: &SessionState, skill: &Skill, words: &str) -> Option<Promp
         typed: Some(format!("/{} {words}", skill.name()).trim_end().to_owned()),
         ..Prompt::default()
     })
-}
-
-/// What its file allows, for as long as its turn lasts. Rules that cannot be read are told.
-pub fn allow(state: &mut SessionState, template: &Template) -> Result<(), LogError> {
-    let language = state.settings.language;
-    let wants = !template.allowed_tools.is_empty() || template.model.is_some();
-    if wants && !template.trusted {
-        let text = language.fill(Word::TemplateUntrusted, &[&template.name]);
-        return state.commit(vec![Body::Notice(Notice { text })]);
-    }
-    let mut notices = Vec::new();
-    let mut rules = Vec::new();
-    for text in &template.allowed_tools {
-        match Rule::parse(text, &source(template)) {
-            Ok(rule) => rules.push(rule),
-            Err(error) => notices.push(Body::Notice(Notice {
-                text: error.say(language),
-            })),
-        }
-    }
-    state.allow(rules);
-    match notices.is_empty() {
-        true => Ok(()),
-        false => state.commit(notices),
-    }
-}
-
-/// Takes back what `allow` gave.
-pub fn disallow(state: &mut SessionState, template: &Template) {
-    let from = &source(template);
-    if state.policy.rules.allow.iter().any(|r| r.from == *from) {
-        let rules = &mut Arc::make_mut(&mut state.policy).rules.allow;
-        rules.retain(|rule| rule.from != *from);
-    }
-}
-
-/// Where its rules come from: its file, or its name where it is one of ours.
-fn source(template: &Template) -> String {
-    match template.from.as_str() {
-        "" => format!("/{}", template.name),
-        file => file.to_owned(),
-    }
-}
-
-/// The same for a skill whose text a call of the model has brought in: until the turn ends, and the person reads which.
-pub fn lend(state: &mut SessionState, skill: &Skill) -> Result<(), LogError> {
-    let template = &skill.template;
-    let lent = &state.permissions.lent;
-    let has = lent.iter().any(|known| known.name == template.name);
-    if template.allowed_tools.is_empty() || !template.trusted || has {
-        return Ok(());
-    }
-    let language = state.settings.language;
-    let rules = template.allowed_tools.join(", ");
-    let text = language.fill(Word::SkillLends, &[&template.name, &rules]);
-    state.commit(vec![Body::Notice(Notice { text })])?;
-    allow(state, template)?;
-    state.permissions.lent.push(template.clone());
-    Ok(())
-}
-
-/// Takes back what calls of this turn have brought.
-pub fn take_back(state: &mut SessionState) {
-    for template in std::mem::take(&mut state.permissions.lent) {
-        disallow(state, &template);
-    }
 }
 
 /// The prompt that it stands for. The inner error says why there is none.

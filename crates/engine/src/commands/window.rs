@@ -1,6 +1,7 @@
 //! `/context`: what fills the window.
 
-use crate::compaction::{self, Plan};
+use crate::compaction;
+use crate::context::digest::Plan;
 use crate::context::transcript::BYTES_PER_TOKEN;
 use crate::inbox::Inbox;
 use crate::state::SessionState;
@@ -25,7 +26,7 @@ pub fn context(state: &mut SessionState, _: &mut Inbox, _: &str) -> View {
     ];
     parts.extend(said(&entries));
     let bytes: u64 = parts.iter().map(|(_, b)| b).sum();
-    let used = compaction::tokens(state).max(1);
+    let used = state.tokens().max(1);
     let scaled = |part: u64| part.saturating_mul(used) / bytes.max(1);
     let window = state.conversation.model.target().window;
     let mut rows = Vec::new();

@@ -1,36 +1,24 @@
 //! Folding older work into a digest when the window fills up: when it is done, how, and what the person is told.
-//! What a folded log means to a prompt is decided in `past`.
+//! What a folded log means to a prompt is decided in `context/digest`.
 
-pub mod archive;
-mod digest;
-mod facts;
-mod past;
 mod room;
 mod summary;
-#[cfg(test)]
-mod tests;
 
-pub use archive::forget;
-pub use digest::{Digest, MAX_DIGEST, Prose};
-pub(crate) use facts::cut;
-pub use facts::{CommandFact, Facts, FileFact};
-#[cfg(test)]
-pub(crate) use past::boundary;
-pub use past::{Kept, MAX_PINNED, Parts, Plan, context_parts};
 pub(crate) use room::{Moment, Room, make_room, warning};
 pub use summary::ROLE;
 
+use crate::context::digest::{
+    Digest, Facts, MAX_DIGEST, Parts, Plan, archive, boundary, context_parts,
+};
 use crate::context::transcript::BYTES_PER_TOKEN;
+use crate::context::window::{MIN_SHARE_SAVED, Pointless, Strategy};
 use crate::hooks;
 use crate::inbox::Inbox;
-use crate::log::{LogError, branch};
+use crate::log::LogError;
 use crate::state::SessionState;
 use ostler_wire::{
     Body, Compaction, DigestBy, Entry, Notice, Role, Say, TodoItem, TodoState, View, Word,
 };
-use std::mem::{Discriminant, discriminant};
-use std::path::PathBuf;
-use std::sync::Arc;
 use summary::{Asked, Material, Summary};
 use tokio_util::sync::CancellationToken;
 
@@ -43,99 +31,10 @@ const TAIL_OF_PROMPT: u64 = 8;
 const DIGEST_OF_WINDOW: u64 = 16;
 /// Tokens that a fold must save to be worth a break of the prompt cache, when a person asked for it.
 const MIN_SAVED: u64 = 250;
-/// And the share of the prompt when nobody did.
-const MIN_SHARE_SAVED: u64 = 10;
 /// And the share of the window in the middle of a turn, so that a long one is not folded again and again.
 const MIN_WINDOW_SAVED: u64 = 4;
 /// Characters of a focus.
 const MAX_FOCUS: usize = 1_000;
-
-/// What is done when the window fills up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Strategy {
-    #[default]
-    Compact,
-    /// A handoff is offered.
-    Handoff,
-    /// It is told, no more.
-    Warn,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ContextSettings {
-    pub strategy: Strategy,
-    /// How full the window is when work is folded.
-    pub ratio: f64,
-    /// Bytes that the originals of all sessions may take.
-    pub archive_quota: u64,
-}
-
-impl Default for ContextSettings {
-    fn default() -> Self {
-        Self {
-            strategy: Strategy::Compact,
-            ratio: 0.8,
-            archive_quota: 500_000_000,
-        }
-    }
-}
-
-/// What folding goes by in a session.
-pub struct Folding {
-    pub settings: ContextSettings,
-    pub gauge: Gauge,
-    /// Where what is folded is archived; nowhere when nothing is saved.
-    pub archive: Option<PathBuf>,
-}
-
-impl Folding {
-    pub fn new(settings: ContextSettings, archive: Option<PathBuf>) -> Self {
-        Self {
-            settings,
-            gauge: Gauge::default(),
-            archive,
-        }
-    }
-}
-
-/// How full the window was at the last request, and what was said about it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Gauge {
-    tokens: Option<u64>,
-    warned: bool,
-    /// What to do about it, once.
-    asked: bool,
-    /// Why nothing was folded, as the person was told.
-    told: Option<Discriminant<Pointless>>,
-    /// The window and the bytes of the prompt when a fold was of no use.
-    tried: Option<(u64, u64)>,
-}
-
-impl Gauge {
-    pub fn note(&mut self, body: &Body) {
-        if let Body::Usage(usage) = body
-            && usage.role.is_none()
-        {
-            self.tokens = Some(usage.input + usage.output).filter(|tokens| *tokens > 0);
-        }
-        if let Body::Compaction(_) = body {
-            *self = Self::default();
-        }
-    }
-
-    /// Whether too little has changed since the last time to look through the log again.
-    fn is_hopeless(&self, window: u64, bytes: u64) -> bool {
-        let least = |before: u64| before + before / MIN_SHARE_SAVED;
-        self.tried
-            .is_some_and(|(then, before)| then == window && bytes < least(before))
-    }
-
-    /// Whether this is news for the person.
-    fn tells(&mut self, why: Pointless) -> bool {
-        let why = discriminant(&why);
-        self.told.replace(why) != Some(why)
-    }
-}
 
 /// Why work is folded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,15 +78,6 @@ enum Folded {
     Done(Box<Compaction>),
     Not(Pointless),
     Interrupted,
-}
-
-/// Why a fold would be of no use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pointless {
-    /// There is next to nothing to fold.
-    Little,
-    /// What no fold takes fills the window.
-    Pinned { tokens: u64 },
 }
 
 async fn when_full(
@@ -255,23 +145,6 @@ pub(crate) async fn on_wish(state: &mut SessionState, inbox: &mut Inbox, focus: 
     }
 }
 
-/// What a fork's log starts with: the entries of the other one without its first line, under their new numbers.
-pub(crate) fn copied(entries: Vec<Entry>) -> Vec<Body> {
-    let kept: Vec<Entry> = entries
-        .into_iter()
-        .filter(|e| !matches!(e.body, Body::Meta(_)))
-        .collect();
-    let numbers: Vec<u64> = kept.iter().map(|e| e.entry).collect();
-    let mut bodies: Vec<Body> = kept.into_iter().map(|e| e.body).collect();
-    for body in &mut bodies {
-        if let Body::Compaction(compaction) = body {
-            // The new first line is entry 0, so the n-th copy is entry n.
-            compaction.through = numbers.partition_point(|n| *n <= compaction.through) as u64;
-        }
-    }
-    bodies
-}
-
 /// What is to be folded: the branch, and how much of it.
 struct Work {
     entries: Vec<Entry>,
@@ -292,13 +165,14 @@ async fn fold(
         Ok(work) => work,
         Err(why) => return Ok(Folded::Not(why)),
     };
-    hooks::before_fold(
-        state,
-        inbox,
-        occasion.focus().as_deref(),
-        (occasion.trigger(), cancel),
-    )
-    .await?;
+    let (trigger, focus) = (occasion.trigger(), occasion.focus());
+    if let Some(mut session) = state.hook_session(hooks::Moment::PreCompact, cancel) {
+        let about = (trigger, focus.as_deref());
+        let notices = session.before_fold(inbox, about, cancel).await;
+        if !notices.is_empty() {
+            state.commit(hooks::notices(notices))?;
+        }
+    }
     state.progress(ROLE, state.settings.language.say(Word::Folding));
     let folded = carry_out(state, inbox, cancel, occasion, work).await;
     state.progress(ROLE, "");
@@ -306,13 +180,12 @@ async fn fold(
 }
 
 fn work(state: &SessionState, occasion: &Occasion) -> Result<Work, Pointless> {
-    let entries = state.log.source().entries_after(None);
-    let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
+    let entries = state.log.branch();
     let upto = match occasion {
         Occasion::Due => last_prompt(&entries),
         Occasion::Midway | Occasion::Overflow | Occasion::Wish { .. } => entries.len(),
     };
-    let mut place = past::boundary(&entries, upto, tail(state));
+    let mut place = boundary(&entries, upto, tail(state));
     if *occasion == Occasion::Midway {
         place = place.min(last_step(&entries)).max(Plan::of(&entries).end);
     }
@@ -393,7 +266,7 @@ async fn carry_out(
             |body| matches!(body, Body::Message(m) if m.role == Role::Assistant),
         ),
         calls: count(folded, |body| matches!(body, Body::ToolUse(_))),
-        tokens_before: tokens(state),
+        tokens_before: state.tokens(),
         tokens_after: 0,
         shared_bytes: 0,
     };
@@ -414,7 +287,7 @@ fn count(entries: &[Entry], wanted: impl Fn(&Body) -> bool) -> u64 {
 
 /// What is pinned of this branch, and what `/compact` would take out of the prompt.
 pub(crate) fn outlook(state: &SessionState, entries: &[Entry]) -> Parts {
-    context_parts(entries, past::boundary(entries, entries.len(), tail(state)))
+    context_parts(entries, boundary(entries, entries.len(), tail(state)))
 }
 
 /// Why a fold would not be worth it.
@@ -518,12 +391,6 @@ fn last_prompt(entries: &[Entry]) -> usize {
 fn last_step(entries: &[Entry]) -> usize {
     let is_answer = |e: &Entry| matches!(&e.body, Body::Message(m) if m.role == Role::Assistant);
     entries.iter().rposition(is_answer).unwrap_or(entries.len())
-}
-
-/// Tokens of the last request and its answer, as reported; by bytes when nobody has counted.
-pub(crate) fn tokens(state: &SessionState) -> u64 {
-    let counted = state.settings.folding.gauge.tokens;
-    counted.unwrap_or_else(|| state.conversation.bytes() / BYTES_PER_TOKEN)
 }
 
 fn window(state: &SessionState) -> u64 {

@@ -1,15 +1,14 @@
 //! Room for the next request: when the window is nearly full, whether it is folded or the person is asked, and what the
 //! person is told at the end of a turn.
 
-use super::{
-    ContextSettings, Occasion, Strategy, handoff_command, notice, tokens, when_full, window,
-};
-use crate::context::handoff;
+use super::{Occasion, handoff_command, notice, when_full, window};
+use crate::context::handoff::{self, Handoff};
+use crate::context::window::{ContextSettings, Strategy};
 use crate::dispatch::{Offered, offer};
 use crate::inbox::Inbox;
 use crate::log::LogError;
 use crate::state::SessionState;
-use ostler_wire::{Body, Outcome, Word};
+use ostler_wire::{Body, Entry, Outcome, TurnEnd, Word};
 use tokio_util::sync::CancellationToken;
 
 /// How full the window is when the person is told, and when nothing will fold it.
@@ -73,12 +72,12 @@ pub(crate) async fn make_room(
 fn is_full(state: &SessionState) -> bool {
     let window = window(state);
     let ratio = state.settings.folding.settings.ratio;
-    window > 0 && tokens(state) as f64 >= ratio * window as f64
+    window > 0 && state.tokens() as f64 >= ratio * window as f64
 }
 
 /// How full the window is, and what follows from it.
 fn how_full(state: &SessionState, then: &str) -> String {
-    let (tokens, window) = (tokens(state), window(state).max(1));
+    let (tokens, window) = (state.tokens(), window(state).max(1));
     // As the status line counts it.
     let full = tokens * 100 / window;
     let [full, tokens, window] = [full, tokens, window].map(|n| n.to_string());
@@ -91,7 +90,7 @@ pub(crate) fn warning(state: &mut SessionState, outcome: Outcome) -> Option<Body
     let ContextSettings {
         strategy, ratio, ..
     } = state.settings.folding.settings;
-    let (tokens, known) = (tokens(state), window(state));
+    let (tokens, known) = (state.tokens(), window(state));
     let folds = strategy == Strategy::Compact && known > 0;
     let window = if known > 0 { known } else { ASSUMED_WINDOW };
     let limit = match (folds, strategy) {
@@ -121,11 +120,26 @@ pub(crate) fn warning(state: &mut SessionState, outcome: Outcome) -> Option<Body
         }
         Strategy::Handoff if state.settings.interactive => language.say(Word::WindowAsks).into(),
         // Nobody is there to be asked, and the log tells what a fresh session needs.
-        Strategy::Handoff => match handoff::leave(state, outcome) {
+        Strategy::Handoff => match write_handoff(state, outcome) {
             Ok(path) => language.fill(Word::WindowHandedOff, &[&path, &anew]),
             Err(why) => language.fill(Word::WindowHandoff, &[&why, &anew]),
         },
         Strategy::Warn => language.fill(Word::WindowOnlyWarns, &[&anew]),
     };
     Some(notice(how_full(state, &then)))
+}
+
+/// Writes a handoff from the log alone, at the end of a turn. The name of the file.
+fn write_handoff(state: &SessionState, outcome: Outcome) -> Result<String, String> {
+    let mut entries = state.log.branch();
+    // The log says so in a moment.
+    entries.push(Entry {
+        entry: u64::MAX,
+        parent: None,
+        ts: String::new(),
+        body: Body::TurnEnd(TurnEnd { outcome }),
+    });
+    let root = state.scope.root.display().to_string();
+    let draft = Handoff::draft(&entries, &handoff::goal(&entries), &root);
+    draft.write(state.handoff_place()).map(|(shown, _)| shown)
 }

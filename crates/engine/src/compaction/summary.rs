@@ -2,10 +2,9 @@
 //! the provider's cache serves it, and leaves no trace in it. The definitions of the tools are part of that prompt and stay;
 //! calls are forbidden where that costs nothing, and carried out nowhere.
 
-use super::digest::Prose;
-use super::past;
 use crate::budget::Hold;
 use crate::context::conversation::{Conversation, Sent};
+use crate::context::digest::{Plan, Prose, boundary, bytes_of};
 use crate::context::sample::{Sampled, sample};
 use crate::inbox::{Inbox, Stopped};
 use crate::state::SessionState;
@@ -197,11 +196,9 @@ fn shown(state: &SessionState, material: Material<'_>, share: Share) -> (Convers
         conversation.read(entries);
         return (conversation, at);
     }
-    let open = entries
-        .get(past::Plan::of(entries).end..)
-        .unwrap_or_default();
-    let half = open.iter().map(|e| past::bytes_of(&e.body)).sum::<usize>() / 2;
-    let place = past::boundary(entries, entries.len(), half);
+    let open = entries.get(Plan::of(entries).end..).unwrap_or_default();
+    let half = open.iter().map(|e| bytes_of(&e.body)).sum::<usize>() / 2;
+    let place = boundary(entries, entries.len(), half);
     let through = place.checked_sub(1).and_then(|i| entries.get(i));
     let mut entries = entries.to_vec();
     entries.push(Entry {

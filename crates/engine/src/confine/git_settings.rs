@@ -3,10 +3,10 @@
 
 use super::folders::TMP;
 use super::protection::keep_text;
-use super::verdict::Change;
 use super::{SandboxSettings, Terms};
 use crate::artifacts::Artifacts;
 use ostler_host::sandbox::{CopyPlace, Error, LinkedFile, SettingsCopy};
+use ostler_tools::sandbox_report::Change;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 

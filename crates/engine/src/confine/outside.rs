@@ -406,13 +406,7 @@ mod tests {
         fn new() -> Self {
             let dir = tempfile::tempdir().unwrap();
             let top = dir.path().canonicalize().unwrap();
-            for folder in [
-                "me/shop/tools",
-                "me/shop/bin",
-                "me/My ToolServices",
-                "bin",
-                "other",
-            ] {
+            for folder in ["me/shop/tools", "me/shop/bin", "me/My Shop", "bin", "other"] {
                 std::fs::create_dir_all(top.join(folder)).unwrap();
             }
             let shebang = format!("#!{}/me/shop/bin/python\n", top.display());
@@ -438,7 +432,7 @@ mod tests {
             link("me/shop/tools/out", "other/through");
             link("me/shop/tools", "other/folder");
             link("me/shop/bin/own", "bin/linked");
-            let places = [top.join("me/shop"), top.join("me/My ToolServices")];
+            let places = [top.join("me/shop"), top.join("me/My Shop")];
             let changeable = Changeable::of(&SandboxSettings::default(), &places);
             Self {
                 _dir: dir,
@@ -508,11 +502,11 @@ mod tests {
             ("node|--require=%/me/shop/x", ""),
             ("node|-e|require('%/me/shop/x')", ""),
             ("node|file://%/me/shop/x.js", ""),
-            ("sh|-c|exec %/me/My ToolServices/x --flag", ""),
+            ("sh|-c|exec %/me/My Shop/x --flag", ""),
             ("sh|-c|exec ~/shop/x", ""),
             ("sh|-c|exec $HOME/shop/x", ""),
             ("sh|-c|exec ${HOME}/shop/x", ""),
-            ("sh|-c|cd services && exec srv", ""),
+            ("sh|-c|cd shop && exec srv", ""),
             ("sh|-c|exec $OSTLER_PROJECT_DIR/x", ""),
             ("python3|../me/shop/tools/srv.py", "%/other"),
             ("python3|shop/x", "%/me"),

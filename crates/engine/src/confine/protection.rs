@@ -1,10 +1,10 @@
 //! What no command of a session may change and the system cannot hold: remembered before the first of them, compared after
 //! each, and once more at the end when everything is dead. What the person changes while nothing of ours runs is theirs.
 
-use super::verdict::Change;
 use crate::artifacts::Artifacts;
 use ostler_host::sandbox::{Others, Record, Records, Repositories, Tampered, Watch};
 use ostler_host::{Leftovers, Process};
+use ostler_tools::sandbox_report::Change;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

@@ -1,10 +1,10 @@
 //! What the commands of one session have in common: their network, made with the first of them, and the proxy on it.
 
 use super::protection::Protection;
-use super::verdict::Verdict;
 use crate::proxy::Proxy;
 use ostler_host::Host;
 use ostler_host::sandbox::{Choice, Error, SharedNetwork};
+use ostler_tools::SandboxReport;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
@@ -26,11 +26,11 @@ impl SandboxShare {
     /// what that changed. One line for the log, if there was something.
     pub async fn finish(&self) -> Option<String> {
         let changes = self.protection.finish().await;
-        let verdict = Verdict {
+        let report = SandboxReport {
             changes,
-            ..Verdict::default()
+            ..SandboxReport::default()
         };
-        let lines = verdict.lines();
+        let lines = report.lines();
         (!lines.is_empty()).then(|| lines.trim_end().to_owned())
     }
 

@@ -5,9 +5,11 @@ use super::{
     Confined, Outcome, SandboxMode, SandboxSettings, SandboxShare, Terms, environment, prepare,
 };
 use crate::artifacts::Artifacts;
-use crate::tool::{Context, ToolError};
+use crate::tool::{Scope, ToolError, ToolSettings};
+use futures_util::future::BoxFuture;
 use ostler_guard::Policy;
-use ostler_host::{Command, Host, Process, sandbox};
+use ostler_host::{Command, Exit, Host, Process, sandbox};
+use ostler_tools::{Confinement, Programs, SandboxReport, Started};
 use ostler_wire::Why;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -47,19 +49,63 @@ impl Services {
     }
 }
 
-impl From<&Context> for Services {
-    fn from(cx: &Context) -> Self {
-        Self {
-            host: cx.host.clone(),
-            sandbox: cx.settings.sandbox.clone(),
-            share: cx.share.clone(),
-            policy: cx.guard.policy.clone(),
-            allow_private: cx.settings.allow_private.clone(),
-            artifacts: Some(cx.artifacts.clone()),
-            call_id: cx.call_id.clone(),
-            root: Some(cx.scope.root.clone()),
-            user_home: cx.scope.user_home.clone(),
+/// The sandbox of one call: what starting its programs takes from the session, and the terms that it was judged for.
+#[derive(Clone)]
+pub struct CallSandbox {
+    pub host: Arc<dyn Host>,
+    pub settings: Arc<SandboxSettings>,
+    pub share: Arc<SandboxShare>,
+    pub policy: Arc<Policy>,
+    pub tools: Arc<ToolSettings>,
+    pub artifacts: Artifacts,
+    pub scope: Arc<Scope>,
+    pub call_id: String,
+    pub terms: Terms,
+}
+
+impl CallSandbox {
+    pub fn services(&self) -> Services {
+        Services {
+            host: self.host.clone(),
+            sandbox: SandboxSettings::clone(&self.settings),
+            share: self.share.clone(),
+            policy: self.policy.clone(),
+            allow_private: self.tools.allow_private.clone(),
+            artifacts: Some(self.artifacts.clone()),
+            call_id: self.call_id.clone(),
+            root: Some(self.scope.root.clone()),
+            user_home: self.scope.user_home.clone(),
         }
+    }
+}
+
+impl Programs for CallSandbox {
+    fn start(&self, command: Command) -> BoxFuture<'_, Result<Started, ToolError>> {
+        Box::pin(async move {
+            let spawned = spawn(&self.services(), command, &self.terms).await?;
+            let confinement = spawned
+                .confined
+                .map(|confined| -> Box<dyn Confinement> { confined });
+            Ok(Started {
+                process: spawned.process,
+                confinement,
+                missing: spawned.missing,
+            })
+        })
+    }
+}
+
+impl Confinement for Confined {
+    fn take_leftovers(&self, process: &mut Process) {
+        Confined::take_leftovers(self, process);
+    }
+
+    fn end<'a>(
+        self: Box<Self>,
+        exit: Exit,
+        outputs: &'a [&'a str],
+    ) -> BoxFuture<'a, SandboxReport> {
+        Box::pin(Confined::end(*self, exit, outputs))
     }
 }
 

@@ -4,11 +4,10 @@ use super::{Confined, Terms};
 use crate::proxy::Asked;
 use ostler_host::Exit;
 use ostler_host::sandbox::{self, Denial, Grant, Layer, Policy, Subject};
-use serde_json::{Value, json};
+use ostler_tools::sandbox_report::{Denied, MAX_LISTED};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Changes and hosts that are told one by one; the rest is a number.
-const MAX_TOLD: usize = 8;
 /// Where an ssh client keeps its keys, below the person's home.
 const SSH: &str = ".ssh";
 const SSH_PORT: u16 = 22;
@@ -18,49 +17,6 @@ const MAX_WORDS: usize = 4096;
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 /// Ports that go without saying in a grant.
 const KNOWN_PORTS: [u16; 3] = [SSH_PORT, 80, 443];
-
-#[derive(Debug, Default)]
-pub struct Verdict {
-    pub(super) denied: Option<Denied>,
-    pub(super) changes: Vec<Change>,
-    pub(super) hosts: Vec<Asked>,
-}
-
-/// A refusal, and what would let the command through.
-#[derive(Debug)]
-pub(super) struct Denied {
-    what: String,
-    hint: String,
-    grant: Option<Terms>,
-    /// It ran as one that only reads and tried to write: as a writer it may be asked for and run again.
-    wrote_as_reader: bool,
-}
-
-/// A protected path that was changed all the same.
-#[derive(Debug)]
-pub(super) struct Change {
-    pub path: PathBuf,
-    pub undone: bool,
-    /// Where the changed file was kept.
-    pub aside: Option<PathBuf>,
-    /// If the rest of the change was taken over: what was not.
-    pub refused: Vec<String>,
-    /// Nobody could look there: whatever lies in it counts as changed.
-    pub unseen: bool,
-}
-
-impl Change {
-    /// A folder that could not be looked into.
-    pub fn unseen(path: PathBuf) -> Self {
-        Self {
-            path,
-            undone: false,
-            aside: None,
-            refused: Vec::new(),
-            unseen: true,
-        }
-    }
-}
 
 /// Looks for a refusal in what was asked of the proxy and in what the command said, `said` one after the other.
 pub(super) fn judge(it: &Confined, exit: Exit, said: &[&str], asked: &[Asked]) -> Option<Denied> {
@@ -178,7 +134,7 @@ fn told(it: &Confined, denial: Denial, refused: &[&Asked]) -> Denied {
     Denied {
         what,
         hint,
-        grant,
+        grant: grant.map(|grant| json!(grant)),
         wrote_as_reader,
     }
 }
@@ -186,7 +142,7 @@ fn told(it: &Confined, denial: Denial, refused: &[&Asked]) -> Denied {
 /// All that were refused, so that one grant is enough.
 fn hosts(name: &str, ssh: bool, refused: &[&Asked], home: Option<&Path>) -> Terms {
     let mut hosts = Vec::new();
-    for asked in refused.iter().rev().take(MAX_TOLD) {
+    for asked in refused.iter().rev().take(MAX_LISTED) {
         let host = match KNOWN_PORTS.contains(&asked.port) {
             true => asked.host.clone(),
             false => format!("{}:{}", asked.host, asked.port),
@@ -214,146 +170,9 @@ fn room_for(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
     (!too_much).then(|| found.to_owned())
 }
 
-impl Verdict {
-    /// Adds it to the data of a result.
-    pub fn tell(&self, data: &mut Value) {
-        if let Some(denied) = &self.denied {
-            data["denied"] = json!({"what": denied.what, "hint": denied.hint});
-            if denied.wrote_as_reader {
-                data["denied"]["wrote_as_reader"] = true.into();
-            }
-            if let Some(grant) = &denied.grant {
-                data["denied"]["grant"] = json!(grant);
-            }
-        }
-        if !self.changes.is_empty() {
-            let one = |change: &Change| {
-                let mut one =
-                    json!({"path": change.path.display().to_string(), "undone": change.undone});
-                if change.unseen {
-                    one["unseen"] = true.into();
-                }
-                if let Some(aside) = &change.aside {
-                    one["kept"] = aside.display().to_string().into();
-                }
-                if !change.refused.is_empty() {
-                    let refused = change.refused.iter().take(MAX_TOLD);
-                    one["refused"] = refused.cloned().collect();
-                }
-                one
-            };
-            data["protected"] = self.changes.iter().map(one).collect();
-        }
-        if let Some(hosts) = self.hosts() {
-            data["hosts"] = hosts;
-        }
-    }
-
-    /// What was asked of the proxy, as it stands in the data of a result.
-    pub fn hosts(&self) -> Option<Value> {
-        let one = |asked: &Asked| json!({"host": asked.host, "port": asked.port, "allowed": asked.allowed});
-        (!self.hosts.is_empty()).then(|| self.hosts.iter().map(one).collect())
-    }
-
-    /// The same as lines, for a log.
-    pub fn lines(&self) -> String {
-        let mut data = json!({});
-        self.tell(&mut data);
-        lines(&data).map(|line| format!("{line}\n")).collect()
-    }
-}
-
-/// What the model reads of `Verdict::tell`.
-pub fn lines(data: &Value) -> impl Iterator<Item = String> {
-    let changes = data["protected"].as_array().map(|c| changes(c));
-    let hint = data["denied"]["hint"].as_str();
-    let denied = hint.map(|hint| format!("[sandbox: {hint}]"));
-    // A command that went on all the same may lack what it could not fetch. The log of a job says it already.
-    let is_told = hint.is_some() || data["job"].is_string();
-    let refused = data["hosts"].as_array().filter(|_| !is_told);
-    let refused = refused.and_then(|hosts| unreached(hosts));
-    changes.into_iter().chain(denied).chain(refused)
-}
-
-fn unreached(hosts: &[Value]) -> Option<String> {
-    let refused = hosts.iter().filter(|host| host["allowed"] == false);
-    let names: Vec<&str> = refused.filter_map(|host| host["host"].as_str()).collect();
-    if names.is_empty() {
-        return None;
-    }
-    let told = names.get(..MAX_TOLD.min(names.len())).unwrap_or_default();
-    let more = match names.len() - told.len() {
-        0 => String::new(),
-        count => format!(" and {count} more"),
-    };
-    Some(format!("[sandbox: not reached: {}{more}]", told.join(", ")))
-}
-
-fn changes(changes: &[Value]) -> String {
-    let told = changes.iter().take(MAX_TOLD).map(|change| {
-        let path = change["path"].as_str().unwrap_or_default();
-        if let Some(refused) = change["refused"].as_array().filter(|_| change["undone"] == true) {
-            let names: Vec<&str> = refused.iter().filter_map(Value::as_str).collect();
-            let kept = change["kept"].as_str();
-            let kept = kept.map_or_else(String::new, |kept| format!(" (as it was changed: {kept})"));
-            return format!(
-                "{path}: not taken over, because git could run a program by it or look elsewhere: {}; the person can set it in a terminal of their own{kept}",
-                names.join(", ")
-            );
-        }
-        if change["unseen"] == true {
-            return format!(
-                "{path} is too deep, too large or closed and was not looked into: git may run programs that a command left there, so do not use git in it before you have looked"
-            );
-        }
-        match (change["undone"] == true, change["kept"].as_str()) {
-            (true, Some(kept)) => format!("{path} was put back (as it was changed: {kept})"),
-            (true, None) => format!("{path} was put back"),
-            (false, _) => format!("{path} was changed and could not be put back"),
-        }
-    });
-    let mut told: Vec<String> = told.collect();
-    if changes.len() > MAX_TOLD {
-        told.push(format!("and {} more", changes.len() - MAX_TOLD));
-    }
-    format!("[sandbox: protected from changes: {}]", told.join(", "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn one_line_each() {
-        let check = |data: Value, expect: &[&str]| {
-            assert_eq!(lines(&data).collect::<Vec<_>>(), expect, "{data}");
-        };
-        check(json!({}), &[]);
-        check(
-            json!({"denied": {"what": "/etc/x", "hint": "no"}, "protected": [
-                {"path": "/r/a", "undone": true},
-                {"path": "/r/b", "undone": true, "kept": "/k/b"},
-                {"path": "/r/c", "undone": false},
-                {"path": "/r/d", "undone": false, "unseen": true},
-            ]}),
-            &[
-                "[sandbox: protected from changes: /r/a was put back, /r/b was put back (as it was changed: /k/b), /r/c was changed and could not be put back, /r/d is too deep, too large or closed and was not looked into: git may run programs that a command left there, so do not use git in it before you have looked]",
-                "[sandbox: no]",
-            ],
-        );
-        let many: Vec<Value> = (0..MAX_TOLD + 2)
-            .map(|_| json!({"path": "/r/a", "undone": true}))
-            .collect();
-        let line = lines(&json!({ "protected": many })).next().unwrap();
-        assert!(line.ends_with("and 2 more]"), "{line}");
-        let hosts = json!([{"host": "a.b", "allowed": true}, {"host": "c.d", "allowed": false}]);
-        check(json!({"hosts": hosts}), &["[sandbox: not reached: c.d]"]);
-        check(
-            json!({"hosts": hosts, "denied": {"hint": "no c.d"}}),
-            &["[sandbox: no c.d]"],
-        );
-        check(json!({"hosts": [{"host": "a.b", "allowed": true}]}), &[]);
-    }
 
     #[test]
     fn grants_are_no_wider_than_needed() {

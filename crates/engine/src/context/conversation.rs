@@ -1,6 +1,6 @@
 //! What the model has been told so far: the fold of the log, serialised for one model, with the measure of each request.
 
-use crate::compaction::Plan;
+use crate::context::digest::Plan;
 use crate::context::fold::Fold;
 use crate::context::transcript::{Measure, Transcript, prefix_text};
 use bytes::Bytes;

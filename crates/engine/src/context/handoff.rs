@@ -3,18 +3,17 @@
 
 use crate::budget::{self, Amount, Hold, Till};
 use crate::clients::feed::Feed;
-use crate::compaction::{Facts, MAX_PINNED, Plan, cut};
 use crate::context::conversation::Conversation;
 use crate::context::cost;
+use crate::context::digest::{Facts, MAX_PINNED, Plan, cut};
 use crate::context::sample::{Sampled, sample};
-use crate::log::branch;
-use crate::state::SessionState;
+use crate::redact::Redactor;
+use crate::tool::Scope;
 use ostler_llm::{Answer, AnswerPart, Model, Params, Prefix, TokenUsage};
-use ostler_wire::{Body, Entry, Language, Message, Outcome, Role, Say, Stop, TurnEnd, Usage, Word};
+use ostler_wire::{Body, Entry, Language, Message, Outcome, Role, Say, Stop, Usage, Word};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Documents of one session.
@@ -45,6 +44,16 @@ pub struct Handoff {
     pub files: Vec<String>,
     pub tasks: Vec<String>,
     pub commands: Vec<String>,
+}
+
+/// Where the document of a session is written.
+#[derive(Clone, Copy)]
+pub struct HandoffPlace<'a> {
+    pub scope: &'a Scope,
+    /// The session that it is about.
+    pub session: &'a str,
+    pub redactor: &'a Redactor,
+    pub language: Language,
 }
 
 /// A handoff after a model was asked to say it better.
@@ -114,6 +123,18 @@ impl Handoff {
         out
     }
 
+    /// Writes it into the root. How the person names the file, and what is in it.
+    pub(crate) fn write(&self, place: HandoffPlace<'_>) -> Result<(String, String), String> {
+        let document = place.redactor.text(self.render());
+        let id = place.session.get(..8).unwrap_or(place.session);
+        let (path, written) = new_file(&place.scope.root, &format!("handoff-{id}"), &document);
+        let shown = place.scope.shown(&path);
+        match written {
+            Ok(()) => Ok((shown, document)),
+            Err(error) => Err(format!("{shown}: {}", error.say(place.language))),
+        }
+    }
+
     /// The same in a model's words; the feed tells when it is asked again. What can be read off the log stays as it is.
     pub async fn improved(
         self,
@@ -157,35 +178,6 @@ impl Handoff {
             },
         }
     }
-}
-
-/// Writes it beside the work. How the person names the file, and what is in it.
-pub(crate) fn write(state: &SessionState, handoff: &Handoff) -> Result<(String, String), String> {
-    let document = state.feed.redactor().text(handoff.render());
-    let session = &state.account.session;
-    let id = session.get(..8).unwrap_or(session);
-    let (path, written) = new_file(&state.scope.root, &format!("handoff-{id}"), &document);
-    let shown = state.scope.shown(&path);
-    match written {
-        Ok(()) => Ok((shown, document)),
-        Err(error) => Err(format!("{shown}: {}", error.say(state.settings.language))),
-    }
-}
-
-/// The same from the log alone, at the end of a turn. The name of the file.
-pub(crate) fn leave(state: &SessionState, outcome: Outcome) -> Result<String, String> {
-    let entries = state.log.source().entries_after(None);
-    let mut entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
-    // The log says so in a moment.
-    entries.push(Entry {
-        entry: u64::MAX,
-        parent: None,
-        ts: String::new(),
-        body: Body::TurnEnd(TurnEnd { outcome }),
-    });
-    let root = state.scope.root.display().to_string();
-    let draft = Handoff::draft(&entries, &goal(&entries), &root);
-    write(state, &draft).map(|(shown, _)| shown)
 }
 
 /// What the person wanted last.

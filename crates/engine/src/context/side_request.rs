@@ -3,12 +3,12 @@
 
 use crate::budget::{self, Booked};
 use crate::clients::feed::Feed;
+use crate::context::account::Account;
 use crate::context::cost;
 use crate::context::sample::{Sampled, sample};
 use crate::context::transcript::Transcript;
 use crate::interfaces::Models;
 use crate::redact::Redactor;
-use crate::state::Account;
 use ostler_llm::{Answer, AnswerPart, Model, Msg, Params, Prefix, TokenUsage, Transport};
 use ostler_mcp::{SamplingAnswer, SamplingEnd, SamplingMessage, SamplingRequest, SamplingRole};
 use ostler_wire::{Body, Language, Stop, Usage};

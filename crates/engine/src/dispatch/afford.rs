@@ -1,10 +1,9 @@
 //! May the next request be sent? Holds what it may cost; a budget that it does not fit is for the person to raise.
 
 use crate::budget::{Breach, Hold, RAISE};
-use crate::commands;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::state::SessionState;
+use crate::state::{SessionState, attend};
 use ostler_wire::{Body, Notice};
 
 pub enum Afforded {
@@ -25,7 +24,7 @@ pub async fn afford(state: &mut SessionState, inbox: &mut Inbox) -> Result<Affor
             return Ok(Afforded::No(breach));
         }
         let ask = breach.ask(state.settings.language);
-        match commands::ask(state, inbox, ask).await {
+        match attend::ask(state, inbox, ask).await {
             Ok(answer) if answer.choice == RAISE.id() => state.account.budget.raise(&breach),
             Ok(_) => return Ok(Afforded::No(breach)),
             Err(Stopped) => return Ok(Afforded::Stopped),

@@ -2,14 +2,14 @@
 
 use super::permit::{blocked, leave};
 use super::{
-    Dispatched, Leave, Prepared, ReadCall, commit, dispatch, never_ran, read_call, refuse,
-    run_in_turn,
+    Dispatched, Prepared, ReadCall, commit, dispatch, never_ran, read_call, refuse, run_in_turn,
 };
-use crate::checkpoints;
 use crate::hooks::Permission;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
+use crate::permissions::Leave;
 use crate::state::SessionState;
+use crate::state::checkpoints;
 use crate::tool::{Tool, Typed as _};
 use crate::tools::{self, Held, bash::Bash};
 use ostler_guard::{Gate, Verdict};

@@ -4,49 +4,28 @@ use super::preview;
 use super::subject::subject;
 use super::trust;
 use super::{Prepared, never_ran};
-use crate::commands::{self, SESSION};
 use crate::cut::clip;
 use crate::hooks::Permission;
 use crate::inbox::{Inbox, Stopped};
 use crate::interfaces::{Keep, RuleStore};
 use crate::log::LogError;
+use crate::permissions::{Leave, SESSION};
 use crate::state::SessionState;
-use crate::tool::ToolError;
+use crate::state::attend;
+use crate::tool::{Context, ToolError};
 use ostler_guard::{
     BUILT_IN, Call, Decision, Gate, Mode, Policy, Posture, Refusal, Remedy, Rule, Verdict,
     needs_a_fresh_yes, propose, remedy,
 };
+use ostler_tools::NoPrograms;
 use ostler_wire::{
     Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice, Silence, Word,
 };
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Characters of a refused call that the person reads.
 const MAX_SUBJECT: usize = 300;
-
-/// What a call that may run was given beyond what holds anyway.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Leave {
-    /// Named by the call, and allowed with it by the person.
-    pub hosts: Vec<String>,
-    /// The command runs unasked only because it reads, so it runs in the reader's sandbox.
-    pub read_only: bool,
-    /// Real paths of the files that it was allowed to touch.
-    pub paths: Vec<PathBuf>,
-}
-
-impl Leave {
-    /// What a call that runs unasked gets, by what decided it.
-    pub(crate) fn unasked(prepared: &Prepared, decision: &Decision) -> Self {
-        let runs = |access: &Access| matches!(access, Access::Run(_));
-        Self {
-            paths: decision.touched.clone(),
-            read_only: decision.runs_as_reader() && prepared.accesses.iter().any(runs),
-            ..Self::default()
-        }
-    }
-}
 
 /// What "for the session" and "always" would mean for a call.
 struct Scopes {
@@ -64,7 +43,7 @@ pub async fn permit(
     inbox: &mut Inbox,
     prepared: &Prepared,
 ) -> Result<Result<Leave, ToolError>, LogError> {
-    commands::heed(state, inbox);
+    attend::answer_commands(state, inbox);
     let gate = state.gate(&*prepared.tool, &prepared.accesses);
     if let Gate::Shut(why) = gate {
         return Ok(Err(match state.permissions.mode {
@@ -89,7 +68,7 @@ pub async fn permit(
     let refuses = state.permissions.stance.refuses_prompts();
     let paths = decision.touched.clone();
     let leave = match (decision.verdict, state.settings.interactive) {
-        (Verdict::Allow, _) => Ok(Ok(Leave::unasked(prepared, &decision))),
+        (Verdict::Allow, _) => Ok(Ok(Leave::unasked(&prepared.accesses, &decision))),
         // Whoever trusts the tool for planning was asked about this very call.
         (Verdict::Ask, _) if gate == Gate::Trust => Ok(Ok(Leave::default())),
         (Verdict::Ask, true) if !refuses => ask(state, inbox, prepared, decision).await,
@@ -246,7 +225,7 @@ async fn ask(
         record(state, prepared, &decision, Decided::no(), None)?;
         return preview::refuse_unshown(state, prepared).map(Err);
     }
-    let answer = match commands::ask(state, inbox, ask).await {
+    let answer = match attend::ask(state, inbox, ask).await {
         Ok(answer) => answer,
         Err(Stopped) => return Ok(Err(never_ran())),
     };
@@ -320,7 +299,7 @@ pub fn kept(choice: PermissionChoice, saved: Option<&String>) -> PermissionChoic
 /// The subject, and what a path in it really is where that lies outside, or is written through a link.
 fn with_real_paths(state: &SessionState, prepared: &Prepared, decision: &Decision) -> String {
     let mut subject = subject(state, prepared);
-    let is_written = |path: &PathBuf| prepared.accesses.contains(&Access::Write(path.clone()));
+    let is_written = |path: &Path| prepared.accesses.contains(&Access::Write(path.to_owned()));
     let led = decision.resolved.iter();
     let led = led.filter(|(named, real)| named != real && is_written(named));
     let led = led.map(|(_, real)| real);
@@ -452,18 +431,20 @@ pub fn texts(rules: &[Rule]) -> String {
     texts.join(", ")
 }
 
+/// What a call has that has not been judged yet: it can start no program.
+pub fn unjudged(state: &SessionState, inbox: &Inbox, prepared: &Prepared) -> Context {
+    let (id, tool) = (&prepared.call.id, prepared.tool.about());
+    let mut cx = state.context(id, tool, &Leave::default(), inbox.turn());
+    cx.services.programs = Arc::new(NoPrograms);
+    cx
+}
+
 async fn objection(
     state: &SessionState,
     inbox: &mut Inbox,
     prepared: &Prepared,
 ) -> Option<ToolError> {
-    let cancel = inbox.turn();
-    let cx = state.context(
-        &prepared.call.id,
-        prepared.tool.about(),
-        &Leave::default(),
-        cancel,
-    );
+    let cx = unjudged(state, inbox, prepared);
     let checking = prepared.typed.objection(cx);
     inbox.attend(checking).await.ok()?
 }

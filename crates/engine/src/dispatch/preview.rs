@@ -2,7 +2,7 @@
 //! refused instead of being asked about.
 
 use super::Prepared;
-use super::permit::Leave;
+use super::permit::unjudged;
 use super::subject::subject;
 use crate::cut::clip;
 use crate::inbox::Inbox;
@@ -41,13 +41,7 @@ pub async fn with_preview(
 }
 
 async fn looked_at(state: &SessionState, inbox: &mut Inbox, prepared: &Prepared) -> Option<String> {
-    let cancel = inbox.turn();
-    let cx = state.context(
-        &prepared.call.id,
-        prepared.tool.about(),
-        &Leave::default(),
-        cancel,
-    );
+    let cx = unjudged(state, inbox, prepared);
     let looking = prepared.typed.preview(cx);
     let diff = inbox.attend(looking).await.ok()??;
     Some(match diff.is_empty() {

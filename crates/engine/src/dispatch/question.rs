@@ -2,9 +2,8 @@
 
 use super::never_ran;
 use super::preview::too_long;
-use crate::commands;
 use crate::inbox::Inbox;
-use crate::state::SessionState;
+use crate::state::{SessionState, attend};
 use crate::tool::Typed as _;
 use crate::tool::{Done, Question, ToolError};
 use crate::tools::exit_plan_mode::ExitPlanMode;
@@ -58,7 +57,7 @@ pub async fn put(
         tool: Some(tool.to_owned()),
         ..ask
     };
-    let Ok(answer) = commands::ask(state, inbox, ask).await else {
+    let Ok(answer) = attend::ask(state, inbox, ask).await else {
         return Err(never_ran());
     };
     Ok(match words {
@@ -110,6 +109,7 @@ pub fn settle(state: &mut SessionState, tool: &str, answer: Option<&AskAnswer>, 
     if tool == ExitPlanMode::NAME && approved {
         state.permissions.enter(Mode::Normal);
         state.permissions.window = true;
-        done.also.push(state.permissions.entry(Instant::now()));
+        done.also
+            .push(state.permissions.entry(&state.policy.rules, Instant::now()));
     }
 }

@@ -1,15 +1,15 @@
 //! A command that the sandbox stopped: what it lacked is offered to the person, and on a yes it runs once more.
 
-use super::permit::{Decided, Leave, commit_approval, deny, kept, permission_ask, save};
+use super::permit::{Decided, commit_approval, deny, kept, permission_ask, save};
 use super::{Finished, Prepared, run_in_turn, turn_to_write};
-use crate::commands;
-use crate::commands::SESSION;
 use crate::confine::Terms;
 use crate::inbox::{Inbox, Stopped};
 use crate::interfaces::Keep;
 use crate::log::LogError;
-use crate::permission_state::merge;
+use crate::permissions::merge;
+use crate::permissions::{Leave, SESSION};
 use crate::state::SessionState;
+use crate::state::attend;
 use crate::tool::Typed as _;
 use crate::tools::bash::Bash;
 use ostler_guard::{Call, Mode, Rule, Verdict};
@@ -36,7 +36,7 @@ pub async fn offer(
     if ask.is_too_long() {
         return Ok(first);
     }
-    let answer = match commands::ask(state, inbox, ask).await {
+    let answer = match attend::ask(state, inbox, ask).await {
         Ok(answer) => answer,
         Err(Stopped) => return Ok(first),
     };
@@ -73,9 +73,9 @@ pub async fn offer(
         leave,
         cancel.clone(),
     );
-    let mut terms = Terms::clone(&cx.terms);
+    let mut terms = state.permissions.terms(&state.policy.rules, leave);
     merge(&mut terms, &wanted);
-    cx.terms = Arc::new(terms);
+    cx.services.programs = Arc::new(state.call_sandbox(&prepared.call.id, terms));
     let turn = match turn_to_write(state, inbox, prepared, cancel).await {
         Ok(turn) => turn,
         Err(Stopped) => return Ok(first),

@@ -2,12 +2,13 @@
 //! is judged again as one that may write, and on a yes it runs once more in the ordinary sandbox. Never silently, never in
 //! plan mode, and never because of a read: what a reader may not read stays unread, since the other sandbox shows more.
 
-use super::permit::{self, Leave};
+use super::permit;
 use super::{Finished, Prepared, regrant, run_in_turn, turn_to_write};
-use crate::checkpoints;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
+use crate::permissions::Leave;
 use crate::state::SessionState;
+use crate::state::checkpoints;
 use crate::tool::{Done, ToolError};
 use crate::tools::bash::JUDGED_AGAIN;
 use ostler_guard::Mode;

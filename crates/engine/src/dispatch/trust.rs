@@ -5,10 +5,9 @@ use super::permit::{Decided, commit_approval, deny, kept, permission_ask, planni
 use super::preview;
 use super::subject::subject;
 use super::{Prepared, never_ran};
-use crate::commands;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::state::SessionState;
+use crate::state::{SessionState, attend};
 use crate::tool::ToolError;
 use ostler_mcp::{ServerHandle, Servers, Trust};
 use ostler_wire::{Ask, AskKind, Body, Choice, Notice, PermissionChoice, Word};
@@ -39,7 +38,7 @@ pub async fn ask_trust(
     if ask.is_too_long() {
         return preview::refuse_unshown(state, prepared).map(Err);
     }
-    let Ok(answer) = commands::ask(state, inbox, ask).await else {
+    let Ok(answer) = attend::ask(state, inbox, ask).await else {
         return Ok(Err(never_ran()));
     };
     let chosen = PermissionChoice::from_id(&answer.choice);

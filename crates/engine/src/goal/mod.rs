@@ -3,20 +3,12 @@
 //! are goals in `signal`, the folder of a long one in `research`.
 
 mod report;
-mod research;
-mod signal;
+pub mod research;
+pub mod signal;
 
-use crate::agents::children::shortened;
-use crate::dispatch::own::confirmed;
-use crate::inbox::{Inbox, Prompt, Purpose, Stopped};
-use crate::log::LogError;
-use crate::state::SessionState;
 use ostler_guard::Mode;
-use ostler_wire::{
-    Body, Entry, GoalState, Interrupted, Notice, Outcome, TodoItem, TodoState, TurnEnd, Word,
-};
+use ostler_wire::{Body, Entry, GoalState, Language, Notice, Outcome, TodoItem, TodoState, Word};
 use report::{Report, plain, report, same};
-use std::time::Instant;
 
 /// Turns that begin by themselves.
 pub const MAX_CONTINUATIONS: u32 = 50;
@@ -189,7 +181,7 @@ impl Goal {
     }
 
     /// Begins anew, with a fresh audit.
-    fn resume(&mut self) {
+    pub fn resume(&mut self) {
         *self = Self {
             folder: self.folder.take(),
             ..Self::new(&self.objective)
@@ -216,6 +208,51 @@ impl Goal {
         let from = text.len().saturating_sub(MAX_ANSWER);
         let from = (from..=text.len()).find(|at| text.is_char_boundary(*at));
         self.audit.answer = text.get(from.unwrap_or(0)..).unwrap_or_default().to_owned();
+    }
+
+    /// It is told to go on. The words of the turn that begins by itself.
+    pub fn go_on(&mut self) -> String {
+        self.turn += 1;
+        self.due = false;
+        self.continuation()
+    }
+
+    /// Whether a turn is to begin by itself.
+    pub fn is_due(&self) -> bool {
+        self.due && self.is_active()
+    }
+
+    /// Takes in how a turn ended. What the person is told, and whether the goal goes on.
+    pub fn conclude(&mut self, outcome: Outcome, language: Language) -> (Vec<Body>, GoalState) {
+        let (end, why) = match self.after(outcome) {
+            After::GoOn => {
+                self.due = true;
+                let open = self.audit.steps.open.join("; ");
+                let text = language.fill(Word::GoalDoubted, &[&open]);
+                let doubted =
+                    (self.audit.doubt == Doubt::Due).then_some(Body::Notice(Notice { text }));
+                return (doubted.into_iter().collect(), GoalState::Active);
+            }
+            After::End(state, why) => (state, why),
+        };
+        self.state = end;
+        self.why = why.map(|why| match why.trim().is_empty() {
+            true => language.say(Word::GoalRepeats).to_owned(),
+            false => why,
+        });
+        let turns = (self.turn + 1).to_string();
+        let reason = self.why.clone().unwrap_or_default();
+        let most = MAX_CONTINUATIONS.to_string();
+        let text = match end {
+            GoalState::Done => Some(language.fill(Word::GoalDone, &[&turns])),
+            GoalState::Blocked => Some(language.fill(Word::GoalBlocked, &[&reason])),
+            GoalState::Limit => Some(language.fill(Word::GoalLimit, &[&most])),
+            GoalState::Stopped => Some(language.say(Word::GoalStopped).into()),
+            GoalState::Failed => Some(language.say(Word::GoalFailed).into()),
+            GoalState::Active => None,
+        };
+        let notice = text.map(|text| Body::Notice(Notice { text }));
+        (notice.into_iter().collect(), end)
     }
 
     /// What follows from a turn that ended so.
@@ -259,7 +296,7 @@ impl Goal {
     }
 
     /// What the model is told when it begins.
-    fn block(&self) -> String {
+    pub fn block(&self) -> String {
         let mut text = format!(
             "<goal>\n{}\nWork on this until it is reached. After each of your turns another one begins, {MAX_CONTINUATIONS} at most, and nobody answers in between: decide yourself, and say what you assumed. End every answer with one line:\nGOAL: done (only when it is reached and you have checked it; say before how)\nGOAL: blocked: what stands in the way (when you cannot go on without the person)\nGOAL: working: what is next (otherwise)\n",
             self.objective_shown()
@@ -292,147 +329,6 @@ impl Goal {
             self.objective_shown()
         )
     }
-}
-
-/// What a prompt is for becomes clear before its turn: it may be a goal, go on with one, or look like one. What is to be
-/// said about it goes before the prompt.
-pub(crate) async fn admit(
-    state: &mut SessionState,
-    inbox: &mut Inbox,
-    prompt: &mut Prompt,
-) -> Result<Vec<Body>, Stopped> {
-    let waiting = state.permissions.mode == Mode::Goal;
-    let words = prompt.purpose == Purpose::Words;
-    let meant = words && is_meant(state, inbox, &prompt.text).await?;
-    Ok(match (prompt.purpose, &mut state.permissions.goal) {
-        (Purpose::Continuation, Some(goal)) => {
-            goal.turn += 1;
-            goal.due = false;
-            prompt.text = goal.continuation();
-            state.permissions.unrecorded = true;
-            Vec::new()
-        }
-        (Purpose::Goal(strategy), _) => begin(state, prompt, strategy).await,
-        (Purpose::Words, None) if waiting => begin(state, prompt, Strategy::ByWords).await,
-        (Purpose::Words, Some(goal)) if !goal.is_active() => {
-            goal.resume();
-            prompt.context = Some(goal.block());
-            state.permissions.unrecorded = true;
-            Vec::new()
-        }
-        (Purpose::Words, None) if meant => begin(state, prompt, Strategy::Research).await,
-        (Purpose::Words | Purpose::Continuation, _) => Vec::new(),
-    })
-}
-
-/// Whether the person means a goal although they did not say so. Who stops here wants neither.
-async fn is_meant(state: &SessionState, inbox: &mut Inbox, text: &str) -> Result<bool, Stopped> {
-    let normal = state.permissions.mode == Mode::Normal;
-    let is_child = state.account.budget_session != state.account.session;
-    if !normal || is_child || !state.settings.interactive || !signal::is_strong(text) {
-        return Ok(false);
-    }
-    let language = state.settings.language;
-    inbox.begin_turn();
-    let (ask, yes, no) = (Word::GoalAsk, Word::GoalYes, Word::GoalNo);
-    // It is not in the transcript yet.
-    let question = format!("{}\n{}", language.say(ask), shortened(text));
-    let is_meant = confirmed(inbox, question, language.say(yes), language.say(no)).await;
-    match inbox.turn().is_cancelled() {
-        true => Err(Stopped),
-        false => Ok(is_meant),
-    }
-}
-
-async fn begin(state: &mut SessionState, prompt: &mut Prompt, strategy: Strategy) -> Vec<Body> {
-    let mut goal = Goal::new(&prompt.text);
-    let long = match strategy {
-        Strategy::ByWords => signal::is_long(&goal.objective),
-        Strategy::Simple => false,
-        Strategy::Research => true,
-    };
-    let mut notices = Vec::new();
-    if long {
-        match research::make(state, &goal.objective).await {
-            Ok(folder) => goal.folder = Some(folder),
-            Err(why) => {
-                let text = state.settings.language.fill(Word::GoalNoFolder, &[&why]);
-                notices.push(Body::Notice(Notice { text }));
-            }
-        }
-    }
-    prompt.context = Some(goal.block());
-    state.permissions.enter(Mode::Goal);
-    state.permissions.goal = Some(goal);
-    state.permissions.unrecorded = true;
-    notices
-}
-
-/// What a turn that ended so means for the goal: what is to be written down before its end is.
-pub(crate) fn conclude(state: &mut SessionState, outcome: Outcome) -> Vec<Body> {
-    let language = state.settings.language;
-    let Some(goal) = state
-        .permissions
-        .goal
-        .as_mut()
-        .filter(|goal| goal.is_active())
-    else {
-        return Vec::new();
-    };
-    let (end, why) = match goal.after(outcome) {
-        After::GoOn => {
-            goal.due = true;
-            let open = goal.audit.steps.open.join("; ");
-            let text = language.fill(Word::GoalDoubted, &[&open]);
-            let doubted = (goal.audit.doubt == Doubt::Due).then_some(Body::Notice(Notice { text }));
-            return doubted.into_iter().collect();
-        }
-        After::End(state, why) => (state, why),
-    };
-    goal.state = end;
-    goal.why = why.map(|why| match why.trim().is_empty() {
-        true => language.say(Word::GoalRepeats).to_owned(),
-        false => why,
-    });
-    let turns = (goal.turn + 1).to_string();
-    let reason = goal.why.clone().unwrap_or_default();
-    let text = match end {
-        GoalState::Done => Some(language.fill(Word::GoalDone, &[&turns])),
-        GoalState::Blocked => Some(language.fill(Word::GoalBlocked, &[&reason])),
-        GoalState::Limit => Some(language.fill(Word::GoalLimit, &[&MAX_CONTINUATIONS.to_string()])),
-        GoalState::Stopped => Some(language.say(Word::GoalStopped).into()),
-        GoalState::Failed => Some(language.say(Word::GoalFailed).into()),
-        GoalState::Active => None,
-    };
-    let shown = goal.shown();
-    if end == GoalState::Done {
-        state.permissions.enter(Mode::Normal);
-    }
-    let mode = ostler_wire::Mode {
-        goal: Some(shown),
-        ..state.permissions.shown(Instant::now())
-    };
-    let notice = text.map(|text| Body::Notice(Notice { text }));
-    notice.into_iter().chain([Body::Mode(mode)]).collect()
-}
-
-/// The person stopped it between two turns: it waits, and front ends are told as of a turn.
-pub(crate) fn stop(state: &mut SessionState) -> Result<(), LogError> {
-    let mut bodies = vec![Body::Interrupted(Interrupted::default())];
-    bodies.extend(conclude(state, Outcome::Interrupted));
-    bodies.push(Body::TurnEnd(TurnEnd {
-        outcome: Outcome::Interrupted,
-    }));
-    state.commit(bodies)
-}
-
-/// The turn that begins by itself, if it is time for one.
-pub(crate) fn next(state: &SessionState) -> Option<Prompt> {
-    let goal = state.permissions.goal.as_ref()?;
-    (goal.due && goal.is_active()).then(|| Prompt {
-        purpose: Purpose::Continuation,
-        ..Prompt::default()
-    })
 }
 
 #[cfg(test)]

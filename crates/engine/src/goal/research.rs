@@ -1,13 +1,13 @@
 //! The folder of a long goal: what it is for, what was done, found and tried. It is made once; the model keeps it.
 
 use super::Goal;
-use crate::state::SessionState;
 use jiff::Zoned;
 use jiff::civil::DateTime;
 use ostler_guard::Rule;
-use ostler_host::{Kind, Roots, WriteOptions};
-use ostler_wire::{Say, Word};
-use std::path::PathBuf;
+use ostler_host::{Host, Kind, Roots, WriteOptions};
+use ostler_wire::{Language, Say, Word};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const FOLDER: &str = ".ostler/autoresearch";
 /// What lies there is the goal's own and in nobody's way in `git status`. It names the folders, not all that is in them, so
@@ -18,18 +18,21 @@ const MAX_SLUG: usize = 40;
 /// Folders of one second.
 const MAX_TWINS: u32 = 100;
 
-/// Makes the folder of a goal, and lets the model keep it without asking. Its path relative to the root; or why not.
-pub async fn make(state: &mut SessionState, objective: &str) -> Result<String, String> {
-    let language = state.settings.language;
+/// Makes the folder of a goal. Its path relative to the root; or why not.
+pub async fn make(
+    host: Arc<dyn Host>,
+    root: &Path,
+    objective: &str,
+    language: Language,
+) -> Result<String, String> {
     let name = name(Zoned::now().datetime(), objective);
-    let host = state.services.host.clone();
     let mut folder = None;
     for n in 1..=MAX_TWINS {
         let twin = match n {
             1 => format!("{FOLDER}/{name}"),
             n => format!("{FOLDER}/{name}-{n}"),
         };
-        let stat = host.stat(&state.scope.root.join(&twin)).await;
+        let stat = host.stat(&root.join(&twin)).await;
         if stat.map_err(|e| e.say(language))?.kind == Kind::Missing {
             folder = Some(twin);
             break;
@@ -41,25 +44,28 @@ pub async fn make(state: &mut SessionState, objective: &str) -> Result<String, S
         .map(|(file, text)| (format!("{folder}/{file}"), text))
         .collect();
     // Only once: whoever takes it away wants the rest in git.
-    let first = host.stat(&state.scope.root.join(FOLDER)).await;
+    let first = host.stat(&root.join(FOLDER)).await;
     if first.map_err(|e| e.say(language))?.kind == Kind::Missing {
         files.push((format!("{FOLDER}/{}", IGNORE.0), IGNORE.1.into()));
     }
     for (file, text) in files {
         let options = WriteOptions {
             roots: Roots {
-                writable: vec![state.scope.root.clone()],
+                writable: vec![root.to_owned()],
                 ..Roots::default()
             },
             create_parents: true,
         };
-        let path: PathBuf = state.scope.root.join(file);
+        let path: PathBuf = root.join(file);
         let written = host.write(&path, text.into(), options).await;
         written.map_err(|e| e.say(language))?;
     }
-    let rule = Rule::parse(&format!("Edit(./{folder}/**)"), crate::commands::SESSION);
-    state.allow(rule.into_iter().collect());
     Ok(folder)
+}
+
+/// Lets the model change the folder of a goal without a question.
+pub fn rule(folder: &str, from: &str) -> Option<Rule> {
+    Rule::parse(&format!("Edit(./{folder}/**)"), from).ok()
 }
 
 fn name(now: DateTime, objective: &str) -> String {

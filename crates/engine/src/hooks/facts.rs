@@ -1,15 +1,11 @@
 //! What a hook is told, as JSON on its stdin. The names are those that hooks in this field know; ours stand beside them.
 
-use super::Moment;
-use crate::dispatch::Prepared;
-use crate::state::SessionState;
-use crate::tool::{Scope, Typed as _};
-use crate::tools::bash::Bash;
+use super::{HookSession, HookedCall, Moment};
+use crate::tool::Scope;
 use crate::tools::declaration;
 use ostler_guard::{Mode, Posture, needs_a_fresh_yes};
 use ostler_wire::ToolFact;
 use serde_json::{Map, Value, json};
-use std::time::Instant;
 
 /// Arguments of file tools, as we call them and as others do. The path comes first.
 const NAMES: [(&str, &str); 3] = [
@@ -51,22 +47,22 @@ impl Facts {
         self
     }
 
-    pub fn of_call(moment: Moment, prepared: &Prepared, scope: &Scope) -> Self {
-        let tool = prepared.tool.name();
+    pub fn of_call(moment: Moment, call: &HookedCall<'_>, scope: &Scope) -> Self {
+        let tool = call.tool.name.as_ref();
         // What is remembered is nobody's business.
-        let input = match needs_a_fresh_yes(&prepared.accesses) {
+        let input = match needs_a_fresh_yes(call.accesses) {
             true => json!({}),
-            false => input(tool, &prepared.args, scope),
+            false => input(tool, call.args, scope),
         };
         Self::new(moment)
             .with("tool_name", common_tool(tool))
             .with("tool", tool)
-            .with("tool_use_id", prepared.call.id.as_str())
+            .with("tool_use_id", call.id)
             .with("tool_input", input)
     }
 
-    pub fn with_result(self, prepared: &Prepared, data: Value) -> Self {
-        let response = match needs_a_fresh_yes(&prepared.accesses) {
+    pub fn with_result(self, call: &HookedCall<'_>, data: Value) -> Self {
+        let response = match needs_a_fresh_yes(call.accesses) {
             true => json!({}),
             false => data,
         };
@@ -74,21 +70,19 @@ impl Facts {
     }
 
     /// Without secrets.
-    pub fn to_json(&self, state: &SessionState) -> String {
-        let permissions = &state.permissions;
-        let posture = permissions.posture(&Bash::ABOUT, Instant::now());
-        let mode = match (permissions.mode, posture) {
+    pub fn to_json(&self, session: &HookSession<'_>) -> String {
+        let mode = match (session.facts.mode, session.facts.posture) {
             (Mode::Plan, _) => "plan",
             (Mode::Normal | Mode::Goal, Posture::Yolo) => "bypassPermissions",
             (Mode::Normal | Mode::Goal, Posture::Auto) => "acceptEdits",
             (Mode::Normal | Mode::Goal, Posture::Ask) => "default",
         };
-        let transcript = state.settings.hooks.transcript.as_deref();
+        let transcript = session.hooks.transcript.as_deref();
         let transcript = transcript.map_or_else(String::new, |path| path.display().to_string());
         let mut all = json!({
-            "session_id": state.account.session,
+            "session_id": session.facts.session,
             "transcript_path": transcript,
-            "cwd": state.scope.root.display().to_string(),
+            "cwd": session.context.cx.scope.root.display().to_string(),
             "hook_event_name": self.moment.common_name(),
             "event": self.moment.name(),
             "permission_mode": mode,
@@ -97,7 +91,7 @@ impl Facts {
             all.extend(self.more.clone());
         }
         let text = all.to_string();
-        state.feed.redactor().json(&text).unwrap_or(text)
+        session.feed.redactor().json(&text).unwrap_or(text)
     }
 }
 
@@ -127,11 +121,11 @@ fn input(tool: &str, args: &Value, scope: &Scope) -> Value {
 
 /// The arguments as a hook wants them, in our names; `None` where it changes nothing, or has no say. What was told under
 /// two names may be changed under either.
-pub fn taken_back(prepared: &Prepared, input: Value, scope: &Scope) -> Option<Value> {
-    let no_say = needs_a_fresh_yes(&prepared.accesses) || prepared.typed.question().is_some();
-    let tool = prepared.tool.name();
-    let told = self::input(tool, &prepared.args, scope);
-    if no_say || !input.is_object() || input == told || input == prepared.args {
+pub fn taken_back(call: &HookedCall<'_>, input: Value, scope: &Scope) -> Option<Value> {
+    let no_say = needs_a_fresh_yes(call.accesses) || call.asks;
+    let tool = call.tool.name.as_ref();
+    let told = self::input(tool, call.args, scope);
+    if no_say || !input.is_object() || input == told || input == *call.args {
         return None;
     }
     let mut args = input;
@@ -144,7 +138,7 @@ pub fn taken_back(prepared: &Prepared, input: Value, scope: &Scope) -> Option<Va
             name_back(edit, told);
         }
     }
-    (args != prepared.args).then_some(args)
+    (args != *call.args).then_some(args)
 }
 
 fn name_back(args: &mut Value, told: &Value) {

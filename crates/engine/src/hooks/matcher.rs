@@ -179,7 +179,7 @@ mod tests {
         let scope = Scope::new("/repo", None);
         let accesses = match tool {
             "bash" => {
-                crate::tools::testing::access(&Bash, &json!({"command": command_or_path}), &scope)
+                ostler_tools::testing::access(&Bash, &json!({"command": command_or_path}), &scope)
                     .unwrap()
             }
             "read_file" => vec![Access::Read(scope.path(command_or_path))],

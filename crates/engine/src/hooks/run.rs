@@ -4,7 +4,7 @@
 
 use super::Hook;
 use crate::confine::{
-    self, Changeable, Launch, Services, SpawnError, Spawned, Start, Terms, start_outside,
+    self, CallSandbox, Changeable, Launch, SpawnError, Spawned, Start, Terms, start_outside,
 };
 use crate::jobs::end_tree;
 use crate::tool::{Context, ToolError};
@@ -29,23 +29,33 @@ pub enum Ended {
     NotRun(String),
 }
 
+/// What a run of a hook works with: what a command of the model would have, without anything that was granted to one call.
+#[derive(Clone)]
+pub struct HookContext {
+    pub cx: Context<()>,
+    pub sandbox: CallSandbox,
+}
+
+/// Stands for the id of a call in names of files that are kept.
+pub const CALL_ID: &str = "hook";
 /// Where a run starts that is apart from all that commands may change.
 const APART: &str = "/";
 
-pub async fn run(hook: &Hook, facts: &str, cx: &Context) -> Ended {
-    let spawned = confine::spawn(&Services::from(cx), command(hook, cx), &cx.terms).await;
-    follow(hook, facts, cx, spawned).await
+pub async fn run(hook: &Hook, facts: &str, cx: &HookContext) -> Ended {
+    let sandbox = &cx.sandbox;
+    let spawned = confine::spawn(&sandbox.services(), command(hook, cx), &sandbox.terms).await;
+    follow(hook, facts, &cx.cx, spawned).await
 }
 
 /// The same without anything that commands may change: not in the folder in which it starts, nor by a variable, nor, where
 /// a sandbox holds it, to be seen at all. `None` for a hook that names such a place.
-pub async fn run_apart(hook: &Hook, facts: &str, cx: &Context) -> Option<Ended> {
-    let mut services = Services::from(cx);
+pub async fn run_apart(hook: &Hook, facts: &str, cx: &HookContext) -> Option<Ended> {
+    let mut services = cx.sandbox.services();
     services.artifacts = None;
     services.root = None;
     let changeable = changeable(hook, cx);
     let plain = command(hook, cx);
-    let home = cx.scope.user_home.clone();
+    let home = cx.cx.scope.user_home.clone();
     let choose = move || {
         let start = start_apart(&changeable, &plain, home.as_deref())?;
         services.sandbox = services.sandbox.without(&changeable);
@@ -58,18 +68,18 @@ pub async fn run_apart(hook: &Hook, facts: &str, cx: &Context) -> Option<Ended> 
     };
     let (services, command) = tokio::task::spawn_blocking(choose).await.ok()??;
     let spawned = confine::spawn(&services, command, &Terms::default()).await;
-    Some(follow(hook, facts, cx, spawned).await)
+    Some(follow(hook, facts, &cx.cx, spawned).await)
 }
 
 /// What the commands and file tools of this session, and of the one that it works for, may change.
-fn changeable(hook: &Hook, cx: &Context) -> Changeable {
-    let mut more = cx.settings.writable.clone();
-    more.extend(cx.terms.writable.iter().cloned());
-    let home = cx.scope.user_home.as_deref();
+fn changeable(hook: &Hook, cx: &HookContext) -> Changeable {
+    let mut more = cx.sandbox.tools.writable.clone();
+    more.extend(cx.sandbox.terms.writable.iter().cloned());
+    let home = cx.cx.scope.user_home.as_deref();
     let holds_home = |path: &Path| home.is_some_and(|home| home.starts_with(path));
     let named = hook.env.iter().map(|(_, value)| PathBuf::from(value));
     more.extend(named.filter(|path| path.is_absolute() && !holds_home(path)));
-    Changeable::of(&cx.settings.sandbox, &more)
+    Changeable::of(&cx.sandbox.settings, &more)
 }
 
 fn start_apart(changeable: &Changeable, command: &Command, home: Option<&Path>) -> Option<Start> {
@@ -87,7 +97,7 @@ fn start_apart(changeable: &Changeable, command: &Command, home: Option<&Path>) 
 async fn follow(
     hook: &Hook,
     facts: &str,
-    cx: &Context,
+    cx: &Context<()>,
     spawned: Result<Spawned, SpawnError>,
 ) -> Ended {
     let Spawned {
@@ -96,7 +106,7 @@ async fn follow(
         ..
     } = match spawned {
         Ok(spawned) => spawned,
-        Err(SpawnError::Host(error)) => return Ended::NotRun(error.say(cx.settings.language)),
+        Err(SpawnError::Host(error)) => return Ended::NotRun(error.say(cx.language)),
         Err(error @ (SpawnError::Off | SpawnError::Sandbox(_) | SpawnError::Terms(_))) => {
             return Ended::NotRun(ToolError::from(error).message);
         }
@@ -129,11 +139,12 @@ async fn follow(
     ended
 }
 
-fn command(hook: &Hook, cx: &Context) -> Command {
-    let mut argv = cx.settings.shell.clone();
+fn command(hook: &Hook, cx: &HookContext) -> Command {
+    let settings = &cx.sandbox.tools;
+    let mut argv = settings.shell.clone();
     argv.push(hook.command.as_str().into());
-    let root = &cx.scope.root;
-    let mut env = cx.settings.env.clone();
+    let root = &cx.cx.scope.root;
+    let mut env = settings.env.clone();
     env.retain(|(name, _)| hook.env.iter().all(|(own, _)| name != own));
     env.extend(hook.env.iter().cloned());
     Command {
@@ -181,7 +192,7 @@ impl Streams {
     }
 
     /// As text without secrets.
-    fn finish(self, cx: &Context) -> [String; 2] {
+    fn finish(self, cx: &Context<()>) -> [String; 2] {
         [self.stdout, self.stderr].map(|bytes| {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             cx.artifacts.redactor().text(text)
@@ -193,19 +204,28 @@ impl Streams {
 mod tests {
     use super::*;
     use crate::hooks::{Matcher, Moment};
-    use crate::tools::testing::Bench;
+    use crate::testing::call_sandbox;
+    use ostler_tools::testing::Bench;
 
-    async fn ran(command: &str, timeout: Duration, facts: &str, cx: &Context) -> Ended {
+    async fn ran(command: &str, timeout: Duration, facts: &str, cx: &HookContext) -> Ended {
         let hook = Hook {
             moment: Moment::PreTool,
             matcher: Matcher::parse("", "x:1").unwrap(),
             only: None,
             command: command.into(),
             timeout,
-            env: vec![("PROJECT_DIR".into(), cx.scope.root.clone().into())],
+            env: vec![("PROJECT_DIR".into(), cx.cx.scope.root.clone().into())],
             from: "x:1".into(),
         };
         run(&hook, facts, cx).await
+    }
+
+    fn context(bench: &Bench) -> HookContext {
+        let cx = bench.context("bash");
+        HookContext {
+            sandbox: call_sandbox(&cx),
+            cx: cx.with_services(()),
+        }
     }
 
     const LONG: Duration = Duration::from_secs(60);
@@ -217,7 +237,7 @@ mod tests {
     #[tokio::test]
     async fn hooks_read_speak_and_end() {
         let bench = Bench::new();
-        let cx = bench.context("bash");
+        let cx = context(&bench);
         let root = bench.root().display().to_string();
         for (command, expect) in [
             ("cat", exited(0, "facts", "")),
@@ -241,7 +261,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_long_is_bounded() {
         let bench = Bench::new();
-        let cx = bench.context("bash");
+        let cx = context(&bench);
         // More than a pipe holds, to a hook that reads none of it; and a flood that comes back.
         let facts = "x".repeat(4 << 20);
         assert_eq!(ran("exit 0", LONG, &facts, &cx).await, exited(0, "", ""));
@@ -256,7 +276,7 @@ mod tests {
     #[tokio::test]
     async fn one_that_hangs_is_killed_with_all_it_started() {
         let bench = Bench::new();
-        let cx = bench.context("bash");
+        let cx = context(&bench);
         let hang =
             "echo $$ > pid; setsid sh -c 'echo $$ > deep; sleep 600' & while :; do sleep 1; done";
         let ended = ran(hang, Duration::from_millis(700), "", &cx).await;
@@ -282,8 +302,8 @@ mod tests {
     #[tokio::test]
     async fn a_stop_ends_it() {
         let bench = Bench::new();
-        let cx = bench.context("bash");
-        let stop = cx.cancel.clone();
+        let cx = context(&bench);
+        let stop = cx.cx.cancel.clone();
         let stopping = async {
             while !bench.path("begun").exists() {
                 tokio::time::sleep(Duration::from_millis(2)).await;

@@ -1,11 +1,7 @@
 //! Hooks that tell the person that they are waited for. Nobody waits for these, and what they print is not looked at.
 
-use super::run::{Ended, run};
-use super::{Hook, Moment, facts::Facts, verdict};
-use crate::dispatch::Leave;
-use crate::state::SessionState;
-use crate::tool::{Context, Typed as _};
-use crate::tools::bash::Bash;
+use super::run::{Ended, HookContext, run};
+use super::{Hook, HookSession, Moment, facts::Facts, verdict};
 use ostler_wire::{Ask, AskKind, Delta, Language, View};
 use serde_json::Value;
 use std::sync::Arc;
@@ -22,18 +18,15 @@ pub struct HookRunner {
     hooks: Vec<Hook>,
     /// What every one of them is told, as an object.
     facts: Value,
-    cx: Context,
+    cx: HookContext,
     language: Language,
     room: Arc<Semaphore>,
 }
 
 impl HookRunner {
-    /// None where there is nobody to ring for. A child's asks are put to the person by its parent.
-    pub fn new(state: &SessionState) -> Option<Self> {
-        if super::is_child(state) {
-            return None;
-        }
-        let hooks = state.settings.hooks.all().iter();
+    /// None where no hook waits for notifications.
+    pub fn new(session: HookSession<'_>) -> Option<Self> {
+        let hooks = session.hooks.all().iter();
         let hooks: Vec<Hook> = hooks
             .filter(|h| h.moment == Moment::Notification)
             .cloned()
@@ -41,17 +34,17 @@ impl HookRunner {
         if hooks.is_empty() {
             return None;
         }
-        let facts = Facts::new(Moment::Notification).to_json(state);
+        let facts = Facts::new(Moment::Notification).to_json(&session);
         Some(Self {
             hooks,
             facts: serde_json::from_str(&facts).unwrap_or_default(),
-            cx: state.context("hook", &Bash::ABOUT, &Leave::default(), Default::default()),
-            language: state.settings.language,
+            language: session.facts.language,
+            cx: session.context,
             room: Arc::new(Semaphore::new(MAX_RINGING)),
         })
     }
 
-    pub fn ring(&self, ask: &Ask) {
+    pub fn notify(&self, ask: &Ask) {
         let kind = kind(ask.kind);
         let hooks: Vec<Hook> = self
             .hooks
@@ -84,7 +77,7 @@ impl HookRunner {
                 for text in verdict::judge(&hook, ended, language).notices {
                     let view = View::Error(text);
                     let view = Box::new(view);
-                    cx.deltas.send(Delta::Announcement { view });
+                    cx.cx.deltas.send(Delta::Announcement { view });
                 }
             }
             drop(room);

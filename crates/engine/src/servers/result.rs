@@ -63,8 +63,8 @@ mod tests {
     use super::*;
     use crate::tool::Rendered;
     use crate::tools::server_result::render;
-    use crate::tools::testing::Bench;
     use ostler_mcp::Attachment;
+    use ostler_tools::testing::Bench;
 
     /// 1x1.
     const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

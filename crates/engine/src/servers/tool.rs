@@ -4,12 +4,13 @@ use super::ServerServices;
 use super::person::Person;
 use super::result::store_content;
 use crate::arguments::check_unlisted;
-use crate::confine::{Services, Verdict, WatchedCall};
+use crate::confine::WatchedCall;
 use crate::tool::{Call, Context, Done, Rendered, Scope, Subject, Tool, ToolError};
 use crate::tools::server_result::render;
 use futures_util::future::BoxFuture;
 use ostler_guard::{mcp_accesses, mcp_looks};
 use ostler_mcp::{CallError, Caller, OfferedTool, ServerHandle, ToolInfo, text};
+use ostler_tools::SandboxReport;
 use ostler_wire::{Access, Delta, Json, SERVER_TOOL_PREFIX, ToolDeclaration, ToolSpec};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -62,20 +63,24 @@ impl ServerTool {
     }
 
     /// Puts back what a server in the sandbox changes against the rules during a call.
-    async fn watch<T>(&self, cx: &Context, call: impl Future<Output = T>) -> (T, Verdict) {
+    async fn watch<T>(
+        &self,
+        services: &ServerServices,
+        call: impl Future<Output = T>,
+    ) -> (T, SandboxReport) {
         let handle = self.handle.clone();
         let looking = tokio::task::spawn_blocking(move || handle.is_confined());
         // Who cannot be looked at is watched.
         if !looking.await.unwrap_or(true) {
-            return (call.await, Verdict::default());
+            return (call.await, SandboxReport::default());
         }
-        let watched = WatchedCall::begin(Services::from(cx)).await;
+        let watched = WatchedCall::begin(services.sandbox.services()).await;
         let called = call.await;
-        let verdict = match watched {
+        let report = match watched {
             Some(watched) => Box::pin(watched.end()).await,
-            None => Verdict::default(),
+            None => SandboxReport::default(),
         };
-        (called, verdict)
+        (called, report)
     }
 
     async fn call(&self, args: Map<String, Value>, cx: Context) -> Result<Done, ToolError> {
@@ -103,13 +108,13 @@ impl ServerTool {
         };
         let over = cx.cancel.child_token();
         let _over = over.clone().drop_guard();
-        let services = cx.extension.get::<ServerServices>();
+        let services = server_services(&cx, server)?;
         let person = Person {
             server: server.clone(),
-            questions: services.and_then(|services| services.questions.clone()),
+            questions: services.questions.clone(),
             language: cx.language,
             sampling: self.handle.server.sampling,
-            side_request: services.map(|services| services.side_request.clone()),
+            side_request: Some(services.side_request.clone()),
             sampled: AtomicUsize::new(0),
             asked: AtomicUsize::new(0),
             over,
@@ -120,7 +125,7 @@ impl ServerTool {
             asker: Some(Arc::new(person)),
         };
         let called = connection.call(&self.info.name, args, self.limit, &caller);
-        let (called, verdict) = Box::pin(self.watch(&cx, called)).await;
+        let (called, report) = Box::pin(self.watch(services, called)).await;
         let result = called.map_err(|error| match error {
             CallError::Timeout(limit) => ToolError::new(
                 "timeout",
@@ -153,9 +158,17 @@ impl ServerTool {
             return Err(ToolError::new("tool_error", said));
         }
         let mut data = store_content(result.content, &cx).await;
-        verdict.tell(&mut data);
+        report.add_to(&mut data);
         Ok(data.into())
     }
+}
+
+fn server_services<'a>(cx: &'a Context, server: &str) -> Result<&'a ServerServices, ToolError> {
+    let services = cx.services.extension.get();
+    services.ok_or_else(|| {
+        let message = format!("The server {server} cannot be used outside of a session.");
+        ToolError::new("server_unavailable", message)
+    })
 }
 
 fn stopped() -> ToolError {

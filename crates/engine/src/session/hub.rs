@@ -1,48 +1,49 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
+mod child;
 mod open;
-mod settings;
 
 pub use open::OpenError;
-pub use settings::{
-    CommandSources, HubSettings, ModelSettings, Paths, PermissionSettings, RunSettings, ToolSources,
-};
 
+use crate::agents::Agents;
 use crate::agents::children::{ChildSettings, Children, Slots};
-use crate::agents::{self, Agents, Offer, listing};
 use crate::artifacts::Artifacts;
 use crate::budget::{self, spent};
 use crate::clients::backlog::Backlog;
 use crate::clients::feed::Feed;
 use crate::clients::live::{LiveSession, LiveSessions};
 use crate::commands;
-use crate::compaction::Folding;
+use crate::context::account::Account;
 use crate::context::conversation::Conversation;
 use crate::context::cost::check_affordable;
 use crate::context::side_request::SideRequestCosts;
 use crate::context::transcript::prefix_text;
+use crate::context::window::Folding;
 use crate::goal::Goal;
-use crate::hooks::{HookRunner, Hooks};
+use crate::hooks::Hooks;
 use crate::inbox::Inbox;
 use crate::ledger::Ledger;
 use crate::log::{Log, branch};
 use crate::memory::{Memory, SessionRecall};
-use crate::permission_state::{PermissionState, mode_of};
+use crate::permissions::{PermissionState, mode_of};
 use crate::points;
 use crate::prefixes;
-use crate::servers::ServerToolState;
-use crate::session::Session;
+use crate::servers::{ServerToolState, ServerTools};
+use crate::sources::Reader;
+use crate::sources::definitions::{DefinitionSources, Definitions};
 use crate::sources::instructions;
-use crate::state::{Account, Offers, SessionSettings, SessionState, ToolServices};
-use crate::store::{Store, copied, moved, project_name};
+use crate::state::session::{Opening, Session, params_for, settings_of};
+use crate::state::settings::HubSettings;
+use crate::state::{Extensions, SessionSettings, SessionState, ToolServices};
+use crate::store::{Own, Store, forked, moved, project_name};
 use crate::tool::Scope;
-use crate::turn::Opening;
+use crate::tools::Tools;
 use ostler_guard::Mode;
-use ostler_llm::{Model, Params, Prefix, Transport};
+use ostler_llm::{Model, Prefix, Transport};
 use ostler_mcp::Servers;
 use ostler_wire::{
     Body, ChildOf, Client, Entry, ForkedFrom, Hub, HubError, Meta, Notice, Open, SCHEMA_VERSION,
-    SessionInfo, Settings, Word,
+    SessionInfo, Settings, Why, Word,
 };
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -153,11 +154,7 @@ impl LocalHub {
             None => branch(entries),
         };
         let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
-        let forked_from = ForkedFrom {
-            session: session.unwrap_or_default(),
-            entry: entries.last().map_or(0, |e| e.entry),
-            copied: copied(&entries),
-        };
+        let forked_from = forked(session.unwrap_or_default(), &entries, self.own(&path));
         let mut past = self.fresh(Some(forked_from), entries);
         past.notices
             .extend(damage.notice(self.options.run.language));
@@ -167,15 +164,18 @@ impl LocalHub {
 
     /// What is said of a log that this person's Ostler did not write.
     fn foreign_notice(&self, path: &std::path::Path) -> Option<String> {
-        let is_foreign = !self.store().owners().has(path);
-        let text = || {
-            self.options
-                .run
-                .language
-                .say(Word::SessionForeign)
-                .to_owned()
-        };
-        is_foreign.then(text)
+        let said = || self.options.run.language.say(Word::SessionForeign);
+        match self.own(path) {
+            Own::Yes => None,
+            Own::No => Some(said().to_owned()),
+        }
+    }
+
+    pub(crate) fn own(&self, log: &std::path::Path) -> Own {
+        match self.store().owners().has(log) {
+            true => Own::Yes,
+            false => Own::No,
+        }
     }
 
     fn resume(&self, path: &std::path::Path) -> Result<Past, OpenError> {
@@ -203,7 +203,7 @@ impl LocalHub {
     }
 
     /// The prefix that the session began with, or a new one.
-    fn prefix(&self, past: &Past, offer: &Offer, notes: &mut Vec<String>) -> Prefix {
+    fn prefix(&self, past: &Past, definitions: &Definitions, notes: &mut Vec<String>) -> Prefix {
         let options = &self.options;
         let stored = settings_of(&past.entries, &[]).prefix;
         if let Some(hash) = stored.filter(|hash| !hash.is_empty()) {
@@ -225,7 +225,7 @@ impl LocalHub {
         let from = |file: &String| language.fill(Word::InstructionsFrom, &[file]);
         notes.extend(found.loaded.iter().map(from));
         let tools = self.tools();
-        self.prefix_of(&tools, &[listing(offer, &tools), found.text])
+        self.prefix_of(&tools, &[definitions.listing(&tools), found.text])
     }
 
     fn model(&self, past: &Past, notes: &mut Vec<String>) -> Result<Model, HubError> {
@@ -275,7 +275,7 @@ impl LocalHub {
                 child_of: past.child_of.clone(),
             });
             let copied = std::mem::take(&mut past.entries);
-            let bodies = crate::compaction::copied(copied).into_iter();
+            let bodies = crate::context::digest::copied(copied).into_iter();
             let bodies = bodies.map(points::copied);
             match past.forked_from {
                 None => opening.entries.push(meta),
@@ -313,48 +313,40 @@ impl LocalHub {
     }
 }
 
-/// The settings of a run, with what the reference of the model says itself.
-pub(crate) fn params_for(options: &HubSettings, model: &Model) -> Params {
-    let own = model.target().effort;
-    Params {
-        effort: own.or(options.model.params.effort),
-        ..options.model.params.clone()
-    }
-}
-
-/// The model and prefix that the last settings of these entries speak of.
-pub(crate) fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
-    let mut out = Settings::default();
-    for body in past.iter().map(|e| &e.body).chain(opening) {
-        if let Body::Settings(s) = body {
-            out.model = s.model.clone().or(out.model);
-            out.prefix = s.prefix.clone().or(out.prefix);
-        } else if let Body::Meta(m) = body {
-            out.prefix = Some(m.prefix.clone());
-        }
-    }
-    out
-}
-
 /// What a session is put together from.
 pub(crate) struct Parts {
     pub(crate) past: Past,
     pub(crate) prefix: Prefix,
     pub(crate) model: Model,
-    pub(crate) offer: Offer,
+    pub(crate) definitions: Definitions,
     pub(crate) child: Option<ChildSettings>,
     pub(crate) notes: Vec<String>,
 }
 
 impl LocalHub {
+    /// What people wrote for this project, and what of it had to be left out.
+    fn definitions(&self) -> (Definitions, Vec<String>) {
+        let options = &self.options;
+        let scope = Scope::new(&options.paths.root, options.paths.user_home.clone());
+        let border = options.permissions.policy.instructions_border(&scope);
+        let reader = Reader::new(border, options.run.language);
+        let sources = DefinitionSources {
+            templates: &options.commands.templates,
+            roles: &options.agents.role_sources,
+            role_settings: &options.agents.roles,
+            skills: &options.agents.skills,
+        };
+        Definitions::load(&sources, &reader, options.run.language)
+    }
+
     fn new_session(&self, past: Past, failed: Vec<String>) -> Result<Client, HubError> {
         let mut notes = past.notices.clone();
         notes.extend(failed);
-        let (offer, left_out) = Offer::load(&self.options);
+        let (definitions, left_out) = self.definitions();
         notes.extend(left_out);
         let parts = Parts {
-            prefix: self.prefix(&past, &offer, &mut notes),
-            offer,
+            prefix: self.prefix(&past, &definitions, &mut notes),
+            definitions,
             model: self.model(&past, &mut notes)?,
             past,
             child: None,
@@ -368,7 +360,7 @@ impl LocalHub {
             mut past,
             prefix,
             model,
-            offer,
+            definitions,
             child,
             notes,
         } = parts;
@@ -383,18 +375,20 @@ impl LocalHub {
         params.effort = effort.or(params.effort);
         let envelope = options.tools.envelope;
         let conversation = Conversation::new(model, prefix.clone(), &params, envelope);
-        let mut state = self.state(&past, conversation, feed.clone(), offer);
+        let mut state = self.state(&past, conversation, feed.clone(), definitions);
         state.log = std::mem::replace(&mut past.log, Log::memory());
         take_in(&mut state, &past.entries, options.permissions.mode);
         let title = child.as_ref().map(|child| child.title.clone());
         if let Some(child) = child {
-            agents::settle(&mut state, child);
+            child::settle(&mut state, child);
         }
         state.open_own_files();
         let is_new = state.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
         let (mode, window) = (
-            state.permissions.shown(std::time::Instant::now()),
+            state
+                .permissions
+                .shown(&state.policy.rules, std::time::Instant::now()),
             state.conversation.model.target().window,
         );
         let commands = commands::list(&state);
@@ -420,9 +414,10 @@ impl LocalHub {
         let slots = Slots::new(options.agents.max_children);
         let jobs = state.services.jobs.clone();
         let children = Children::new(opener, jobs, options.run.language, slots);
-        state.offers.agents.door = Some(children.door());
+        state.extensions.agents.door = Some(children.door());
         let mut inbox = Inbox::new(receiver, feed, children);
-        inbox.hang(HookRunner::new(&state));
+        inbox.answer_with(commands::answer_at_once);
+        inbox.notify_with(state.notifier());
         state.settings.server_questions = options.run.interactive.then(|| inbox.server_questions());
         let session = Session {
             inbox,
@@ -446,7 +441,7 @@ impl LocalHub {
         past: &Past,
         conversation: Conversation,
         feed: Feed,
-        offer: Offer,
+        definitions: Definitions,
     ) -> SessionState {
         let options = &self.options;
         let artifacts =
@@ -489,10 +484,15 @@ impl LocalHub {
                 recall: SessionRecall::new(self.memory.clone(), options.run.recall),
             },
             used_ids: HashSet::new(),
-            offers: Offers {
-                offer,
+            extensions: Extensions {
+                definitions,
                 extras: options.commands.extras.clone(),
-                agents: Agents::of(options),
+                agents: Agents {
+                    settings: options.agents.clone(),
+                    home: options.paths.home.clone(),
+                    ..Agents::default()
+                },
+                answer_commands: commands::answer_waiting,
             },
             permissions: PermissionState::new(
                 options.permissions.policy.posture,
@@ -545,7 +545,7 @@ impl Hub for LocalHub {
 
 /// What tools work in.
 fn scope_of(options: &HubSettings, folder: &std::path::Path) -> Scope {
-    let sandbox = &options.tools.sandbox;
+    let sandbox = &options.toolbox.sandbox;
     let policy = &options.permissions.policy;
     let mut kept = sandbox.policy.writable.clone();
     kept.extend(sandbox.policy.visible.iter().cloned());
@@ -564,4 +564,35 @@ fn path_of(options: &HubSettings) -> Option<&std::ffi::OsStr> {
     let mut variables = options.tools.env.iter();
     let (_, path) = variables.find(|(name, _)| name == "PATH")?;
     Some(path)
+}
+
+impl LocalHub {
+    pub(crate) fn tools(&self) -> Tools {
+        let tools = Tools::new(&self.options.toolbox.filter).and(&self.options.toolbox.more);
+        match &self.servers {
+            Some(servers) => tools.with_servers(ServerTools::gather(servers).tools),
+            None => tools,
+        }
+    }
+
+    /// Starts servers, and waits for those that a run cannot do without. What became of the others.
+    pub(crate) async fn call_servers(&self) -> Result<Vec<String>, HubError> {
+        let Some(servers) = &self.servers else {
+            return Ok(Vec::new());
+        };
+        let language = self.options.run.language;
+        let spoken = |why: Vec<Why>| why.iter().map(|why| why.say(language)).collect::<Vec<_>>();
+        servers.start();
+        if self.options.mcp.required {
+            let failed = spoken(servers.all_ready().await);
+            return match failed.is_empty() {
+                true => Ok(failed),
+                false => Err(HubError(format!("{} (--require-mcp)", failed.join("; ")))),
+            };
+        }
+        match self.options.run.interactive {
+            true => Ok(Vec::new()),
+            false => Ok(spoken(servers.ready().await)),
+        }
+    }
 }

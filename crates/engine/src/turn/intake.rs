@@ -1,14 +1,14 @@
 //! What the person says becomes a message: with what it points at, what is recalled, and what hooks have to say to it.
 
 use crate::budget;
-use crate::checkpoints;
-use crate::hooks::{self, Start};
+use crate::hooks::{Greeting, Moment, Start};
 use crate::inbox::{Inbox, Prompt, Purpose};
 use crate::log::LogError;
 use crate::servers;
 use crate::sources::briefing;
 use crate::sources::references::{Found, Library, PIPED, Voice};
 use crate::state::SessionState;
+use crate::state::checkpoints;
 use crate::tool::Typed as _;
 use crate::tools::read_file::ReadFile;
 use crate::turn::ingest;
@@ -43,7 +43,7 @@ pub async fn take_in(
         return Ok((Message::note(prompt.text), Vec::new()));
     }
     let (message, mut notices) = heard(state, prompt.clone()).await;
-    let greeting = hooks::greet(state, inbox, &message.text, start, cancel).await;
+    let greeting = greet(state, inbox, &message.text, start, cancel).await;
     let cause = match greeting.block {
         Some(why) => Some(Cause::Hook(
             state.settings.language.fill(Word::HookRefuses, &[&why]),
@@ -58,6 +58,33 @@ pub async fn take_in(
     notices.extend(greeting.notices);
     let context = briefing::join(greeting.context, message.context.clone());
     Ok((Message { context, ..message }, notices))
+}
+
+/// What hooks have to say to a prompt. Prompts of a child are the business of its parent.
+async fn greet(
+    state: &mut SessionState,
+    inbox: &mut Inbox,
+    prompt: &str,
+    start: Start,
+    cancel: &CancellationToken,
+) -> Greeting {
+    let mut greeting = Greeting::default();
+    if state.is_child() {
+        return greeting;
+    }
+    if start != Start::Not
+        && let Some(mut session) = state.hook_session(Moment::SessionStart, cancel)
+    {
+        session.on_start(inbox, start, &mut greeting, cancel).await;
+    }
+    if greeting.block.is_none()
+        && let Some(mut session) = state.hook_session(Moment::UserPrompt, cancel)
+    {
+        session
+            .on_prompt(inbox, prompt, &mut greeting, cancel)
+            .await;
+    }
+    greeting
 }
 
 /// The same for what is said while the model works.
@@ -142,7 +169,12 @@ async fn look_up(state: &SessionState, words: &str, project_words: &str) -> Foun
         false => Voice::Model,
     };
     let mut found = library(voice).look_up(words).await;
-    let (resources, left_out) = servers::resources(state, words).await;
+    let language = state.settings.language;
+    let servers = state.services.servers.as_deref();
+    let (resources, left_out) = match servers {
+        Some(servers) => servers::resources(servers, words, language).await,
+        None => Default::default(),
+    };
     let mut by_project = library(Voice::Project)
         .look_up_but(project_words, words)
         .await;
@@ -151,10 +183,10 @@ async fn look_up(state: &SessionState, words: &str, project_words: &str) -> Foun
     found.images.append(&mut by_project.images);
     found.notices.append(&mut by_project.notices);
     found.notices.extend(left_out);
-    let others = servers::named_resources(state, project_words);
-    let own = servers::named_resources(state, words);
+    let named =
+        |words| servers.map_or_else(Vec::new, |servers| servers::named_resources(servers, words));
+    let (others, own) = (named(project_words), named(words));
     let others = others.into_iter().filter(|name| !own.contains(name));
-    let language = state.settings.language;
     let left_out = others.map(|name| language.fill(Word::RefResource, &[&name]));
     found.notices.extend(left_out);
     found

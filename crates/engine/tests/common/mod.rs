@@ -142,12 +142,12 @@ impl Bench {
                 ca_file: None,
                 envelope: false,
                 language: ostler_wire::Language::English,
-                sandbox: Default::default(),
             },
             toolbox: ToolSources {
                 host: Arc::new(Local::new()),
                 filter: Vec::new(),
                 more: Vec::new(),
+                sandbox: Default::default(),
             },
             mcp: Default::default(),
             agents: Default::default(),

@@ -94,12 +94,14 @@ const HARMLESS: &[&str] = &[
 const VALUES: &[(&str, &[&str])] = &[
     ("core.repositoryformatversion", &["0", "1"]),
     ("core.bare", &["false"]),
-    ("extensions.objectformat", &["sha1", "sha256"]),
     ("extensions.refstorage", &["files", "reftable"]),
     ("extensions.preciousobjects", &["true", "false"]),
     // Its file is looked at like this one.
     ("extensions.worktreeconfig", &["true", "false"]),
 ];
+/// How objects are named, which a repository keeps from its beginning: all that git reads in it depends on that.
+const OBJECT_FORMAT: &str = "extensions.objectformat";
+const FORMATS: [&str; 2] = ["sha1", "sha256"];
 /// Settings that are addresses: harmless if they lead to another machine. At a path of this one, git runs the hooks that lie
 /// there, and commands can write in many places.
 const ADDRESSES: &[&str] = &["remote.*.url", "remote.*.pushurl", "submodule.*.url"];
@@ -269,6 +271,21 @@ pub fn merge_onto(base: &[u8], after: &[u8], current: &[u8]) -> Merged {
     }
 }
 
+/// The value that counts of a setting, or nothing.
+pub fn last_value(text: &[u8], key: &str) -> Option<String> {
+    let all = parse(text)?;
+    let found = all.into_iter().rfind(|setting| setting.key == key)?;
+    found.value
+}
+
+/// Files that a file of settings includes, on whatever condition, as it names them.
+pub fn included(text: &[u8]) -> Vec<String> {
+    let all = parse(text).unwrap_or_default().into_iter();
+    let includes =
+        all.filter(|setting| setting.is("include.path") || setting.is("includeif.*.path"));
+    includes.filter_map(|setting| setting.value).collect()
+}
+
 /// The new text if it names no program, else what was there, or what stands for nothing.
 fn keep_or(before: Option<&[u8]>, after: &[u8], plain: Option<()>, nothing: &str) -> Merged {
     let is_plain = plain.is_some() || before == Some(after);
@@ -341,6 +358,7 @@ impl Setting {
         listed(HARMLESS)
             || VALUES.iter().any(is_listed)
             || (remotes.is_new && self.is("core.bare") && value == "true")
+            || (remotes.is_new && self.is(OBJECT_FORMAT) && FORMATS.contains(&value))
             || (listed(ADDRESSES) && is_address(value) && self.has_plain_name())
             || (self.is(URL) && remotes.known.contains(value) && self.has_plain_name())
             || (listed(NAMES) && (value == ITSELF || remotes.names.contains(value)))
@@ -546,7 +564,7 @@ mod tests {
             "[branch \"a\"]\n\tremote = .\n\tmerge = refs/heads/main\n",
             "[remote \"a/b\"]\n\turl = git@x.y:z\n[branch \"c\"]\n\tremote = a/b\n",
             "[remote \"p\"]\n\turl = http://localhost:3000/z\n\tpushurl = https://u@x.y:1/z\n[remote]\n\tpushDefault = p\n",
-            "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n\trefStorage = reftable\n\tworktreeConfig = true\n",
+            "[core]\n\trepositoryformatversion = 1\n[extensions]\n\trefStorage = reftable\n\tworktreeConfig = true\n",
             "[core]\n\tfsmonitor = false\n",
             "[remote \"o\"]\n\turl = ssh://git@x.y:22/z\n",
             "[init]\r\n\tdefaultBranch = main\r\n",
@@ -558,6 +576,12 @@ mod tests {
             assert_eq!(new.refused, [] as [&str; 0], "{more}");
             assert_eq!(new.text, more.as_bytes());
         }
+        // A repository keeps the names of its objects from its beginning.
+        let format = "[extensions]\n\tobjectFormat = sha256\n";
+        assert_eq!(merge(None, format.as_bytes()).text, format.as_bytes());
+        let (text, refused) = merged(PERSON, &format!("{PERSON}{format}"));
+        assert_eq!(text, PERSON);
+        assert_eq!(refused, ["extensions.objectformat"]);
     }
 
     #[test]

@@ -21,11 +21,15 @@ mod watch;
 
 pub use denial::{Denial, Grant, Subject, explain, of_host};
 #[cfg(not(unix))]
+pub use elsewhere::included_settings;
+#[cfg(not(unix))]
 pub use elsewhere::{Change, CopyPlace, SettingsCopy, TakenOver, Watch};
 #[cfg(not(unix))]
 pub use elsewhere::{Leftover, Others, PutBack, Record, Records, Turn, Written};
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Repositories, Tampered};
+#[cfg(unix)]
+pub use gitconfig::included as included_settings;
 #[cfg(target_os = "linux")]
 pub use linux::SharedNetwork;
 #[cfg(unix)]

@@ -3,9 +3,14 @@
 //! afterwards, so what is new and names a program is taken out again. The repository of the project itself is protected by
 //! other means. Finding them is cheap: folders are read again only when they changed.
 
+mod index;
+mod leftovers;
+mod walk;
+
 use super::gitconfig::{Kind, Merged};
-use crate::files::Dir;
 use crate::files::Kind as FileKind;
+use crate::files::{Dir, set_file_mode};
+use leftovers::Trusted;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::ffi::OsStr;
 use std::fs;
@@ -14,6 +19,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use walk::{Area, Seen};
 
 /// Most folders of a project that are looked at, the upper ones first.
 const MAX_FOLDERS: usize = 131_072;
@@ -24,11 +30,10 @@ const MAX_FOUND: usize = 4096;
 /// Most bytes of settings; longer ones are taken for harmful.
 const MAX_CONFIG: u64 = 256 << 10;
 const DOT_GIT: &str = ".git";
-/// Folders of git itself in which nobody looks for a project. `modules` holds the repositories of submodules.
-const INSIDE_GIT: [&str; 5] = ["objects", "refs", "logs", "info", "lfs"];
 /// Settings that git reads from a repository.
 const CONFIGS: [&str; 2] = ["config", "config.worktree"];
-const HOOKS: &str = "hooks";
+/// Folders of programs that git runs, and of remotes in the forms that it had before settings.
+const LISTED: [&str; 3] = ["hooks", "remotes", "branches"];
 /// Files that lead git to the settings of another folder.
 const POINTERS: [&str; 1] = ["commondir"];
 /// In the folder of a linked worktree, where that is. A new one is what `git worktree add` makes.
@@ -65,6 +70,8 @@ pub struct Repositories {
     looked_into: HashSet<PathBuf>,
     /// Folders that the last look did not get into.
     missed: BTreeSet<PathBuf>,
+    /// What git trusts besides settings, as it was.
+    trusted: Trusted,
 }
 
 /// What is looked through.
@@ -74,16 +81,6 @@ enum Ground {
     GitFolder,
 }
 
-#[derive(Debug)]
-struct Seen {
-    stamp: Stamp,
-    below: Vec<PathBuf>,
-    /// It is itself a repository, or holds one called `.git`.
-    repositories: Vec<PathBuf>,
-    /// All of its entries were read.
-    whole: bool,
-}
-
 /// Files of one repository that can make git run something, by name.
 type Content = BTreeMap<PathBuf, Vec<u8>>;
 
@@ -91,10 +88,22 @@ type Content = BTreeMap<PathBuf, Vec<u8>>;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tampered {
     pub path: PathBuf,
-    /// What is to be there instead; `None` is nothing.
-    instead: Option<Vec<u8>>,
+    instead: Instead,
     /// If the rest of the change was taken over: what was not.
     pub refused: Vec<String>,
+}
+
+/// What is to be there in place of what a command left.
+#[derive(Debug, PartialEq, Eq)]
+enum Instead {
+    Nothing,
+    Text(Vec<u8>),
+    /// Nothing, and what is there is kept beside, where git does not look for it.
+    Aside,
+    /// Nothing, if it is neither a file nor a folder.
+    NoLink,
+    /// The same, which then has no other name.
+    Copy,
 }
 
 impl Repositories {
@@ -102,6 +111,7 @@ impl Repositories {
     pub fn new(root: &Path) -> Self {
         let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
         let own = root.join(DOT_GIT);
+        let own_stamp = stamp(&own).ok().flatten();
         Self {
             // One that a command makes is looked at like any other.
             own: own.symlink_metadata().is_ok().then_some(own),
@@ -111,6 +121,7 @@ impl Repositories {
             known: BTreeMap::new(),
             looked_into: HashSet::new(),
             missed: BTreeSet::new(),
+            trusted: Trusted::of(own_stamp),
         }
     }
 
@@ -125,6 +136,7 @@ impl Repositories {
             known: BTreeMap::new(),
             looked_into: HashSet::new(),
             missed: BTreeSet::new(),
+            trusted: Trusted::default(),
         }
     }
 
@@ -165,6 +177,7 @@ impl Repositories {
             }
             self.known.insert(repository, known);
         }
+        found.extend(self.check_trusted(since));
         found
     }
 
@@ -182,26 +195,43 @@ impl Repositories {
         self.regain(folder);
         let folder = self.open_folder(folder)?;
         let found = folder.look(name);
-        if found.is_ok_and(|found| found.kind == FileKind::Directory) {
-            // Kept beside, where git does not look for it.
-            let mut aside = name.to_owned();
-            aside.extend(format!(".removed-{}", std::process::id()).into_bytes());
-            return folder.rename(name, &aside);
-        }
-        folder.remove_file(name)?;
+        let kind = found.as_ref().map(|found| found.kind);
+        let is_odd = matches!(kind, Ok(FileKind::Symlink | FileKind::Other));
         match instead {
-            Some(bytes) => folder.create_file(name)?.write_all(bytes),
-            None => Ok(()),
+            Instead::NoLink => match is_odd {
+                true => folder.remove_file(name),
+                false => Ok(()),
+            },
+            Instead::Copy => {
+                let bytes = folder.read_file(name, index::MAX_INDEX);
+                let bytes = bytes.ok_or(io::ErrorKind::InvalidData)?;
+                replace(
+                    &folder,
+                    name,
+                    &bytes,
+                    found.map(|found| found.mark.mode).ok(),
+                )
+            }
+            Instead::Aside => set_aside(&folder, name),
+            Instead::Nothing | Instead::Text(_) if matches!(kind, Ok(FileKind::Directory)) => {
+                set_aside(&folder, name)
+            }
+            Instead::Nothing => folder.remove_file(name),
+            Instead::Text(bytes) => replace(&folder, name, bytes, None),
         }
     }
 
     /// All repositories, from folders that are read only if they changed.
     fn look(&mut self, since: SystemTime, most: usize) -> Vec<PathBuf> {
         let mut old = std::mem::take(&mut self.folders);
-        let mut open = VecDeque::from([self.root.clone()]);
+        let area = match self.ground {
+            Ground::Project => Area::Tree,
+            Ground::GitFolder => Area::Git,
+        };
+        let mut open = VecDeque::from([(self.root.clone(), area, false)]);
         let mut found = Vec::new();
         self.missed.clear();
-        while let Some(folder) = open.pop_front() {
+        while let Some((folder, area, is_moved)) = open.pop_front() {
             if self.folders.len() >= most || found.len() >= MAX_FOUND {
                 self.missed.insert(self.root.clone());
                 break;
@@ -215,21 +245,29 @@ impl Repositories {
                     continue;
                 }
             };
-            let seen = match old.remove(&folder) {
-                Some(seen) if seen.stamp == stamp && seen.whole => seen,
+            let is_new = changed(&folder).is_none_or(|at| at >= since);
+            let old = old.remove(&folder);
+            let before = old.as_ref().map(|seen| seen.stamp);
+            let is_same = before.is_some_and(|before| is_one(before, stamp))
+                || self.is_own(&folder, stamp)
+                || folder == self.root;
+            let mut seen = match old {
+                Some(seen) if seen.stamp == stamp && seen.whole && seen.area == area => seen,
                 Some(_) | None => {
                     // One that a command has shut for us is opened again. Those above it were, on the way here.
-                    if is_shut(&folder) && changed(&folder).is_some_and(|at| at >= since) {
+                    if is_shut(&folder) && is_new {
                         self.regain(&folder);
                     }
-                    read(&folder, stamp, self.ground)
+                    walk::read(&folder, stamp, area)
                 }
             };
+            seen.is_moved = is_moved || (is_new && !is_same);
             // What is older is as the person made it.
-            if !seen.whole && changed(&folder).is_none_or(|at| at >= since) {
+            if !seen.whole && is_new {
                 self.missed.insert(folder.clone());
             }
-            open.extend(seen.below.iter().cloned());
+            let below = seen.below.iter().cloned();
+            open.extend(below.map(|(path, area)| (path, area, seen.is_moved)));
             found.extend(seen.repositories.iter().cloned());
             self.folders.insert(folder, seen);
         }
@@ -248,8 +286,10 @@ impl Repositories {
     /// Whether what is new in a repository is harmful, and what is to be there instead.
     fn judge(&self, path: &Path, bytes: &[u8], was: Option<&Vec<u8>>) -> Option<Tampered> {
         let name = path.file_name()?;
-        let instead = was.cloned();
-        let in_hooks = path.parent().and_then(Path::file_name) == Some(OsStr::new(HOOKS));
+        let instead = was.cloned().map_or(Instead::Nothing, Instead::Text);
+        let is_listed =
+            |name: Option<&OsStr>| LISTED.iter().any(|one| name == Some(OsStr::new(one)));
+        let in_listed = is_listed(path.parent().and_then(Path::file_name));
         let tampered = |instead| {
             Some(Tampered {
                 path: path.to_owned(),
@@ -261,9 +301,9 @@ impl Repositories {
             return None;
         }
         if PLAN_FOLDERS.iter().any(|folder| name == *folder) {
-            return tampered(None);
+            return tampered(Instead::Nothing);
         }
-        if in_hooks || name == HOOKS || POINTERS.iter().any(|pointer| name == *pointer) {
+        if in_listed || is_listed(Some(name)) || POINTERS.iter().any(|pointer| name == *pointer) {
             return tampered(instead);
         }
         if name == DOT_GIT {
@@ -274,7 +314,7 @@ impl Repositories {
             };
         }
         if name == BACK {
-            return instead.and_then(|was| tampered(Some(was)));
+            return was.and_then(|was| tampered(Instead::Text(was.clone())));
         }
         let is_plan = PLANS.iter().any(|plan| path.ends_with(plan));
         let kind = Kind::of(path).filter(|_| is_plan);
@@ -283,7 +323,7 @@ impl Repositories {
         let differs = text != bytes || !refused.is_empty();
         differs.then(|| Tampered {
             path: path.to_owned(),
-            instead: Some(text),
+            instead: Instead::Text(text),
             refused,
         })
     }
@@ -353,19 +393,27 @@ impl Repositories {
                 content.insert(folder, target.as_os_str().as_bytes().to_vec());
             }
         }
-        let hooks = repository.join(HOOKS);
-        let Ok(hooks_folder) = self.open_folder(&hooks) else {
-            if hooks.is_symlink() || hooks.exists() {
-                content.insert(hooks, Vec::new());
+        for folder in LISTED.map(|name| repository.join(name)) {
+            content.extend(self.listed(&folder));
+        }
+        content
+    }
+
+    /// The files of a folder that git runs or reads addresses from, or the folder itself if it is none.
+    fn listed(&self, folder: &Path) -> Content {
+        let mut content = Content::new();
+        let Ok(held) = self.open_folder(folder) else {
+            if folder.is_symlink() || folder.exists() {
+                content.insert(folder.to_owned(), Vec::new());
             }
             return content;
         };
-        let entries = fs::read_dir(&hooks).into_iter().flatten().flatten();
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         for name in entries.map(|entry| entry.file_name()) {
             if !name.as_bytes().ends_with(SAMPLE)
-                && let Some(bytes) = read_at(&hooks_folder, &name)
+                && let Some(bytes) = read_at(&held, &name)
             {
-                content.insert(hooks.join(name), bytes);
+                content.insert(folder.join(name), bytes);
             }
         }
         content
@@ -404,6 +452,12 @@ impl Repositories {
         folder.read_file(path.file_name()?.as_bytes(), most)
     }
 
+    /// Whether this is the git folder that the root had at the start.
+    fn is_own(&self, folder: &Path, stamp: Stamp) -> bool {
+        self.own.as_deref() == Some(folder)
+            && self.trusted.own.is_some_and(|own| is_one(own, stamp))
+    }
+
     /// A folder of the project, reached without any link.
     fn open_folder(&self, folder: &Path) -> io::Result<Dir> {
         let below = folder.strip_prefix(&self.root).map_err(io::Error::other)?;
@@ -437,57 +491,38 @@ fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
     }
 }
 
+/// Whether these are one folder, changed or not.
+fn is_one(one: Stamp, other: Stamp) -> bool {
+    (one.0, one.1) == (other.0, other.1)
+}
+
+/// Keeps something beside, where git does not look for it.
+fn set_aside(folder: &Dir, name: &[u8]) -> io::Result<()> {
+    let mut aside = name.to_owned();
+    aside.extend(format!(".removed-{}", std::process::id()).into_bytes());
+    folder.rename(name, &aside)
+}
+
+/// Puts a file in the place of another at once, so that nobody reads half of it.
+fn replace(folder: &Dir, name: &[u8], bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
+    let mut new = name.to_owned();
+    new.extend(format!(".new-{}", std::process::id()).into_bytes());
+    // One that is left of an earlier try, or that a command put there.
+    let _ = folder.remove_file(&new);
+    let mut file = folder.create_file(&new)?;
+    let written = file.write_all(bytes);
+    let written = written.and_then(|()| mode.map_or(Ok(()), |mode| set_file_mode(&file, mode)));
+    let renamed = written.and_then(|()| folder.rename(&new, name));
+    if renamed.is_err() {
+        let _ = folder.remove_file(&new);
+    }
+    renamed
+}
+
 /// Whether its owner may not read it or change what is in it.
 fn is_shut(folder: &Path) -> bool {
     let mode = fs::symlink_metadata(folder).map_or(0, |meta| meta.mode());
     mode & super::watch::OWNER != super::watch::OWNER
-}
-
-fn read(folder: &Path, stamp: Stamp, ground: Ground) -> Seen {
-    let mut seen = Seen {
-        stamp,
-        below: Vec::new(),
-        repositories: Vec::new(),
-        whole: true,
-    };
-    let in_git =
-        ground == Ground::GitFolder || folder.components().any(|part| part.as_os_str() == DOT_GIT);
-    let (mut has_head, mut has_more) = (false, false);
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => Some(entries),
-        Err(_) => {
-            seen.whole = false;
-            None
-        }
-    };
-    for entry in entries.into_iter().flatten() {
-        let Ok(entry) = entry else {
-            seen.whole = false;
-            continue;
-        };
-        let name = entry.file_name();
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if name == DOT_GIT {
-            seen.repositories.push(entry.path());
-        }
-        has_head |= name == HEAD;
-        has_more |= BESIDE_HEAD.iter().any(|beside| name == *beside);
-        has_more |= name == CONFIGS[0] && !is_folder;
-        if is_folder {
-            seen.below.push(entry.path());
-        }
-    }
-    let is_dot_git = folder.file_name() == Some(OsStr::new(DOT_GIT));
-    let is_inner = |path: &PathBuf| INSIDE_GIT.iter().any(|inner| path.ends_with(inner));
-    // A submodule may have one of these names.
-    if in_git && (has_head || is_dot_git) {
-        seen.below.retain(|path| !is_inner(path));
-    }
-    // One without a working tree, or one below `.git/modules`. Git takes less for one than this.
-    if has_head && has_more && !is_dot_git {
-        seen.repositories.push(folder.to_owned());
-    }
-    seen
 }
 
 fn is_folder(path: &Path) -> bool {
@@ -598,6 +633,10 @@ mod tests {
             &|top| put(top, ".git/modules/lib/hooks/post-checkout", ""),
             &[".git/modules/lib/hooks/post-checkout"],
         );
+        for name in ["remotes/origin", "branches/origin"] {
+            let path = format!("old/.git/{name}");
+            check(&|top| put(top, &path, "URL: ext::evil\n"), &[&path]);
+        }
         check(
             &|top| put(top, "old/.git/commondir", "../../evil\n"),
             &["old/.git/commondir"],
@@ -615,7 +654,7 @@ mod tests {
                     std::os::unix::fs::symlink(format!("../{moved}"), top.join("b").join(name))
                         .unwrap();
                 },
-                &["b/config"],
+                &["b/config", &format!("b/{name}")],
             );
         }
         check(
@@ -879,7 +918,7 @@ mod tests {
         assert_eq!(all.check(SystemTime::UNIX_EPOCH), []);
         assert!(all.missed().is_empty());
         let stamp = stamp(&top).unwrap().unwrap();
-        let gone = read(&top.join("none"), stamp, Ground::Project);
+        let gone = walk::read(&top.join("none"), stamp, Area::Tree);
         assert!(!gone.whole);
     }
 
@@ -893,7 +932,7 @@ mod tests {
         std::os::unix::fs::symlink(top.join("out"), top.join("in/new")).unwrap();
         let tampered = Tampered {
             path: top.join("in/new/.git/config"),
-            instead: Some(Vec::new()),
+            instead: Instead::Text(Vec::new()),
             refused: Vec::new(),
         };
         assert!(all.mend(&tampered).is_err());

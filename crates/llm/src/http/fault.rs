@@ -409,7 +409,7 @@ fn root_cause(error: &reqwest::Error) -> Why {
         return (*word).into();
     }
     match cause.downcast_ref::<std::io::Error>().map(Why::from) {
-        Some(known @ Why::Ours(..)) => known,
+        Some(known @ (Why::Ours(..) | Why::Joined(_))) => known,
         Some(Why::Said(_)) | None => quote(&cause.to_string(), QUOTE_CHARS).into(),
     }
 }

@@ -1,10 +1,10 @@
 //! Items of a project as rows that a person reads before trusting them. What an item grants is shown whole, with its line
 //! breaks; what is too long for that is not trusted by a question.
 
-use super::text::visible;
 use crate::config::trust::Item;
-use crate::speech::filled;
-use ostler_wire::Word;
+use crate::output::visible;
+use crate::text::Speak as _;
+use ostler_wire::{Language, Word};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Rows of one item that a person reads before a yes.
@@ -53,13 +53,14 @@ impl Layout {
 }
 
 /// What of an item is shown, row by row.
-pub fn rows_of(item: &Item, width: usize) -> Vec<String> {
-    let grants = rows(&item.text, width);
-    if is_too_long(item) {
+pub fn rows_of(item: &Item, width: usize, language: Language) -> Vec<String> {
+    let text = item.text.say(language);
+    let grants = rows(&text, width);
+    if is_too_long(item, language) {
         let more = grants.len().saturating_sub(MAX_ROWS);
         let place = &item.place.name;
         let mut shown: Vec<String> = grants.into_iter().take(MAX_ROWS).collect();
-        shown.push(filled(Word::TrustLongRows, &[&more, place]));
+        shown.push(language.filled(Word::TrustLongRows, &[&more, place]));
         return shown;
     }
     let prose = match item.prose.is_empty() {
@@ -67,7 +68,7 @@ pub fn rows_of(item: &Item, width: usize) -> Vec<String> {
         false => rows(&item.prose, width),
     };
     let more = prose.len().saturating_sub(MAX_PROSE_ROWS);
-    let is_bare = item.text.is_empty();
+    let is_bare = text.is_empty();
     let grants = grants.into_iter().filter(|_| !is_bare);
     let first = usize::from(!is_bare);
     let prose = prose.into_iter().take(MAX_PROSE_ROWS).enumerate();
@@ -77,14 +78,14 @@ pub fn rows_of(item: &Item, width: usize) -> Vec<String> {
     });
     let mut shown: Vec<String> = grants.chain(prose).collect();
     if more > 0 {
-        shown.push(filled(Word::TrustMoreProse, &[&more, &item.place.name]));
+        shown.push(language.filled(Word::TrustMoreProse, &[&more, &item.place.name]));
     }
     shown
 }
 
 /// Whether what an item grants cannot be shown.
-pub fn is_too_long(item: &Item) -> bool {
-    rows(&item.text, ROW_WIDTH).len() > MAX_ROWS
+pub fn is_too_long(item: &Item, language: Language) -> bool {
+    rows(&item.text.say(language), ROW_WIDTH).len() > MAX_ROWS
 }
 
 /// The name by which an item that cannot be shown is trusted.
@@ -173,7 +174,11 @@ mod tests {
     }
 
     fn shown(text: &str) -> Vec<String> {
-        rows_of(&Item::new("x".into(), place(), text, text), ROW_WIDTH)
+        rows_of(
+            &Item::new("x".into(), place(), text, text),
+            ROW_WIDTH,
+            Language::English,
+        )
     }
 
     #[test]
@@ -191,11 +196,14 @@ mod tests {
     fn what_grants_is_whole_or_not_trusted() {
         for (lines, is_long) in [(1, false), (MAX_ROWS, false), (MAX_ROWS + 1, true)] {
             let text = vec!["line"; lines].join("\n");
-            let item = Item::new("x".into(), place(), &text, &text);
-            assert_eq!(is_too_long(&item), is_long, "{lines}");
+            let item = Item::new("x".into(), place(), text.as_str(), &text);
+            assert_eq!(is_too_long(&item, Language::English), is_long, "{lines}");
         }
         let wide = "x".repeat(MAX_ROWS * ROW_WIDTH + 1);
-        assert!(is_too_long(&Item::new("x".into(), place(), &wide, &wide)));
+        assert!(is_too_long(
+            &Item::new("x".into(), place(), wide.as_str(), &wide),
+            Language::English
+        ));
     }
 
     #[test]
@@ -205,13 +213,16 @@ mod tests {
         let text =
             format!("---\ndescription: {about}\nallowed-tools: Bash\n---\n{body}!`run\nthis`\n");
         let item = Item::of_file("x".into(), place(), &text);
-        let rows = rows_of(&item, ROW_WIDTH);
-        assert!(!is_too_long(&item), "{rows:?}");
+        let rows = rows_of(&item, ROW_WIDTH, Language::English);
+        assert!(!is_too_long(&item, Language::English), "{rows:?}");
         for row in ["⏎ allowed-tools: Bash", "⏎ !`run", "⏎ this`"] {
             assert!(rows.iter().any(|shown| shown == row), "{row} {rows:?}");
         }
         assert!(rows.last().unwrap().contains("82"), "{rows:?}");
         let item = Item::of_file("x".into(), place(), "only\nprose");
-        assert_eq!(rows_of(&item, ROW_WIDTH), ["only", "⏎ prose"]);
+        assert_eq!(
+            rows_of(&item, ROW_WIDTH, Language::English),
+            ["only", "⏎ prose"]
+        );
     }
 }

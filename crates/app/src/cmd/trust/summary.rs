@@ -4,8 +4,8 @@
 use super::items;
 use crate::config::project::SERVERS;
 use crate::config::trust::{Item, hash};
-use crate::speech::filled;
-use ostler_wire::{Word, clip};
+use crate::text::Speak as _;
+use ostler_wire::{Language, Word, clip};
 
 /// Rows of items up to which the question can trust them. The scrollback of a terminal has room for that.
 const MAX_ROWS: usize = 400;
@@ -39,13 +39,13 @@ enum Power {
 }
 
 /// The powerful items, a row each; nothing where the list itself is short.
-pub fn summary(items: &[Item], rows: usize) -> String {
+pub fn summary(items: &[Item], rows: usize, language: Language) -> String {
     if rows < SUMMARY_FROM {
         return String::new();
     }
-    let powerful = powerful(items);
+    let powerful = powerful(items, language);
     let count = format!("{}/{}", powerful.len(), items.len());
-    let mut out = filled(Word::TrustSummary, &[&count]);
+    let mut out = language.filled(Word::TrustSummary, &[&count]);
     let left_out = powerful.len().saturating_sub(MAX_POWERFUL);
     // Of too many the most dangerous are named; the question does not trust them anyway.
     for (_, item) in powerful.iter().skip(left_out) {
@@ -53,7 +53,7 @@ pub fn summary(items: &[Item], rows: usize) -> String {
             "{} ({}): {}",
             items::one_row(&item.what),
             item.place,
-            granted(item)
+            granted(item, language)
         );
         out.push_str(&format!("  {}\n", clip(&row, MAX_CHARS)));
     }
@@ -61,8 +61,8 @@ pub fn summary(items: &[Item], rows: usize) -> String {
 }
 
 /// Whether it is more than a person reads before a yes, item by item or in all.
-pub fn is_too_much(items: &[Item], rows: usize) -> bool {
-    rows > MAX_ROWS || powerful(items).len() > MAX_POWERFUL
+pub fn is_too_much(items: &[Item], rows: usize, language: Language) -> bool {
+    rows > MAX_ROWS || powerful(items, language).len() > MAX_POWERFUL
 }
 
 /// Whether a list of so many rows is printed before the question.
@@ -76,15 +76,15 @@ pub fn hash_of_all(items: &[Item]) -> String {
     hash(&hashes)
 }
 
-fn powerful(items: &[Item]) -> Vec<(Power, &Item)> {
-    let with_power = |item| Some((power_of(item)?, item));
+fn powerful(items: &[Item], language: Language) -> Vec<(Power, &Item)> {
+    let with_power = |item| Some((power_of(item, language)?, item));
     let mut powerful: Vec<(Power, &Item)> = items.iter().filter_map(with_power).collect();
     powerful.sort_by_key(|(power, _)| *power);
     powerful
 }
 
 /// None for a role or skill that the model only reads.
-fn power_of(item: &Item) -> Option<Power> {
+fn power_of(item: &Item, language: Language) -> Option<Power> {
     let what = item.what.as_str();
     let begins = |keys: &[&str]| keys.iter().any(|key| what.starts_with(key));
     let is_server = || {
@@ -101,17 +101,18 @@ fn power_of(item: &Item) -> Option<Power> {
     } else if begins(&["permissions.", "sandbox.", "tools.shell", "network"]) {
         Some(Power::Rules)
     } else if what.ends_with(".md") {
-        grants(&item.text).next().map(|_| Power::Role)
+        grants(&item.text.say(language)).next().map(|_| Power::Role)
     } else {
         Some(Power::Setting)
     }
 }
 
 /// What an item grants, on one row.
-fn granted(item: &Item) -> String {
+fn granted(item: &Item, language: Language) -> String {
+    let text = item.text.say(language);
     let rows: Vec<&str> = match item.what.ends_with(".md") {
-        true => grants(&item.text).collect(),
-        false => item.text.lines().collect(),
+        true => grants(&text).collect(),
+        false => text.lines().collect(),
     };
     items::one_row(&rows.join("\n"))
 }
@@ -163,7 +164,8 @@ mod tests {
                 "---\nname: a\ndescription: >\n  how to\n  write: it\n---",
             ));
         }
-        let summary = summary(&items, 100);
+        let english = Language::English;
+        let summary = summary(&items, 100, english);
         let named: Vec<&str> = summary.lines().skip(1).map(str::trim).collect();
         assert_eq!(
             named,
@@ -174,7 +176,9 @@ mod tests {
                 "hooks.pre_tool (x): evil",
             ]
         );
-        assert!(!is_too_much(&items, MAX_ROWS) && is_too_much(&items, MAX_ROWS + 1));
+        assert!(
+            !is_too_much(&items, MAX_ROWS, english) && is_too_much(&items, MAX_ROWS + 1, english)
+        );
     }
 
     #[test]
@@ -189,7 +193,11 @@ mod tests {
             ("", false),
         ] {
             let item = item("skills/x/SKILL.md", text);
-            assert_eq!(power_of(&item).is_some(), is_powerful, "{text}");
+            assert_eq!(
+                power_of(&item, Language::English).is_some(),
+                is_powerful,
+                "{text}"
+            );
         }
     }
 }

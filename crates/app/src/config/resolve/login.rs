@@ -5,9 +5,9 @@ use super::super::providers::{Address, Provider};
 use super::super::schema::AuthKind;
 use super::super::tree::Layer;
 use super::{ResolveError, Resolver, origin};
-use crate::speech::{filled, spoken};
+use crate::text::phrase;
 use ostler_llm::Secret;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 
 /// A login that requests can be sent with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,29 +15,45 @@ pub struct UsableLogin {
     /// Where it may be sent.
     pub origin: String,
     /// For people: "login of 2026-11-15".
-    pub name: String,
+    pub name: Why,
     /// Needed to renew it, at some issuers.
     pub client_secret: Option<Secret>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoginError {
-    #[error("{}", filled(Word::ModelNoLogin, &[&provider, &provider]))]
-    Missing { provider: String },
-    #[error(
-        "{}", filled(Word::ModelLoginElsewhere, &[&provider, &bound, &now, &todo]))]
+    Missing {
+        provider: String,
+    },
     Elsewhere {
         provider: String,
         bound: String,
         now: String,
-        todo: String,
+        todo: Why,
     },
-    #[error(
-        "{}", filled(Word::ModelNoOauth, &[&provider]))]
-    NoIssuer { provider: String },
-    #[error("{0}")]
-    Store(String),
+    NoIssuer {
+        provider: String,
+    },
+    Store(Why),
 }
+
+impl From<&LoginError> for Why {
+    fn from(error: &LoginError) -> Self {
+        match error {
+            LoginError::Missing { provider } => phrase(Word::ModelNoLogin, &[provider, provider]),
+            LoginError::Elsewhere {
+                provider,
+                bound,
+                now,
+                todo,
+            } => phrase(Word::ModelLoginElsewhere, &[provider, bound, now, todo]),
+            LoginError::NoIssuer { provider } => phrase(Word::ModelNoOauth, &[provider]),
+            LoginError::Store(why) => why.clone(),
+        }
+    }
+}
+
+ostler_wire::told_by_why!(LoginError);
 
 impl Resolver<'_> {
     /// The login of a provider, for `doctor` and `auth status`. None when it takes none.
@@ -88,7 +104,7 @@ impl Resolver<'_> {
     fn login_at(&self, provider: &Provider, address: &Address) -> Result<UsableLogin, LoginError> {
         let name = &provider.config.name;
         let all = self.logins.all();
-        let mut own = all.map_err(|error| LoginError::Store(error.to_string()))?;
+        let mut own = all.map_err(|error| LoginError::Store((&error).into()))?;
         own.retain(|login| login.provider == *name);
         let now = origin(&address.url);
         match own.iter().find(|login| login.origin == now) {
@@ -106,12 +122,12 @@ impl Resolver<'_> {
                     provider: name.clone(),
                     bound: other.origin.clone(),
                     todo: match provider.layer {
-                        Layer::Project => spoken(Word::ModelByProject).into(),
+                        Layer::Project => Why::from(Word::ModelByProject),
                         Layer::Default
                         | Layer::User
                         | Layer::Local
                         | Layer::Environment
-                        | Layer::Flag => filled(Word::ModelLoginFor, &[&name, &now]),
+                        | Layer::Flag => phrase(Word::ModelLoginFor, &[&name, &now]),
                     },
                     now,
                 },

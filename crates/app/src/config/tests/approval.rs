@@ -265,7 +265,7 @@ fn a_damaged_file_trusts_nothing_and_is_kept() {
         fs::write(&path, damaged).unwrap();
         let mut book = Book::load(&path);
         assert!(book.record(&root).is_none());
-        let fault = book.fault.clone().unwrap();
+        let fault = book.fault.clone().unwrap().to_string();
         assert!(fault.contains("no project is trusted"), "{fault}");
         let aside = book.set(&path, &root, Some(record(1))).unwrap().unwrap();
         assert_eq!(read(&aside), damaged);

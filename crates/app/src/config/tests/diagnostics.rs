@@ -3,6 +3,7 @@
 use super::super::diagnose::{Paint, nearest};
 use super::Bench;
 use insta::assert_snapshot;
+use ostler_wire::Language;
 
 #[test]
 fn wrong_types_point_at_the_value() {
@@ -434,8 +435,16 @@ fn control_characters_do_not_reach_the_terminal() {
 #[test]
 fn colour_only_when_asked() {
     let error = Bench::new().user("agent = 1\n").load().unwrap_err();
-    assert!(!error.render(Paint::Plain).contains('\u{1b}'));
-    assert!(error.render(Paint::Color).contains('\u{1b}'));
+    assert!(
+        !error
+            .render(Paint::Plain, Language::English)
+            .contains('\u{1b}')
+    );
+    assert!(
+        error
+            .render(Paint::Color, Language::English)
+            .contains('\u{1b}')
+    );
 }
 
 #[test]

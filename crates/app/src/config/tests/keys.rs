@@ -9,6 +9,7 @@ use super::super::keys::{Dotenv, KeyPlaces, ProcessEnv, SaveError, Wanted, find,
 use super::super::tree::Layer;
 use super::{Bench, read};
 use insta::assert_snapshot;
+use ostler_wire::Why;
 
 fn no_mode(_: &Path) -> Option<u32> {
     None
@@ -276,7 +277,7 @@ fn dotenv_lines() {
     }
     fs::write(&path, "A=ok\nnonsense\nB='x\n").unwrap();
     let dotenv = Dotenv::load(&path, |_| Some(0o100644));
-    assert_snapshot!(bench.clean(&dotenv.warnings.join("\n")), @r"
+    assert_snapshot!(bench.clean(&Why::list(&dotenv.warnings, "\n").to_string()), @r"
     ~/.ostler/.env:2: this line is not NAME=value; it is ignored
     ~/.ostler/.env:3: this line is not NAME=value; it is ignored
     ~/.ostler/.env: can be read by others (mode 644); run: chmod 600 ~/.ostler/.env

@@ -14,6 +14,7 @@ mod trust;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ostler_wire::{Language, Why};
 use tempfile::TempDir;
 
 use super::diagnose::ConfigError;
@@ -74,8 +75,8 @@ impl Bench {
         self
     }
 
-    pub fn logins(&self) -> crate::auth::Logins {
-        crate::auth::Logins::new(&self.places().home, TokenStore::File)
+    pub fn logins(&self) -> crate::config::logins::Logins {
+        crate::config::logins::Logins::new(&self.places().home, TokenStore::File)
     }
 
     pub fn trusted(mut self) -> Self {
@@ -100,7 +101,12 @@ impl Bench {
     /// The record of somebody who trusts the project as it is.
     pub fn record(&self) -> Record {
         let seen = self.load_with(Approval::Recorded(None)).unwrap().workspace;
-        Record::new(Answer::Trusted, String::new(), &seen.items)
+        Record::new(
+            Answer::Trusted,
+            String::new(),
+            &seen.items,
+            Language::English,
+        )
     }
 
     pub fn load(&self) -> Result<Loaded, ConfigError> {
@@ -151,7 +157,7 @@ fn notice_lines(loaded: &Loaded) -> String {
     loaded
         .notices
         .iter()
-        .map(|notice| format!("! {notice}\n"))
+        .map(|notice| format!("! {}\n", Why::from(notice)))
         .collect()
 }
 

@@ -38,7 +38,7 @@ impl Desk {
     /// Trusts the project as it is.
     fn trusted(self) -> Self {
         let items = self.load().workspace.items;
-        let record = Record::new(Answer::Trusted, String::new(), &items);
+        let record = Record::new(Answer::Trusted, String::new(), &items, Language::English);
         let path = self.places().trust();
         let root = self.places().root;
         Book::load(&path).set(&path, &root, Some(record)).unwrap();
@@ -68,6 +68,7 @@ impl Desk {
                 global: self.global.clone(),
                 env: Env::new(),
                 places: self.places(),
+                language: Language::English,
             },
             repository: Repository::judge(&self.load(), &self.places()),
         }
@@ -166,7 +167,12 @@ fn the_persons_own_file_is_for_rules_of_one_project() {
     assert_eq!(loaded.config.permissions.mode, Default::default());
     assert_ne!(loaded.config.agent.max_steps, 7);
     assert_eq!(loaded.config.permissions.allow, ["Edit(./src/a.rs)"]);
-    assert!(loaded.notices.iter().any(|n| n.text.contains("alone")));
+    assert!(
+        loaded
+            .notices
+            .iter()
+            .any(|n| n.text.to_string().contains("alone"))
+    );
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //! looks into a repository inside of the tree, whose own configuration could name programs.
 
 use crate::checkpoint::Repository;
-use crate::confine::{self, SandboxMode, Services, SpawnError, Spawned, Terms};
-use crate::tool::{Context, ToolError};
+use crate::confine::{self, CallSandbox, SandboxMode, Services, SpawnError, Spawned, Terms};
+use crate::tool::ToolError;
 use ostler_host::sandbox::{self, Network, UnixSockets};
 use ostler_host::{Command, Exit, Output, Process, Signal, Stdio};
 use std::ffi::OsString;
@@ -75,19 +75,19 @@ pub struct Git {
 }
 
 impl Git {
-    pub fn new(cx: &Context, folder: PathBuf) -> Self {
+    pub fn new(sandbox: &CallSandbox, folder: PathBuf) -> Self {
         let ours = |name: &OsString| {
             let name = name.to_string_lossy();
             name.starts_with("GIT_") && !PASSED.contains(&name.as_ref())
         };
-        let env = cx.settings.env.iter().filter(|(name, _)| !ours(name));
+        let env = sandbox.tools.env.iter().filter(|(name, _)| !ours(name));
         let mut env: Vec<(OsString, OsString)> = env.cloned().collect();
         env.extend(VARIABLES.map(|(name, value)| (name.into(), value.into())));
         Self {
             // What it makes in the repository is ours.
             services: Services {
                 root: None,
-                ..Services::from(cx)
+                ..sandbox.services()
             },
             env,
             folder,
@@ -270,8 +270,9 @@ fn keep(all: &mut Vec<u8>, bytes: &[u8], most: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Bench;
+    use crate::testing::call_sandbox;
     use ostler_host::sandbox::Policy;
+    use ostler_tools::testing::Bench;
     use std::fs;
 
     /// What a command may have put into its place makes no sandbox wider.
@@ -285,7 +286,7 @@ mod tests {
         }
         std::os::unix::fs::symlink(at("else"), at("p/.git/led")).unwrap();
         fs::write(at("p/.git/config"), "").unwrap();
-        let git = Git::new(&bench.context("task"), at("trees"));
+        let git = Git::new(&call_sandbox(&bench.context("task")), at("trees"));
         let check = |open: &str, dir: &str, path: &str, expect: bool| {
             let repository = Repository {
                 top: at("p"),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cache;
-use crate::compaction::boundary;
+use crate::context::digest::boundary;
 use crate::testing::{called, model, numbered, params, prefix, result, said, tool_use};
 use ostler_testkit::{Captured, Kind};
 use ostler_wire::{Interrupted, Message, Notice, Origin, Outcome, Replay, Settings, Stop, TurnEnd};

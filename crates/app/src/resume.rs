@@ -1,0 +1,54 @@
+//! `ostler resume`: goes on with a session, as a conversation or with one prompt.
+
+use crate::boot::Boot;
+use crate::errors::UsageError;
+use crate::exec;
+use crate::flags::{Exec, InputFormat, Resume};
+use anyhow::anyhow;
+use ostler_wire::{Open, Word};
+use std::sync::Arc;
+
+pub async fn run(mut boot: Arc<Boot>, args: Resume) -> anyhow::Result<u8> {
+    let language = boot.language;
+    let open = which(&boot, &args);
+    let Some(prompt) = args.prompt else {
+        if args.output.is_set() {
+            return Err(UsageError(language.say(Word::FormatNoPrompt).into()).into());
+        }
+        return crate::talk(boot, open).await;
+    };
+    let own = Arc::get_mut(&mut boot).ok_or_else(|| anyhow!(language.say(Word::ResumeInUse)))?;
+    match open {
+        Open::Fork(id) => own.global.fork = Some(id),
+        Open::Resume(id) => own.global.session = Some(id),
+        Open::Last => own.global.session = Some(newest(own)?),
+        Open::New => {}
+    }
+    let exec = Exec {
+        words: Vec::new(),
+        prompt: Some(prompt),
+        output: args.output,
+        input_format: InputFormat::Text,
+        output_schema: None,
+    };
+    exec::exec(boot, exec).await
+}
+
+fn which(boot: &Boot, args: &Resume) -> Open {
+    match (&args.id, args.last) {
+        (Some(id), _) => Open::Resume(id.clone()),
+        (None, true) => Open::Last,
+        (None, false) => match exec::which(boot) {
+            Open::New => Open::Last,
+            named @ (Open::Resume(_) | Open::Fork(_) | Open::Last) => named,
+        },
+    }
+}
+
+fn newest(boot: &Boot) -> anyhow::Result<String> {
+    let path = boot.store().last().map_err(|e| anyhow!(e))?;
+    Ok(path
+        .file_stem()
+        .map(|s| s.to_string_lossy().into_owned())
+        .unwrap_or_default())
+}

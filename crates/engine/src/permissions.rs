@@ -1,0 +1,343 @@
+//! What the person allowed a session and the mode it is in: state of the state, changed by commands and answers. What may
+//! run follows from it in `policy`.
+
+use crate::confine::Terms;
+use crate::goal::Goal;
+use crate::sources::templates::Template;
+use ostler_guard::{Decision, Mode, Posture, Rule, Rules, Stance};
+use ostler_wire::{Access, Body, Entry, ToolDeclaration};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Where rules of a session are said to come from.
+pub const SESSION: &str = "this session";
+
+#[derive(Clone)]
+pub struct PermissionState {
+    pub mode: Mode,
+    pub stance: Stance,
+    /// A plan was approved in this turn: until its end calls are judged as in posture `auto` at least.
+    pub window: bool,
+    pub grants: Vec<Grant>,
+    /// Real paths outside of the project that file tools may read for the session.
+    pub reads: Vec<PathBuf>,
+    /// What commands may do beyond the settings, for the session.
+    pub terms: Terms,
+    /// Tools that may be used while planning.
+    pub trusted: Vec<String>,
+    /// The mode that the model was told last.
+    pub told: Mode,
+    /// A change that is not in the log.
+    pub unrecorded: bool,
+    /// It plays a role that changes nothing.
+    pub read_only: bool,
+    /// What is worked towards; in goal mode only, and there the next prompt names it where there is none.
+    pub goal: Option<Goal>,
+    /// Skills that calls of this turn have brought in, whose rules hold until it ends.
+    pub lent: Vec<Template>,
+}
+
+/// A scope that was granted once: all editing, one exact command with all it does, or one exact host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Grant {
+    Editing,
+    Exactly(Access),
+    Call(Vec<Access>),
+}
+
+/// What a call that may run was given beyond what holds anyway.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leave {
+    /// Named by the call, and allowed with it by the person.
+    pub hosts: Vec<String>,
+    /// The command runs unasked only because it reads, so it runs in the reader's sandbox.
+    pub read_only: bool,
+    /// Real paths of the files that it was allowed to touch.
+    pub paths: Vec<PathBuf>,
+}
+
+impl Leave {
+    /// What a call that runs unasked gets, by what decided it.
+    pub fn unasked(accesses: &[Access], decision: &Decision) -> Self {
+        let runs = |access: &Access| matches!(access, Access::Run(_));
+        Self {
+            paths: decision.touched.clone(),
+            read_only: decision.runs_as_reader() && accesses.iter().any(runs),
+            ..Self::default()
+        }
+    }
+}
+
+impl PermissionState {
+    pub fn new(posture: Posture, trusted: Vec<String>) -> Self {
+        Self {
+            mode: Mode::Normal,
+            stance: Stance::Posture(posture),
+            window: false,
+            grants: Vec::new(),
+            reads: Vec::new(),
+            terms: Terms::default(),
+            trusted,
+            told: Mode::Normal,
+            unrecorded: false,
+            read_only: false,
+            goal: None,
+            lent: Vec::new(),
+        }
+    }
+
+    /// Goes on as another one stands, but for what only its model was told and its log has.
+    pub fn inherit(&mut self, other: Self) {
+        *self = Self {
+            // A goal is pursued by one.
+            mode: match other.mode {
+                Mode::Goal => Mode::Normal,
+                mode @ (Mode::Normal | Mode::Plan) => mode,
+            },
+            goal: None,
+            window: false,
+            told: self.told,
+            unrecorded: true,
+            ..other
+        };
+    }
+
+    /// Whatever mode comes, a window does not outlast it, and a goal only goal mode.
+    pub fn enter(&mut self, mode: Mode) {
+        if mode != Mode::Goal {
+            self.goal = None;
+        }
+        self.unrecorded |= mode != self.mode;
+        self.mode = mode;
+        self.window = false;
+    }
+
+    /// Whoever says anew how to approve means it now.
+    pub fn take(&mut self, stance: Stance) {
+        self.unrecorded |= stance != self.stance;
+        self.stance = stance;
+        self.window = false;
+    }
+
+    /// The posture that a call of this tool is judged in.
+    pub fn posture(&self, tool: &ToolDeclaration, now: Instant) -> Posture {
+        match self.window {
+            true => self.stance.posture(tool, now).or_auto(),
+            false => self.stance.posture(tool, now),
+        }
+    }
+
+    pub fn entry(&self, rules: &Rules, now: Instant) -> Body {
+        Body::Mode(self.shown(rules, now))
+    }
+
+    pub fn shown(&self, rules: &Rules, now: Instant) -> ostler_wire::Mode {
+        let added = |rules: &[Rule]| -> Vec<String> {
+            let of_session = rules.iter().filter(|rule| rule.from == SESSION);
+            of_session.map(|rule| rule.text.clone()).collect()
+        };
+        ostler_wire::Mode {
+            mode: self.mode.name().into(),
+            posture: self.stance.name(now),
+            goal: self.goal.as_ref().map(Goal::shown),
+            deny: added(&rules.deny),
+            ask: added(&rules.ask),
+        }
+    }
+
+    /// What holds for the commands of a call with this leave.
+    pub fn terms(&self, rules: &Rules, leave: &Leave) -> Terms {
+        let mut terms = self.terms.clone();
+        terms.read_only = match self.mode {
+            Mode::Plan => true,
+            Mode::Normal | Mode::Goal => self.read_only || leave.read_only,
+        };
+        for host in rules.hosts().iter().chain(&leave.hosts) {
+            add(&mut terms.hosts, host);
+        }
+        terms
+    }
+
+    /// The person allowed this scope for the session.
+    pub fn grant(&mut self, accesses: &[Access]) {
+        if accesses.iter().any(|a| matches!(a, Access::Run(_))) {
+            return self.grants.push(Grant::Call(accesses.to_vec()));
+        }
+        for access in accesses {
+            match access {
+                Access::Write(_) => self
+                    .grants
+                    .extend([Grant::Editing, Grant::Exactly(access.clone())]),
+                Access::Read(_)
+                | Access::Run(_)
+                | Access::Net(_)
+                | Access::Mcp { .. }
+                | Access::Job(_)
+                | Access::Delegate { .. }
+                | Access::History => self.grants.push(Grant::Exactly(access.clone())),
+                Access::Memory => {}
+            }
+        }
+    }
+
+    /// Whether the person has said yes to this. What a rule wants asked is only covered by a yes to the very same.
+    pub fn is_granted(&self, accesses: &[Access], rule: Option<&str>) -> bool {
+        let whole = |grant: &Grant| matches!(grant, Grant::Call(granted) if granted == accesses);
+        if self.grants.iter().any(whole) {
+            return true;
+        }
+        let mut needing = accesses
+            .iter()
+            .filter(|a| a.needs_permission() || rule.is_some())
+            .peekable();
+        needing.peek().is_some()
+            && needing.all(|access| {
+                self.grants.iter().any(|grant| match grant {
+                    Grant::Editing => rule.is_none() && matches!(access, Access::Write(_)),
+                    Grant::Exactly(granted) => granted == access,
+                    Grant::Call(_) => false,
+                })
+            })
+    }
+}
+
+/// Puts more on top of what is granted. Nothing that is forbidden while planning comes back by it.
+pub fn merge(terms: &mut Terms, more: &Terms) {
+    for host in &more.hosts {
+        add(&mut terms.hosts, host);
+    }
+    for path in &more.writable {
+        // What was allowed is the file or folder of that moment, not what a link leads to later.
+        add(&mut terms.writable, &ostler_host::real_path(path));
+    }
+    for path in &more.readable {
+        add(&mut terms.readable, path);
+    }
+    terms.ssh_agent |= more.ssh_agent;
+}
+
+fn add<T: PartialEq + Clone>(list: &mut Vec<T>, item: &T) {
+    if !list.contains(item) {
+        list.push(item.clone());
+    }
+}
+
+/// The mode that a session was left in. One that this version does not know is none of ours.
+pub fn mode_of(past: &[Entry]) -> Mode {
+    let mut mode = Mode::default();
+    for entry in past {
+        if let Body::Mode(entry) = &entry.body {
+            mode = Mode::parse(&entry.mode).unwrap_or_default();
+        }
+    }
+    mode
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::Typed as _;
+    use crate::tools::bash::Bash;
+    use ostler_wire::Segment;
+
+    fn rules(list: &[&str]) -> Vec<Rule> {
+        list.iter()
+            .map(|r| Rule::parse(r, "test:1").unwrap())
+            .collect()
+    }
+
+    fn permissions() -> PermissionState {
+        PermissionState::new(Posture::Ask, Vec::new())
+    }
+
+    #[test]
+    fn commands_get_what_was_granted_and_no_more() {
+        let rules = Rules {
+            deny: rules(&["Net(evil.example)"]),
+            ask: rules(&["Net(slow.example)"]),
+            allow: rules(&[
+                "Net(good.example)",
+                "Net(*.example)",
+                "Net(slow.example)",
+                "Net(*.other:443)",
+                "Read(x)",
+            ]),
+        };
+        let mut permissions = permissions();
+        let more = Terms {
+            read_only: true,
+            hosts: vec!["a.test".into(), "good.example".into()],
+            writable: vec!["/w".into()],
+            readable: vec!["/r".into()],
+            ssh_agent: true,
+        };
+        merge(&mut permissions.terms, &more);
+        merge(&mut permissions.terms, &more);
+        // A pattern with a restricted host in it lets nothing through.
+        let hosts = ["a.test", "good.example", "*.other:443", "b.test"];
+        let by_person = Leave {
+            hosts: vec!["b.test".into()],
+            ..Leave::default()
+        };
+        let expect = Terms {
+            read_only: false,
+            hosts: hosts.map(str::to_owned).to_vec(),
+            ..more
+        };
+        assert_eq!(permissions.terms(&rules, &by_person), expect);
+        let reader = Leave {
+            read_only: true,
+            ..Leave::default()
+        };
+        assert!(permissions.terms(&rules, &reader).read_only);
+        permissions.enter(Mode::Plan);
+        assert!(permissions.terms(&rules, &Leave::default()).read_only);
+    }
+
+    #[test]
+    fn a_grant_covers_its_scope() {
+        let write = |path: &str| vec![Access::Write(path.into())];
+        let run = |text: &str| {
+            vec![
+                Access::Run(vec![Segment::unknown(text)]),
+                Access::Net("a.test".into()),
+            ]
+        };
+        let net = |host: &str| vec![Access::Net(host.into())];
+        let read = |path: &str| vec![Access::Read(path.into())];
+        for (granted, asked, freely, by_rule) in [
+            (write("/a"), write("/a"), true, true),
+            (write("/a"), write("/b"), true, false),
+            (write("/a"), run("x"), false, false),
+            (run("x"), run("x"), true, true),
+            (run("x"), run("y"), false, false),
+            (run("x"), net("a.test"), false, false),
+            (net("a.test"), net("a.test"), true, true),
+            (net("a.test"), net("b.test"), false, false),
+            (read("/a"), read("/a"), false, true),
+            (read("/a"), read("/b"), false, false),
+            (vec![Access::Memory], vec![Access::Memory], false, false),
+            (Vec::new(), read("/a"), false, false),
+        ] {
+            let mut permissions = permissions();
+            permissions.grant(&granted);
+            let got = [None, Some("a rule")].map(|rule| permissions.is_granted(&asked, rule));
+            assert_eq!(got, [freely, by_rule], "{granted:?} {asked:?}");
+        }
+    }
+
+    #[test]
+    fn a_window_closes_with_any_change() {
+        let now = Instant::now();
+        for change in [
+            |s: &mut PermissionState| s.enter(Mode::Plan),
+            |s: &mut PermissionState| s.take(Stance::Posture(Posture::Ask)),
+        ] {
+            let mut permissions = permissions();
+            permissions.window = true;
+            assert_eq!(permissions.posture(&Bash::ABOUT, now), Posture::Auto);
+            change(&mut permissions);
+            assert_eq!(permissions.posture(&Bash::ABOUT, now), Posture::Ask);
+        }
+    }
+}

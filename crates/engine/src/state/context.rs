@@ -1,0 +1,91 @@
+//! What a run of a tool works with. The sandbox is part of it: dispatch has it made for the terms that a call was judged for, and
+//! a tool only has its `Programs` to start one in it.
+
+use crate::confine::{CallSandbox, Terms};
+use crate::context::side_request::SideRequest;
+use crate::permissions::Leave;
+use crate::servers::ServerServices;
+use crate::state::SessionState;
+use crate::tool::{Context, Delegate, Extension, Services};
+use ostler_wire::{ToolDeclaration, ToolKind, is_server_tool};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+impl SessionState {
+    /// What a run of this tool works with.
+    pub fn context(
+        &self,
+        call_id: &str,
+        tool: &ToolDeclaration,
+        leave: &Leave,
+        cancel: CancellationToken,
+    ) -> Context {
+        if let Some(temp) = &self.services.sandbox.settings.temp {
+            // What cannot be made is said by the command or tool that wants it.
+            let _ = temp.scratch.make();
+        }
+        let terms = self.permissions.terms(&self.policy.rules, leave);
+        let sandbox = self.call_sandbox(call_id, terms);
+        let delegates = tool.kind == ToolKind::Delegate;
+        Context {
+            call_id: call_id.to_owned(),
+            tool: tool.name.as_ref().into(),
+            scope: self.scope.clone(),
+            host: self.services.host.clone(),
+            guard: self.guard(tool).opening(&leave.paths),
+            cancel: cancel.clone(),
+            deltas: self.feed.sink(),
+            language: self.settings.language,
+            artifacts: self.services.artifacts.clone(),
+            answer: None,
+            services: Services {
+                settings: self.services.settings.clone(),
+                seen: self.services.seen.clone(),
+                hidden: sandbox.settings.policy.forbid_read.as_slice().into(),
+                jobs: self.services.jobs.clone(),
+                history: self.services.history.clone(),
+                memory: self.settings.recall.memory.clone(),
+                todo: self.services.todo.clone(),
+                extension: match is_server_tool(&tool.name) {
+                    true => Extension::new(self.server_services(sandbox.clone(), cancel)),
+                    false => Extension::default(),
+                },
+                delegate: delegates
+                    .then(|| -> Arc<dyn Delegate> { Arc::new(self.delegation(sandbox.clone())) }),
+                programs: Arc::new(sandbox),
+            },
+        }
+    }
+
+    /// The sandbox of a call's programs under these terms.
+    pub fn call_sandbox(&self, call_id: &str, terms: Terms) -> CallSandbox {
+        let services = &self.services;
+        CallSandbox {
+            host: services.host.clone(),
+            settings: services.sandbox.settings.clone(),
+            share: services.sandbox.share.clone(),
+            policy: self.policy.clone(),
+            tools: services.settings.clone(),
+            artifacts: services.artifacts.clone(),
+            scope: self.scope.clone(),
+            call_id: call_id.to_owned(),
+            terms,
+        }
+    }
+
+    /// For a tool of a server.
+    fn server_services(&self, sandbox: CallSandbox, cancel: CancellationToken) -> ServerServices {
+        ServerServices {
+            sandbox,
+            questions: self.settings.server_questions.clone(),
+            side_request: SideRequest {
+                account: self.account.clone(),
+                model: self.conversation.model.clone(),
+                feed: self.feed.clone(),
+                language: self.settings.language,
+                services: self.settings.side_requests.services.clone(),
+                cancel,
+            },
+        }
+    }
+}

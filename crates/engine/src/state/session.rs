@@ -1,0 +1,182 @@
+//! A session as its owner task and its commands have it: the state, the inbox and the settings of the hub that opened it.
+//! What a session begins its log with, and how it goes on with another model, is here, too.
+
+use crate::context::conversation::Conversation;
+use crate::context::cost::check_affordable;
+use crate::context::transcript::prefix_text;
+use crate::inbox::Inbox;
+use crate::log::LogError;
+use crate::prefixes;
+use crate::servers::ServerToolState;
+use crate::state::SessionState;
+use crate::state::settings::HubSettings;
+use crate::store::Store;
+use ostler_llm::{Effort, Model, Params, Target, Transport};
+use ostler_wire::{Body, Entry, Notice, Settings, View, Word};
+use std::sync::Arc;
+
+pub struct Session {
+    pub(crate) state: SessionState,
+    pub(crate) inbox: Inbox,
+    pub(crate) options: Arc<HubSettings>,
+    pub(crate) transport: Arc<Transport>,
+    /// What it has of servers.
+    pub(crate) server_tools: ServerToolState,
+    /// The log is to be thrown away when the session ends.
+    pub(crate) discarded: bool,
+    /// What goes before the first prompt of this process.
+    pub(crate) opening: Opening,
+    /// The facts that go with it.
+    pub(crate) facts: Option<String>,
+}
+
+/// What goes into the log before the first prompt of a process, and the facts that ride in that prompt.
+#[derive(Clone, Default)]
+pub struct Opening {
+    /// The beginning of a fork's log: copied, and not shown.
+    pub past: Vec<Body>,
+    pub entries: Vec<Body>,
+    pub context: Option<String>,
+}
+
+impl Session {
+    /// Takes in rules that were tightened meanwhile.
+    pub(crate) fn tighten(&mut self) -> Option<Body> {
+        let news = self.options.permissions.watch.as_ref()?.news()?;
+        let text = news.notice.clone();
+        self.state.tighten(news);
+        Some(Body::Notice(Notice { text }))
+    }
+
+    pub(crate) fn keep_prefix(&self, opening: &Opening) {
+        if self.options.run.save && opening.context.is_some() {
+            // A prefix that cannot be kept shows again when the log cannot be written.
+            let _ = prefixes::keep(
+                &self.options.paths.home,
+                &prefix_text(&self.state.conversation.prefix),
+            );
+        }
+    }
+
+    /// Begins the log, for what is written down before the first prompt. The facts for that prompt wait for it.
+    pub(crate) fn begin(&mut self) -> Result<(), LogError> {
+        if let Some(notice) = self.tighten() {
+            self.opening.entries.push(notice);
+        }
+        let Opening { past, entries, .. } = self.opening.clone();
+        if past.is_empty() && entries.is_empty() {
+            return Ok(());
+        }
+        self.keep_prefix(&self.opening);
+        self.state.commit_after(past, entries)?;
+        self.opening.past.clear();
+        self.opening.entries.clear();
+        Ok(())
+    }
+
+    /// A fork begins its log with what it takes over, so that there is something to work on and to go back in.
+    pub(crate) fn take_over(&mut self) -> Result<(), LogError> {
+        match self.opening.past.is_empty() {
+            true => Ok(()),
+            false => self.begin(),
+        }
+    }
+
+    pub(crate) fn store(&self) -> Store {
+        Store::new(&self.options.paths.sessions, &self.options.paths.root)
+            .of_home(&self.options.paths.home)
+            .speaking(self.options.run.language)
+    }
+
+    /// Goes on with another model: the log is folded anew for it, and the break in the prompt cache is recorded.
+    pub(crate) fn switch_model(&mut self, reference: &str) -> View {
+        let target = match self.options.model.models.resolve(Some(reference)) {
+            Ok(target) => target,
+            Err(why) => return View::Error(why),
+        };
+        let name = format!("{}/{}", target.origin.provider, target.origin.model);
+        let settings = Settings {
+            model: Some(name.clone()),
+            ..Settings::default()
+        };
+        match self.go_on(Arc::new(target), "model", settings) {
+            Ok(()) => View::Text(self.options.run.language.fill(Word::ModelIs, &[&name])),
+            Err(why) => View::Error(why),
+        }
+    }
+
+    pub(crate) fn switch_effort(&mut self, effort: Effort, name: &str) -> View {
+        let target = self.state.conversation.model.target().clone();
+        self.state.settings.effort = Some(effort);
+        let settings = Settings {
+            effort: Some(name.to_owned()),
+            ..Settings::default()
+        };
+        match self.go_on(target, "effort", settings) {
+            Ok(()) => View::Text(self.options.run.language.fill(Word::EffortIs, &[name])),
+            Err(why) => View::Error(why),
+        }
+    }
+
+    fn go_on(
+        &mut self,
+        target: Arc<Target>,
+        cause: &'static str,
+        settings: Settings,
+    ) -> Result<(), String> {
+        let model = Model::new(target, self.transport.clone())
+            .map_err(|e| e.say(self.options.run.language))?;
+        check_affordable(&self.options.model.budget, &model)
+            .map_err(|why| why.say(self.options.run.language))?;
+        let mut params = params_for(&self.options, &model);
+        params.effort = self.state.settings.effort.or(params.effort);
+        let old = &self.state.conversation;
+        let envelope = self.state.services.settings.envelope;
+        let mut new = Conversation::new(model, old.prefix.clone(), &params, envelope);
+        new.read(&self.branch());
+        new.replaces(old, cause);
+        self.state.conversation = new;
+        if self.state.log.is_empty() {
+            let opening = &mut self.opening.entries;
+            let own = opening.iter_mut().find_map(|body| {
+                let Body::Settings(own) = body else {
+                    return None;
+                };
+                Some(own)
+            });
+            match own {
+                Some(own) => {
+                    own.model = settings.model.or(own.model.take());
+                    own.effort = settings.effort.or(own.effort.take());
+                }
+                None => opening.push(Body::Settings(settings)),
+            }
+            return Ok(());
+        }
+        let committed = self.state.commit(vec![Body::Settings(settings)]);
+        committed.map_err(|e| e.say(self.options.run.language))
+    }
+}
+
+/// The settings of a run, with what the reference of the model says itself.
+pub(crate) fn params_for(settings: &HubSettings, model: &Model) -> Params {
+    let own = model.target().effort;
+    Params {
+        effort: own.or(settings.model.params.effort),
+        ..settings.model.params.clone()
+    }
+}
+
+/// The model and prefix that the last settings of these entries speak of.
+pub(crate) fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
+    let mut out = Settings::default();
+    for body in past.iter().map(|e| &e.body).chain(opening) {
+        if let Body::Settings(s) = body {
+            out.model = s.model.clone().or(out.model);
+            out.prefix = s.prefix.clone().or(out.prefix);
+        } else if let Body::Meta(m) = body {
+            out.prefix = Some(m.prefix.clone());
+        }
+    }
+    out
+}

@@ -1,0 +1,153 @@
+//! What the binary decides for the sessions of a process, one plain struct for each part of the engine.
+
+use crate::agents::AgentSettings;
+use crate::budget::Budget;
+use crate::checkpoint::Limits;
+use crate::checkpoints::Place;
+use crate::confine::SandboxSettings;
+use crate::context::window::ContextSettings;
+use crate::hooks::Hook;
+use crate::interfaces::extra::Extra;
+use crate::interfaces::{Models, RuleStore, RuleWatch};
+use crate::redact::Redactor;
+use crate::servers::SandboxLauncher;
+use crate::sources::templates::TemplateFolder;
+use crate::tool::{Tool, ToolSettings};
+use ostler_guard::{Mode, Policy};
+use ostler_host::Host;
+use ostler_llm::Params;
+use ostler_mcp::{McpSettings, ServerContext};
+use ostler_wire::Language;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Everything that the sessions of a process are opened with.
+#[derive(Clone)]
+pub struct HubSettings {
+    pub paths: Paths,
+    pub run: RunSettings,
+    pub model: ModelSettings,
+    pub context: ContextSettings,
+    /// Limits on the cost of checkpoints of the tree; none are made without it.
+    pub checkpoints: Option<Limits>,
+    pub permissions: PermissionSettings,
+    /// Commands that run at fixed moments.
+    pub hooks: Arc<[Hook]>,
+    pub tools: ToolSettings,
+    pub toolbox: ToolSources,
+    /// Servers whose tools are used.
+    pub mcp: Arc<McpSettings>,
+    /// Roles, skills, and how sub-agents may work.
+    pub agents: Arc<AgentSettings>,
+    pub commands: CommandSources,
+}
+
+impl HubSettings {
+    /// Where checkpoints are made. A session that leaves no trace makes none.
+    pub fn checkpoint_place(&self) -> Option<Place> {
+        let limits = self.checkpoints.clone().filter(|_| self.run.save)?;
+        Some(Place {
+            home: self.paths.home.clone(),
+            real: ostler_host::real_path(&self.paths.root),
+            root: self.paths.root.clone(),
+            limits,
+        })
+    }
+
+    /// What servers are started with.
+    pub fn server_context(&self) -> ServerContext {
+        ServerContext {
+            version: self.run.version.clone(),
+            launcher: Arc::new(SandboxLauncher {
+                host: self.toolbox.host.clone(),
+                env: self.tools.env.clone(),
+                sandbox: self.toolbox.sandbox.clone(),
+                writable: self.tools.writable.clone(),
+                root: self.paths.root.clone(),
+                user_home: self.paths.user_home.clone(),
+            }),
+            shell: self.tools.shell.clone(),
+            root: self.paths.root.clone(),
+            cache: Some(self.paths.home.join("cache/mcp")),
+            interactive: self.run.interactive,
+            settings: self.mcp.clone(),
+        }
+    }
+}
+
+/// The folders that sessions work in and are stored in.
+#[derive(Clone)]
+pub struct Paths {
+    pub home: PathBuf,
+    pub user_home: Option<PathBuf>,
+    /// Canonical.
+    pub root: PathBuf,
+    /// For what an unsaved session has to keep on disk.
+    pub temp: PathBuf,
+    /// Folder that holds a folder of sessions per project.
+    pub sessions: PathBuf,
+}
+
+/// How sessions of this process run.
+#[derive(Clone)]
+pub struct RunSettings {
+    pub version: String,
+    pub save: bool,
+    /// A person can answer asks.
+    pub interactive: bool,
+    pub language: Language,
+    /// Steps of one turn; 0 = no limit.
+    pub max_steps: u64,
+    /// Facts that a prompt is about go with it without a question.
+    pub recall: bool,
+    /// Facts for the first prompt: the system, the shell.
+    pub system: String,
+    /// Lines for the operator section of the prompt.
+    pub operator: Vec<String>,
+    /// Knows the values that are shown neither to the model nor in the log nor in a front end.
+    pub redactor: Redactor,
+}
+
+/// The model, and what its requests may cost.
+#[derive(Clone)]
+pub struct ModelSettings {
+    /// As the person named it for this run; a resumed session keeps its own otherwise.
+    pub wanted: Option<String>,
+    pub models: Arc<dyn Models>,
+    pub params: Params,
+    /// What may be spent, shared by all sessions of the process.
+    pub budget: Budget,
+}
+
+/// What sessions may do.
+#[derive(Clone)]
+pub struct PermissionSettings {
+    pub policy: Policy,
+    pub watch: Option<Arc<dyn RuleWatch>>,
+    /// Where rules are saved; without it none is offered.
+    pub rules: Option<Arc<dyn RuleStore>>,
+    /// As the person named it for this run; a resumed session keeps its own otherwise.
+    pub mode: Option<Mode>,
+    /// Tools of servers that may be used while planning.
+    pub plan_tools: Vec<String>,
+}
+
+/// Which tools there are, and the place that they work on.
+#[derive(Clone)]
+pub struct ToolSources {
+    pub host: Arc<dyn Host>,
+    pub filter: Vec<String>,
+    /// Tools beside the built-in ones.
+    pub more: Vec<&'static dyn Tool>,
+    /// What the programs that tools start may touch.
+    pub sandbox: SandboxSettings,
+}
+
+/// Commands beside the built-in ones.
+#[derive(Clone, Default)]
+pub struct CommandSources {
+    /// Folders of Markdown commands, the more important first.
+    pub templates: Vec<TemplateFolder>,
+    /// Commands of the binary.
+    pub extras: Vec<Arc<dyn Extra>>,
+}

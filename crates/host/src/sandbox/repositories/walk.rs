@@ -1,0 +1,164 @@
+//! One folder of a project, as the look for repositories sees it: what lies below it, repositories in it, and of a git folder
+//! what git would write through and the indexes.
+
+use super::{BESIDE_HEAD, CONFIGS, DOT_GIT, HEAD, Stamp};
+use std::ffi::OsStr;
+use std::fs::{self, DirEntry, FileType};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Folders of a repository that hold files of git's own, and perhaps repositories. What else lies there belongs to other
+/// programs.
+const WITH_REPOSITORIES: [&str; 10] = [
+    "modules",
+    "worktrees",
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+    "rr-cache",
+    "reftable",
+    "svn",
+    "sl",
+    "NOTES_MERGE_WORKTREE",
+];
+/// Those in which nobody looks for a repository.
+const PARTS: [&str; 3] = ["logs", "refs", "info"];
+/// Those whose files are never written to once they are there, and may be shared between repositories. Of what lies in
+/// them only these folders are looked into.
+const STORES: [&str; 2] = ["objects", "lfs"];
+const IN_STORES: [&str; 2] = ["info", "pack"];
+const INDEX: &str = "index";
+const SHARED_INDEX: &[u8] = b"sharedindex.";
+
+/// Which part of a project a folder belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Area {
+    /// The working tree, or what other programs keep in a git folder.
+    Tree,
+    /// A folder of git's own files, in which repositories may lie.
+    Git,
+    /// One in which nobody looks for them.
+    Part,
+    /// Objects, which are shared.
+    Store,
+}
+
+/// What was seen of one folder.
+#[derive(Debug)]
+pub struct Seen {
+    pub stamp: Stamp,
+    pub area: Area,
+    /// The folder, or one above it, came to its place since the last look.
+    pub is_moved: bool,
+    pub below: Vec<(PathBuf, Area)>,
+    /// It is itself a repository, or holds one called `.git`.
+    pub repositories: Vec<PathBuf>,
+    /// Entries of a git folder that git could write through: links, files with another name, pipes and the like.
+    pub strays: Vec<PathBuf>,
+    pub indexes: Vec<PathBuf>,
+    /// All of its entries were read.
+    pub whole: bool,
+}
+
+/// Reads a folder.
+pub fn read(folder: &Path, stamp: Stamp, area: Area) -> Seen {
+    let mut seen = Seen {
+        stamp,
+        area,
+        is_moved: false,
+        below: Vec::new(),
+        repositories: Vec::new(),
+        strays: Vec::new(),
+        indexes: Vec::new(),
+        whole: true,
+    };
+    let mut entries = Vec::new();
+    match fs::read_dir(folder) {
+        Ok(listed) => {
+            for entry in listed {
+                match entry {
+                    Ok(entry) => entries.push(entry),
+                    Err(_) => seen.whole = false,
+                }
+            }
+        }
+        Err(_) => seen.whole = false,
+    }
+    let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let has_head = entries.iter().any(|entry| entry.file_name() == HEAD);
+    let has_more = entries.iter().any(|entry| {
+        let name = entry.file_name();
+        BESIDE_HEAD.iter().any(|beside| name == *beside)
+            || (name == CONFIGS[0] && !is_folder(entry))
+    });
+    let is_dot_git = folder.file_name() == Some(OsStr::new(DOT_GIT));
+    let may_hold = matches!(area, Area::Tree | Area::Git);
+    // One without a working tree, or one below `.git/modules`. Git takes less for one than this.
+    let is_repository = may_hold && (is_dot_git || (has_head && has_more));
+    if is_repository && !is_dot_git {
+        seen.repositories.push(folder.to_owned());
+    }
+    let is_git = match area {
+        Area::Git | Area::Part | Area::Store => true,
+        Area::Tree => is_dot_git || (is_repository && is_git_folder(folder)),
+    };
+    for entry in &entries {
+        let name = entry.file_name();
+        if may_hold && name == DOT_GIT {
+            seen.repositories.push(entry.path());
+        }
+        if is_git && name != DOT_GIT && is_stray(entry, area) {
+            seen.strays.push(entry.path());
+        }
+        let shared = name.as_bytes().strip_prefix(SHARED_INDEX);
+        let is_shared = |id: &[u8]| id.iter().all(u8::is_ascii_hexdigit);
+        let is_index = name == INDEX || shared.is_some_and(is_shared);
+        if is_repository && is_git && is_index && !is_folder(entry) {
+            seen.indexes.push(entry.path());
+        }
+        if is_folder(entry) {
+            let below = area_below(&name, area, is_repository);
+            seen.below.extend(below.map(|area| (entry.path(), area)));
+        }
+    }
+    seen
+}
+
+/// What a folder in another one is, or nothing if it is not looked into.
+fn area_below(name: &OsStr, area: Area, is_repository: bool) -> Option<Area> {
+    let is_one_of = |names: &[&str]| names.iter().any(|one| name == *one);
+    match area {
+        Area::Tree | Area::Git if is_repository => Some(match name {
+            name if name == DOT_GIT => Area::Tree,
+            _ if is_one_of(&WITH_REPOSITORIES) => Area::Git,
+            _ if is_one_of(&STORES) => Area::Store,
+            _ if is_one_of(&PARTS) => Area::Part,
+            _ => Area::Tree,
+        }),
+        Area::Tree | Area::Git | Area::Part => Some(area),
+        Area::Store => is_one_of(&IN_STORES).then_some(Area::Store),
+    }
+}
+
+/// Whether git would write to another place by an entry. Objects are shared between repositories by other names.
+fn is_stray(entry: &DirEntry, area: Area) -> bool {
+    let Ok(kind) = entry.file_type() else {
+        return true;
+    };
+    is_special(kind)
+        || (kind.is_file()
+            && area != Area::Store
+            && entry.metadata().is_ok_and(|meta| meta.nlink() > 1))
+}
+
+/// Neither a file nor a folder.
+pub fn is_special(kind: FileType) -> bool {
+    !kind.is_file() && !kind.is_dir()
+}
+
+/// Whether git takes a folder for a repository, by what it has to hold.
+fn is_git_folder(folder: &Path) -> bool {
+    let has = |name: &str| folder.join(name).exists();
+    has("commondir") || (has("objects") && has("refs"))
+}

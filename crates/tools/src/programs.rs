@@ -1,0 +1,45 @@
+//! How a tool starts a program. The session implements it for each call, with the sandbox that the call was judged for; a
+//! tool sees neither that sandbox nor its settings.
+
+use crate::error::ToolError;
+use crate::sandbox_report::SandboxReport;
+use futures_util::future::BoxFuture;
+use ostler_host::{Command, Exit, Process};
+use ostler_wire::Why;
+use std::any::Any;
+
+/// Starts the programs of one call. Its implementor can be recognised by its type, by those who know that.
+pub trait Programs: Any + Send + Sync {
+    /// A sandbox that the command brings along is replaced.
+    fn start(&self, command: Command) -> BoxFuture<'_, Result<Started, ToolError>>;
+}
+
+/// Starts nothing, for calls that have not been judged yet.
+pub struct NoPrograms;
+
+impl Programs for NoPrograms {
+    fn start(&self, _: Command) -> BoxFuture<'_, Result<Started, ToolError>> {
+        let message = "Not run: this call has not been allowed yet.";
+        Box::pin(async move { Err(ToolError::new("not_allowed", message)) })
+    }
+}
+
+/// A program that runs.
+pub struct Started {
+    pub process: Process,
+    /// Its sandbox, to be ended with it.
+    pub confinement: Option<Box<dyn Confinement>>,
+    /// Why it runs without a sandbox although one is wanted.
+    pub missing: Option<Why>,
+}
+
+/// The sandbox of a running program.
+pub trait Confinement: Send + Sync {
+    /// Processes that the program left in the background are watched from now on. To be called before `end`.
+    fn take_leftovers(&self, process: &mut Process);
+
+    /// Puts back what was changed against the rules and looks for refusals in `outputs`, one after the other. To be called
+    /// when the program and everything it started are gone.
+    fn end<'a>(self: Box<Self>, exit: Exit, outputs: &'a [&'a str])
+    -> BoxFuture<'a, SandboxReport>;
+}
