@@ -29,7 +29,7 @@ const MAX_PROMPT_FILE: u64 = 1 << 20;
 pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
     let places = &boot.places;
     let mut inside = grants::granted(boot);
-    inside.push(places.memory());
+    inside.extend(grants::memory(boot));
     inside.extend(grants::temp_folder(boot));
     inside.extend(own_skills(boot));
     let mut forbidden = grants::forbidden(boot)?;

@@ -6,6 +6,7 @@ mod changed;
 mod offer;
 pub mod own;
 mod permit;
+mod preview;
 mod question;
 mod read;
 mod refusals;
