@@ -6,6 +6,7 @@ mod changed;
 mod offer;
 pub mod own;
 mod permit;
+mod preview;
 mod question;
 mod read;
 mod refusals;
@@ -477,8 +478,31 @@ async fn run_in_turn(
         Ok(finished) => finished,
         Err(Stopped) => (Err(interrupted()), Duration::ZERO),
     };
+    if finished.0.is_ok() {
+        accept_edit(state, prepared).await;
+    }
     drop(turn);
     finished
+}
+
+/// What a file tool was allowed to write is not put back, although a program in the sandbox could have written it.
+async fn accept_edit(state: &SessionState, prepared: &Prepared) {
+    let about = tools::declaration(prepared.tool.name());
+    if about.is_none_or(|about| about.kind != ToolKind::Edit) {
+        return;
+    }
+    let written = prepared.accesses.iter().filter_map(|access| match access {
+        Access::Write(path) => Some(path.clone()),
+        Access::Read(_)
+        | Access::Net(_)
+        | Access::Job(_)
+        | Access::History
+        | Access::Run(_)
+        | Access::Mcp { .. }
+        | Access::Delegate { .. }
+        | Access::Memory => None,
+    });
+    state.services.sandbox.share.accept(written.collect()).await;
 }
 
 fn started(state: &SessionState, prepared: &Prepared) {

@@ -11,9 +11,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Bytes of what the person looks at before they say yes.
-const MAX_PREVIEW: usize = 4_000;
-
 #[derive(Clone, Copy)]
 pub struct Remember;
 
@@ -70,7 +67,7 @@ pub fn revision(value: Option<&Value>) -> Result<String, ToolError> {
 /// What would change, as a diff.
 pub fn preview(old: Option<&Fact>, new: Option<&Fact>) -> String {
     let card = |fact: Option<&Fact>| fact.map_or_else(String::new, Fact::card);
-    diff::unified(&card(old), &card(new), MAX_PREVIEW)
+    diff::whole(&card(old), &card(new))
 }
 
 impl Typed for Remember {

@@ -4,6 +4,7 @@ mod accident;
 mod any;
 mod attention;
 mod turns;
+mod whole;
 
 use super::*;
 use crate::editor::Options;
