@@ -10,10 +10,10 @@ use crate::exit::{FAILED, INTERRUPTED, OK, TERMINATED};
 use crate::flags::{Exec, Format as FlagFormat, InputFormat, Output, OutputFormat};
 use crate::line::typed::Typed;
 use crate::print::{End, Format, Printer, Show};
-use crate::text::Speak as _;
 use anyhow::Context as _;
 use hub::{Attendance, ConversationHub};
 use joined::Began;
+use ostler_config::text::Speak as _;
 use ostler_engine::PIPED;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{

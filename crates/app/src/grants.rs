@@ -7,12 +7,12 @@ mod reader;
 mod temp;
 
 use crate::boot::{Boot, agents};
-use crate::config::paths::{Env, absolute, is_inside, real};
-use crate::config::schema;
-use crate::text::phrase;
 use anyhow::anyhow;
 pub use git::Git;
 pub use included::find as included_below;
+use ostler_config::paths::{Env, absolute, is_inside, real};
+use ostler_config::schema;
+use ostler_config::text::phrase;
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::sources::Owner;
 use ostler_engine::tool::normalise;

@@ -7,7 +7,6 @@ mod boot;
 mod client;
 mod cmd;
 mod color;
-mod config;
 mod conformance;
 #[cfg(unix)]
 mod connect;
@@ -24,7 +23,6 @@ mod home;
 mod lenient;
 mod line;
 mod live;
-mod locale;
 mod models;
 mod ops;
 mod output;
@@ -35,7 +33,6 @@ mod resume;
 mod sandbox;
 mod schema_check;
 mod servers;
-mod text;
 mod trust;
 mod typed;
 mod wiring;
@@ -65,7 +62,7 @@ fn main() -> ExitCode {
         return code;
     }
     // Until a configuration is read, which may name another one.
-    let language = Cell::new(locale::chosen(None, &boot::environment()));
+    let language = Cell::new(ostler_config::locale::chosen(None, &boot::environment()));
     let cli = match typed::parse(arguments(), language.get()) {
         Ok(cli) => cli,
         Err(code) => return ExitCode::from(code),

@@ -7,7 +7,7 @@ use crate::exec::hub::{Attendance, ConversationHub};
 use crate::exec::joined::Outstanding;
 use crate::exit::{FAILED, INTERRUPTED, OK, TERMINATED};
 use crate::print::{End, Format, Printer};
-use crate::text::Explain as _;
+use ostler_config::text::Explain as _;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{Ask, Body, Client, Delta, Event, Hub as _, Op, OpLine, Role, Word};
 use std::io::{self, BufRead};

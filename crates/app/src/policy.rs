@@ -4,14 +4,14 @@
 mod server_rules;
 
 use crate::boot::{Boot, no_tool};
-use crate::config::layers::RuleList;
-use crate::config::schema;
-use crate::config::tree::Layer;
-use crate::config::{agents, keys};
 use crate::flags::PermissionMode;
 use crate::grants::{self, own_skills};
-use crate::text::Speak as _;
 use anyhow::anyhow;
+use ostler_config::layers::RuleList;
+use ostler_config::schema;
+use ostler_config::text::Speak as _;
+use ostler_config::tree::Layer;
+use ostler_config::{agents, keys};
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::sources::Reader;
 use ostler_engine::tool::Scope;

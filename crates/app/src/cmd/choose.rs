@@ -3,7 +3,7 @@
 use crate::asking::no_answer;
 use crate::line::typed;
 use crate::output;
-use crate::text::Speak as _;
+use ostler_config::text::Speak as _;
 use ostler_host::keyboard::KeyByKey;
 use ostler_wire::{Language, Word};
 use std::io::{self, BufRead, IsTerminal, Read, Write};

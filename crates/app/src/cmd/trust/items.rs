@@ -1,9 +1,9 @@
 //! Items of a project as rows that a person reads before trusting them. What an item grants is shown whole, with its line
 //! breaks; what is too long for that is not trusted by a question.
 
-use crate::config::trust::Item;
 use crate::output::visible;
-use crate::text::Speak as _;
+use ostler_config::text::Speak as _;
+use ostler_config::trust::Item;
 use ostler_wire::{Language, Word};
 use unicode_width::UnicodeWidthChar;
 
@@ -122,7 +122,7 @@ fn fold(line: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::tree::Place;
+    use ostler_config::tree::Place;
 
     fn place() -> Place {
         Place {

@@ -70,7 +70,7 @@ impl From<&KeyError> for Why {
     }
 }
 
-crate::text::as_converted!(KeyError);
+as_converted!(KeyError);
 ostler_wire::told_by_why!(KeyError);
 
 /// What is known about a provider's key.

@@ -2,6 +2,9 @@
 //! the origin of every value, plus what follows from it (models, keys) and edits that keep
 //! comments. Nothing here looks at the process: the environment and directories are passed in.
 
+#[macro_use]
+pub mod text;
+
 pub mod agents;
 pub mod budget;
 pub mod check;
@@ -15,6 +18,7 @@ pub mod hooks;
 pub mod json_schema;
 pub mod keys;
 pub mod layers;
+pub mod locale;
 pub mod logins;
 pub mod merge;
 pub mod oauth;

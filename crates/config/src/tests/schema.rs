@@ -68,7 +68,7 @@ fn every_key_is_described_and_documented() {
     let mut all = Vec::new();
     keys(&schema, &schema, "", &mut all);
     assert!(all.len() > 60, "{all:?}");
-    let docs = include_str!("../../../../../docs/config.md");
+    let docs = include_str!("../../../../docs/config.md");
     let missing: Vec<&String> = all
         .iter()
         .filter(|path| {
@@ -84,7 +84,7 @@ fn every_key_is_described_and_documented() {
 
 #[test]
 fn documented_defaults_are_the_real_ones() {
-    let docs = include_str!("../../../../../docs/config.md");
+    let docs = include_str!("../../../../docs/config.md");
     let loaded = Bench::new().load().unwrap();
     let usual = ostler_llm::Timeouts::default();
     let timeouts = [
@@ -112,7 +112,7 @@ fn documented_defaults_are_the_real_ones() {
 
 #[test]
 fn examples_in_the_documentation_load() {
-    let docs = include_str!("../../../../../docs/config.md");
+    let docs = include_str!("../../../../docs/config.md");
     let blocks: Vec<&str> = docs
         .split("```toml\n")
         .skip(1)

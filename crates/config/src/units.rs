@@ -114,7 +114,7 @@ impl ByteSize {
     }
 }
 
-crate::text::as_displayed!(ByteSize);
+as_displayed!(ByteSize);
 
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,7 +1,7 @@
 //! The language in which the program speaks to the person: by a setting, a variable or the locale. It is a value: the
 //! configuration holds it, and sessions and commands get it from there.
 
-use crate::config::paths::Env;
+use crate::paths::Env;
 use ostler_wire::Language;
 use std::path::Path;
 

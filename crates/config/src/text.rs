@@ -52,8 +52,6 @@ macro_rules! as_converted {
     };
 }
 
-pub(crate) use {as_converted, as_displayed};
-
 as_displayed!(str, String, char, u8, u16, u32, u64, u128, usize, i64, f64);
 as_displayed!(std::path::Display<'_>, fmt::Arguments<'_>, url::Url);
 as_displayed!(serde_json::Error, url::ParseError);

@@ -135,7 +135,7 @@ pub struct Place {
     pub position: Option<(usize, usize)>,
 }
 
-crate::text::as_displayed!(Place);
+as_displayed!(Place);
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

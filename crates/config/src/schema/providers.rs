@@ -1,7 +1,7 @@
 //! `[[providers]]` and `[models]`: endpoints, keys, prices and time limits as they are written.
 
-use crate::config::oauth::OauthConfig;
-use crate::config::units::{Seconds, non_negative};
+use crate::oauth::OauthConfig;
+use crate::units::{Seconds, non_negative};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -75,8 +75,8 @@ impl Bench {
         self
     }
 
-    pub fn logins(&self) -> crate::config::logins::Logins {
-        crate::config::logins::Logins::new(&self.places().home, TokenStore::File)
+    pub fn logins(&self) -> crate::logins::Logins {
+        crate::logins::Logins::new(&self.places().home, TokenStore::File)
     }
 
     pub fn trusted(mut self) -> Self {
