@@ -233,6 +233,15 @@ pub fn included_settings(boot: &Boot) -> Vec<PathBuf> {
     included::find(boot, &protected_roots(boot, &granted(boot)))
 }
 
+/// Folders of skills in the project that the settings name. One that holds the project protects nothing.
+pub fn named_skill_folders(boot: &Boot) -> Vec<PathBuf> {
+    let root = &boot.places.root;
+    let paths = boot.loaded.config.skills.paths.iter().map(PathBuf::from);
+    paths
+        .filter(|path| is_inside(path, root) && !is_inside(root, path))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,15 +7,15 @@ mod stores;
 use crate::boot::Boot;
 use crate::grants::{
     COMMAND_CACHES, DECIDING, Git, Ground, SHARED_MEMORY, active, bubblewrap, find_temp, forbidden,
-    granted, included_below, layer, mode, own_skills, protected_roots, shared_temp,
-    visible_in_temp,
+    granted, included_below, layer, mode, named_skill_folders, own_skills, protected_roots,
+    shared_temp, visible_in_temp,
 };
 use crate::policy::policy;
 use anyhow::bail;
 use denied::Denied;
 use ostler_config::paths::{RUNNING, USUAL_HOME, is_inside, real};
 use ostler_config::text::Speak as _;
-use ostler_config::{agents, keys};
+use ostler_config::keys;
 use ostler_engine::confine::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings};
 use ostler_engine::tool::Scope;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Policy};
@@ -257,7 +257,7 @@ fn own_folder(boot: &Boot, root: &Path) -> Vec<PathBuf> {
 fn named_settings(boot: &Boot, roots: &[PathBuf]) -> Vec<PathBuf> {
     let mut named = included_below(boot, roots);
     named.extend(named_config(boot));
-    named.extend(agents::named_skill_folders(&boot.loaded, &boot.places));
+    named.extend(named_skill_folders(boot));
     named
 }
 
@@ -271,7 +271,7 @@ fn named_config(boot: &Boot) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use crate::wiring;
-    use ostler_config::{hooks, paths, project};
+    use ostler_config::{agents, hooks, paths, project};
 
     /// Whatever Ostler itself reads of a project that runs, or tells a model what to do, is changed by nobody but the person.
     #[test]

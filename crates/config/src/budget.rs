@@ -1,6 +1,6 @@
 //! Budgets as they are written: on the command line and in files.
 
-use super::units::non_negative;
+use crate::units::non_negative;
 use ostler_store::budget::{Limit, Limits};
 use ostler_wire::{Why, Word};
 use schemars::JsonSchema;

@@ -5,11 +5,11 @@ use crate::text::phrase;
 use ostler_wire::{Why, Word};
 use url::Url;
 
-use super::de::{self, fields_at};
-use super::diagnose::{Notice, Report, nearest};
-use super::oauth;
-use super::schema::Config;
-use super::tree::{At, Node, Sources, Span, Step, Table, Value, dotted, item_named, push_key};
+use crate::de::{self, fields_at};
+use crate::diagnose::{Notice, Report, nearest};
+use crate::oauth;
+use crate::schema::Config;
+use crate::tree::{At, Node, Sources, Span, Step, Table, Value, dotted, item_named, push_key};
 
 /// `[tools] <name> = false` becomes an entry of `switches`. Names of known tools move whatever
 /// their value is, so that a wrong one is reported as such.

@@ -1,6 +1,6 @@
 //! `[context]`: what a session keeps, of what was said and of the tree, as it is written.
 
-use super::units::{ByteSize, share};
+use crate::units::{ByteSize, share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -11,9 +11,9 @@ use serde::de::value::{MapDeserializer, SeqDeserializer, StrDeserializer};
 use serde::de::{self, DeserializeOwned, Deserializer, IntoDeserializer, Unexpected, Visitor};
 use serde_path_to_error::{Segment, Track};
 
-use super::diagnose::nearest;
-use super::tree::{At, Node, Step, Value};
-use super::units::EXPECTED;
+use crate::diagnose::nearest;
+use crate::tree::{At, Node, Step, Value};
+use crate::units::EXPECTED;
 
 /// More are not worth reading at once.
 const MAX_PROBLEMS: usize = 20;

@@ -7,7 +7,7 @@ use std::fmt;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-use super::tree::{At, Place, Source, Sources, Span, boundary, position};
+use crate::tree::{At, Place, Source, Sources, Span, boundary, position};
 
 /// A longer line is named by its position only.
 const MAX_EXCERPT: usize = 400;

@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike, Value};
 
-use super::de::is_text_at;
-use super::diagnose::{ConfigError, Notice, Report, Severity, file_report};
-use super::env::split_key;
-use super::files;
-use super::layers::{inspect, read_text};
-use super::paths::Places;
-use super::schema::Config;
-use super::tree::{Layer, push_key, schema_path};
+use crate::de::is_text_at;
+use crate::diagnose::{ConfigError, Notice, Report, Severity, file_report};
+use crate::env::split_key;
+use crate::files;
+use crate::layers::inspect;
+use crate::paths::Places;
+use crate::read::read_text;
+use crate::schema::Config;
+use crate::tree::{Layer, push_key, schema_path};
 
 const STARTER: &str = include_str!("starter.toml");
 const BOM: &str = "\u{feff}";

@@ -1,14 +1,14 @@
 //! The environment and flags as layers: `OSTLER_SECTION__KEY=value` and dotted overrides become
 //! the same kind of tree that a file gives.
 
-use super::de::is_text_at;
-use super::diagnose::{Notice, Report};
-use super::paths::Env;
-use super::schema::Config;
-use super::tree::{
+use crate::de::is_text_at;
+use crate::diagnose::{Notice, Report};
+use crate::paths::Env;
+use crate::schema::Config;
+use crate::text::phrase;
+use crate::tree::{
     At, Layer, Node, Source, SourceId, Sources, Table, Value, item_named, parse_value, schema_path,
 };
-use crate::text::phrase;
 use ostler_wire::{Why, Word};
 
 const PREFIX: &str = "OSTLER_";

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::paths::is_inside;
+use crate::paths::is_inside;
 use tempfile::NamedTempFile;
 
 /// How long another process may take to write its change.

@@ -1,15 +1,13 @@
 //! Hooks, as `[[hooks]]` and the settings files of others have them: read, and where each came from. Running them is the
 //! engine's.
 
-use super::layers::read_text;
-use super::paths::Places;
-use super::show::from_json;
-use super::tree::{Node, Place, position};
-use super::trust::Item;
-use super::units::Seconds;
+use crate::paths::Places;
+use crate::read::read_text;
+pub use crate::schema::{HookConfig, HookEvent};
+use crate::tree::{Node, Place, position};
+use crate::trust::Item;
+use crate::values::from_json;
 use ostler_wire::Why;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
@@ -18,50 +16,6 @@ use std::time::Duration;
 const MAX_HOOKS: usize = 256;
 /// Where others keep theirs.
 pub const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
-
-/// A command that runs at a moment of the session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct HookConfig {
-    /// When it runs.
-    pub event: HookEvent,
-    /// For which calls: tool names with `*`, permission rules like `Bash(rm:*)`, several with `|`. Empty means all.
-    #[serde(default, rename = "match", alias = "matcher")]
-    pub matcher: String,
-    /// Run by the shell, in the root, with JSON on its stdin.
-    pub command: String,
-    /// Seconds until it is killed; 60 when unset.
-    #[serde(default)]
-    pub timeout: Option<Seconds>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum HookEvent {
-    /// With the first prompt; what it prints goes to the model.
-    #[serde(alias = "SessionStart")]
-    SessionStart,
-    /// With each prompt; what it prints goes to the model. Exit 2 refuses the prompt.
-    #[serde(alias = "UserPromptSubmit")]
-    UserPrompt,
-    /// Before a call. Exit 2 refuses it, and the model reads stderr.
-    #[serde(alias = "PreToolUse")]
-    PreTool,
-    /// After a call. Exit 2 has the model read stderr.
-    #[serde(alias = "PostToolUse")]
-    PostTool,
-    /// Before older work is folded.
-    #[serde(alias = "PreCompact")]
-    PreCompact,
-    /// When you are asked something.
-    #[serde(alias = "Notification")]
-    Notification,
-    /// When the model is done. Exit 2 sends it on, and it reads stderr.
-    #[serde(alias = "Stop")]
-    Stop,
-    /// When a sub-agent is done; `match` names its role. Exit 2 sends it on, and it reads stderr.
-    #[serde(alias = "SubagentStop")]
-    SubagentStop,
-}
 
 /// A hook as others write it.
 pub struct Foreign {
@@ -148,5 +102,5 @@ pub fn items(places: &Places) -> Vec<Item> {
 }
 
 fn item(file: &str, event: &str, node: &Node, place: Place) -> Item {
-    super::project::item(&format!("{file}.hooks"), Some(event), node, place)
+    crate::items::item(&format!("{file}.hooks"), Some(event), node, place)
 }

@@ -1,6 +1,6 @@
 //! The configuration's JSON Schema, as editors like it. What is in it is said in `schema`.
 
-use super::schema::Config;
+use crate::schema::Config;
 
 /// The JSON Schema of a configuration file, for editors. Never called while starting.
 pub fn json_schema() -> serde_json::Value {

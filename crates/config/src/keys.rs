@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use ostler_llm::Secret;
 use url::Url;
 
-use super::files::{self, Access};
-use super::layers::Loaded;
-use super::paths::Env;
-use super::schema::ProviderConfig;
-use super::tree::Layer;
+use crate::files::{self, Access};
+use crate::layers::Loaded;
+use crate::paths::Env;
+use crate::schema::ProviderConfig;
+use crate::tree::Layer;
 
 /// Works for whatever model is selected.
 pub const OVERRIDE: &str = "OSTLER_API_KEY";

@@ -2,31 +2,28 @@
 //! tree keeps the origin of every value. All inputs are passed in.
 
 use crate::text::phrase;
-use ostler_host::{Border, Error};
 use ostler_wire::{Why, Word};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::check::{check_layer, expand_models, gather_switches, take_later_sections};
-use super::de;
-use super::diagnose::{ConfigError, Notice, Report, Severity, decode, file_report};
-use super::env::{Override, from_env, from_flags};
-use super::files::{Stamp, stamp};
-use super::merge::merge;
-use super::paths::{Env, Places, anchor_paths};
-use super::plugins::rename_plugins;
-use super::project::{
+use crate::check::{check_layer, expand_models, gather_switches, take_later_sections};
+use crate::de;
+use crate::diagnose::{ConfigError, Notice, Report, Severity, file_report};
+use crate::env::{Override, from_env, from_flags};
+use crate::files::{Stamp, stamp};
+use crate::merge::merge;
+use crate::paths::{Env, Places, anchor_paths};
+use crate::project::{
     ForeignVariable, drop_foreign_keys, drop_passed, drop_user_only, file_items, foreign_variables,
     take_untrusted,
 };
-use super::schema::{Config, ProviderConfig};
-use super::tree::{
+use crate::read::read_text;
+use crate::schema::{Config, ProviderConfig};
+use crate::server_names::rename_plugins;
+use crate::tree::{
     At, Layer, Node, Place, Source, SourceId, Sources, SyntaxError, Table, Value, parse,
 };
-use super::trust::{Approval, Item, Workspace};
-
-/// Nobody writes a longer configuration by hand.
-pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+use crate::trust::{Approval, Item, Workspace};
 
 /// Fields of a provider that decide where data goes or with which key.
 const SENDING: [&str; 12] = [
@@ -501,48 +498,6 @@ impl Loaded {
             .and_then(|table| table.values().map(|child| self.highest(child)).max());
         own.max(below.unwrap_or(Layer::Default))
     }
-}
-
-/// Reads a file that may not be there. Anything but a readable text file is an error.
-pub fn read_text(path: &Path, name: &str) -> Result<Option<String>, Box<Report>> {
-    let report = |title: Why, help: Why| Box::new(file_report(name, title, help));
-    let metadata = match path.metadata() {
-        Ok(metadata) => metadata,
-        Err(error) if absent(&error) => return Ok(None),
-        Err(error) => {
-            let title = phrase(Word::CfgUnread, &[&error]);
-            return Err(report(title, Why::from(Word::CfgCheckFile)));
-        }
-    };
-    let irregular = |what: Word| {
-        let title = phrase(Word::CfgShouldFile, &[&Why::from(what)]);
-        report(title, Why::from(Word::CfgMoveAway))
-    };
-    // Pipes and devices, which may never end, are not opened.
-    let read = ostler_host::read_bounded(path, MAX_FILE_BYTES, &Border::none());
-    let read = read.map_err(|error| match error {
-        Error::IsDirectory { .. } => irregular(Word::CfgDirectory),
-        Error::NotRegular { .. } => irregular(Word::CfgIrregular),
-        Error::Read { source, .. } | Error::Forbidden { source, .. } => {
-            let title = phrase(Word::CfgUnread, &[&source]);
-            report(title, Why::from(Word::CfgCheckRights))
-        }
-        error => {
-            let title = phrase(Word::CfgUnread, &[&Why::from(&error)]);
-            report(title, Why::from(Word::CfgCheckRights))
-        }
-    })?;
-    if read.truncated {
-        let size = metadata.len().max(MAX_FILE_BYTES + 1);
-        let title = phrase(Word::CfgTooLarge, &[&size, &MAX_FILE_BYTES]);
-        return Err(report(title, Why::from(Word::CfgMoveText)));
-    }
-    decode(name, read.bytes.into()).map(Some)
-}
-
-fn absent(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{NotADirectory, NotFound};
-    matches!(error.kind(), NotFound | NotADirectory)
 }
 
 fn same_file(a: &Path, b: &Path) -> bool {

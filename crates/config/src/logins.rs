@@ -1,7 +1,8 @@
 //! `auth.json`: the tokens of logins, readable by their owner alone, changed only under a lock. Nothing here sends anything.
 
-use super::files::{self, Access};
-use super::oauth::TokenStore;
+use crate::files::{self, Access};
+use crate::oauth::TokenStore;
+pub use crate::paths::{AUTH_FILE, OLD_TOKENS};
 use crate::text::phrase;
 use jiff::{SignedDuration, Timestamp};
 use ostler_llm::Secret;
@@ -16,10 +17,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The file that the logins lie in, in our own home.
-pub const AUTH_FILE: &str = "auth.json";
-/// Where the logins of servers lay before.
-pub const OLD_TOKENS: &str = "mcp-auth.json";
 const LOCK: &str = "auth.lock";
 /// Some tokens are long, but not that long.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;

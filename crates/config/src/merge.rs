@@ -1,8 +1,8 @@
 //! How one layer is laid over another: tables key by key, providers by name, most lists as a
 //! whole, the rest of the lists added up.
 
-use super::schema::default_forbid_read;
-use super::tree::{At, Layer, Node, Sources, Value};
+use crate::schema::default_forbid_read;
+use crate::tree::{At, Layer, Node, Sources, Value};
 
 /// Lists whose layers add up; in all others the highest layer wins.
 const ADDING: [&[&str]; 7] = [

@@ -1,16 +1,20 @@
 //! Where things live: Ostler's home, the two configuration files, and what a path written in one
 //! of them means. It follows links where it must, and reads no file.
 
-use super::logins::{AUTH_FILE, OLD_TOKENS};
 use crate::text::phrase;
 use ostler_guard::normalise;
 use ostler_wire::{Why, Word};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::tree::{Node, Value};
-use super::trust::hash;
+use crate::digest::hash;
+use crate::tree::{Node, Value};
 
+/// The file that the logins lie in, in our own home.
+pub const AUTH_FILE: &str = "auth.json";
+
+/// Where the logins of servers lay before.
+pub const OLD_TOKENS: &str = "mcp-auth.json";
 /// The settings of a project.
 pub const PROJECT_CONFIG: &str = "ostler.toml";
 /// Keys whose relative paths start at the file they are written in.

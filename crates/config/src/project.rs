@@ -5,14 +5,16 @@ use crate::text::phrase;
 use ostler_wire::{Why, Word};
 use std::collections::BTreeSet;
 
-use super::diagnose::Notice;
-use super::hooks;
-use super::layers::read_text;
-use super::paths::{Places, absolute, is_inside};
-use super::show::{from_json, node_text};
-use super::tree::{At, Node, Place, Sources, Value, position, push_key};
-use super::trust::{Item, hash};
-use super::variables;
+use crate::diagnose::Notice;
+use crate::digest::hash;
+use crate::hooks;
+use crate::items::{item, normal_of, text_node};
+use crate::paths::{Places, absolute, is_inside};
+use crate::read::read_text;
+use crate::tree::{At, Node, Place, Sources, Value, position, push_key};
+use crate::trust::Item;
+use crate::values::{from_json, node_text};
+use crate::variables;
 
 /// Never from a project, trusted or not.
 const USER_ONLY: [&[&str]; 18] = [
@@ -232,7 +234,7 @@ pub fn foreign_variables(root: &Node, below: &Node) -> Vec<ForeignVariable> {
         name.map(str::to_owned)
     };
     let built_in = ostler_llm::builtin_providers();
-    let built_in = super::providers::built_in(built_in);
+    let built_in = crate::schema::built_in(built_in);
     let mut known: Vec<String> = Vec::new();
     for provider in list(below) {
         known.extend(SENT.iter().filter_map(|key| named(&provider, key)));
@@ -369,7 +371,7 @@ pub fn allow_item(rule: &str, place: Place) -> Item {
 pub fn file_items(places: &Places) -> Vec<Item> {
     let servers = SERVERS.iter().flat_map(|file| server_items(file, places));
     let servers = servers.chain(hooks::items(places));
-    servers.chain(super::agents::items(places)).collect()
+    servers.chain(crate::agents::items(places)).collect()
 }
 
 fn server_items(file: &str, places: &Places) -> Vec<Item> {
@@ -457,45 +459,6 @@ pub fn drop_passed(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>
     if let Some(node) = root.take(&path) {
         let text = Why::from(Word::CfgForeignPass);
         notices.push(Notice::warning(sources.place(node.at), text));
-    }
-}
-
-fn text_node(text: &str) -> Node {
-    Node::new(Value::String(text.to_owned()), At::whole(Sources::BUILT_IN))
-}
-
-/// `name` is that of a table below the key.
-pub(super) fn item(key: &str, name: Option<&str>, node: &Node, place: Place) -> Item {
-    let mut what = key.to_owned();
-    if let Some(name) = name {
-        push_key(&mut what, name);
-    }
-    let last = name.or(key.rsplit('.').next()).unwrap_or_default();
-    Item::new(what, place, node_text(last, node), &normal_of(name, node))
-}
-
-/// The name of a long key is cut where it is shown, so it counts here.
-fn normal_of(name: Option<&str>, node: &Node) -> String {
-    format!("{:?}={}", name.unwrap_or_default(), normal(node))
-}
-
-/// A value in a form that comments, layout and the order of keys do not change.
-fn normal(node: &Node) -> String {
-    match &node.value {
-        Value::String(text) => format!("{text:?}"),
-        Value::Datetime(text) => format!("date {text}"),
-        Value::Integer(number) => number.to_string(),
-        Value::Float(number) => format!("{number:?}"),
-        Value::Boolean(flag) => flag.to_string(),
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(normal).collect();
-            format!("[{}]", items.join(","))
-        }
-        Value::Table(table) => {
-            let pair = |(key, node): (&String, &Node)| format!("{key:?}:{}", normal(node));
-            let pairs: Vec<String> = table.iter().map(pair).collect();
-            format!("{{{}}}", pairs.join(","))
-        }
     }
 }
 

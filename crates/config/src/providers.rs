@@ -1,18 +1,18 @@
 //! The providers there are: the built-in ones with the configuration laid over them, and what
 //! follows from an entry (its protocol, its address, its models). It picks none.
 
+pub use crate::schema::built_in;
 use crate::text::phrase;
 use ostler_wire::{Why, Word};
 use std::collections::BTreeMap;
 
-use ostler_llm::BuiltinProvider;
 use url::Url;
 
-use super::check::parse_base_url;
-use super::layers::Loaded;
-use super::paths::Env;
-use super::schema::ProviderConfig;
-use super::tree::{Layer, Place};
+use crate::check::parse_base_url;
+use crate::layers::Loaded;
+use crate::paths::Env;
+use crate::schema::ProviderConfig;
+use crate::tree::{Layer, Place};
 
 /// Overrides the address of whatever provider is selected.
 pub const BASE_URL_OVERRIDE: &str = "OSTLER_BASE_URL";
@@ -30,24 +30,6 @@ pub struct Provider {
     pub built_in: bool,
     /// Where the configuration names it.
     pub place: Option<Place>,
-}
-
-/// The built-in providers in the form of the configuration.
-pub fn built_in(rows: &[BuiltinProvider]) -> Vec<ProviderConfig> {
-    let set = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-    rows.iter()
-        .map(|row| ProviderConfig {
-            name: row.name.clone(),
-            kind: set(&row.kind),
-            base_url: set(&row.base_url),
-            base_url_env: row.base_url_env.clone(),
-            models: row.models.clone(),
-            default: set(&row.default),
-            api_key_env: row.api_key_env.clone(),
-            quirks: row.quirks.clone(),
-            ..ProviderConfig::default()
-        })
-        .collect()
 }
 
 /// Configured providers first, in the order of the files, then the other built-in ones.

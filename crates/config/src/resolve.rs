@@ -12,15 +12,15 @@ use std::time::Duration;
 
 use url::Url;
 
-use super::diagnose::nearest;
-use super::keys::{self, Dotenv, Key, KeyError, KeyPlaces, ProcessEnv, Wanted};
-use super::layers::Loaded;
-use super::logins::Logins;
-use super::paths::Env;
-use super::providers::{Address, BASE_URL_OVERRIDE, Provider, all, over_built_in, usual_kind};
-use super::schema::{AuthKind, Price, ProviderConfig, Timeouts};
-use super::tree::{Layer, Place};
-use super::units::Seconds;
+use crate::diagnose::nearest;
+use crate::keys::{self, Dotenv, Key, KeyError, KeyPlaces, ProcessEnv, Wanted};
+use crate::layers::Loaded;
+use crate::logins::Logins;
+use crate::paths::Env;
+use crate::providers::{Address, BASE_URL_OVERRIDE, Provider, all, over_built_in, usual_kind};
+use crate::schema::{AuthKind, Price, ProviderConfig, Timeouts};
+use crate::tree::{Layer, Place};
+use crate::units::Seconds;
 
 /// The provider that stands for a server given by `OSTLER_BASE_URL` alone.
 const AD_HOC: &str = "custom";

@@ -7,12 +7,13 @@ use crate::text::phrase;
 use ostler_wire::{Why, Word};
 use toml_edit::{Array, Item, TableLike, Value};
 
-use super::diagnose::ConfigError;
-use super::edit::{Draft, EditableFile, plain_error, put};
-use super::files::{self, Access};
-use super::layers::{RuleList, read_text};
-use super::plugins::ServerFile;
-use super::tree::Layer;
+use crate::diagnose::ConfigError;
+use crate::edit::{Draft, EditableFile, plain_error, put};
+use crate::files::{self, Access};
+use crate::layers::RuleList;
+use crate::plugins::ServerFile;
+use crate::read::read_text;
+use crate::tree::Layer;
 
 /// What a project's file begins with when it is made for a rule.
 const OPENING: &str =

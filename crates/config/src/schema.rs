@@ -6,17 +6,21 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::agents::{RoleConfig, SkillsConfig};
-use super::budget::BudgetConfig;
-use super::context::ContextConfig;
-use super::hooks::HookConfig;
-use super::oauth::TokenStore;
-use super::plugins::PluginConfig;
-use super::units::{ByteSize, ColorChoice, non_negative};
+use crate::budget::BudgetConfig;
+use crate::context::ContextConfig;
+use crate::oauth::TokenStore;
+use crate::units::{ByteSize, ColorChoice, non_negative};
 
+mod hooks;
+mod plugins;
 mod providers;
+mod roles;
 
-pub use providers::{AuthKind, ModelProfile, Price, ProviderConfig, Timeouts};
+pub use hooks::{HookConfig, HookEvent};
+pub use plugins::{PluginConfig, PluginKind, PluginOauth, PluginProvides, PluginSampling};
+pub use roles::{CapabilitiesConfig, Filesystem, PersonaConfig, RoleConfig, SkillsConfig};
+
+pub use providers::{AuthKind, ModelProfile, Price, ProviderConfig, Timeouts, built_in};
 
 /// Configuration of Ostler. Every key is optional; an empty file works.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

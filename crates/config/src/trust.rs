@@ -1,6 +1,7 @@
 //! Which projects the person trusts, and with what in them. An item is one thing of a repository that runs, sends or
 //! loosens; a record has the items that were looked at. What is not in it takes no effect. Asking is elsewhere.
 
+use crate::digest::hash;
 use crate::text::phrase;
 use ostler_wire::{Language, Why, Word};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,10 +10,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use super::files::{self, Access};
-use super::tree::Place;
+use crate::files::{self, Access};
+use crate::tree::Place;
 use ostler_guard::definitions;
 
 const VERSION: u32 = 1;
@@ -74,14 +74,6 @@ impl Item {
             hash: self.hash.clone(),
         }
     }
-}
-
-/// SHA-256 of the pieces one after the other, in hex digits.
-pub fn hash(pieces: &[&[u8]]) -> String {
-    let mut digest = Sha256::new();
-    pieces.iter().for_each(|piece| digest.update(piece));
-    let digest = digest.finalize();
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn cut(text: &str, most: usize) -> String {

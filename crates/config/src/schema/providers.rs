@@ -2,6 +2,7 @@
 
 use crate::oauth::OauthConfig;
 use crate::units::{Seconds, non_negative};
+use ostler_llm::BuiltinProvider;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -162,4 +163,22 @@ pub struct ModelProfile {
     pub model: Option<String>,
     /// Context window in tokens; 0 means never compact.
     pub context_limit: Option<u64>,
+}
+
+/// The built-in providers in the form of the configuration.
+pub fn built_in(rows: &[BuiltinProvider]) -> Vec<ProviderConfig> {
+    let set = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    rows.iter()
+        .map(|row| ProviderConfig {
+            name: row.name.clone(),
+            kind: set(&row.kind),
+            base_url: set(&row.base_url),
+            base_url_env: row.base_url_env.clone(),
+            models: row.models.clone(),
+            default: set(&row.default),
+            api_key_env: row.api_key_env.clone(),
+            quirks: row.quirks.clone(),
+            ..ProviderConfig::default()
+        })
+        .collect()
 }
