@@ -19,7 +19,7 @@ pub use offer::{Offered, offer};
 pub use read::{ReadCall, read_call};
 
 use crate::cut::clip;
-use crate::hooks::{self, HookedCall, Moment, Permission, Said};
+use crate::hooks::{self, Moment, Permission, Said};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::permissions::Leave;
@@ -62,20 +62,6 @@ pub(crate) struct Prepared {
     pub leave: Leave,
     /// What the person reads with the question.
     pub remark: Option<String>,
-}
-
-impl Prepared {
-    /// As hooks see it.
-    fn hooked(&self) -> HookedCall<'_> {
-        HookedCall {
-            id: &self.call.id,
-            tool: self.tool.about(),
-            input: &self.call.input,
-            args: &self.args,
-            accesses: &self.accesses,
-            asks: self.typed.question().is_some(),
-        }
-    }
 }
 
 /// What happened to the calls, for the turn's breaker.
@@ -231,13 +217,7 @@ async fn conclude(
         state.lend_skill(&skill)?;
     }
     if let Some(data) = data {
-        let mut said = match state.hook_session(Moment::PostTool, cancel) {
-            Some(mut session) => {
-                Box::pin(session.after_call(inbox, &prepared.hooked(), data, cancel)).await
-            }
-            None => Said::default(),
-        };
-        state.tell_hook_notices(&mut said)?;
+        let said = Box::pin(changed::after_call(state, inbox, prepared, data, cancel)).await?;
         done.hear(said);
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! One turn: ask the model, run its calls, again, until it has nothing more to call.
 
 mod breaker;
+mod ending;
 pub mod goal;
 mod ingest;
 mod intake;
@@ -13,7 +14,7 @@ use crate::compaction::{self, Room};
 use crate::context::handoff;
 use crate::context::sample::{Sampled, sample};
 use crate::dispatch::{Afforded, ReadCall, afford, dispatch, read_call};
-use crate::hooks::{self, Moment, Start};
+use crate::hooks::Start;
 use crate::inbox::{Inbox, Prompt, Stopped};
 use crate::log::LogError;
 use crate::redact::Redactor;
@@ -22,12 +23,13 @@ use crate::state::checkpoints;
 use crate::state::session::Opening;
 use crate::state::{SessionState, attend};
 use breaker::Breaker;
-use intake::{Cause, Refused};
+use ending::{before_stop, close_dangling, turn_away};
+pub use ending::{cut_result, stop_short};
 use ostler_llm::repair::Doubt;
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
-    Body, Deed, Delta, ErrorEntry, Interrupted, Json, Language, Message, Notice, Outcome, ReplyTo,
-    Stop, ToolResult, ToolSpec, TurnEnd, Usage, View, Word,
+    Body, Delta, ErrorEntry, Interrupted, Json, Language, Message, Notice, Outcome, Stop, ToolSpec,
+    TurnEnd, Usage, View, Word,
 };
 use serde_json::json;
 use std::time::Instant;
@@ -135,67 +137,6 @@ pub async fn turn(
     Ok(())
 }
 
-/// A prompt that hooks do not let in, or had no time to: the model never reads it. The facts wait for the next one.
-fn turn_away(
-    state: &mut SessionState,
-    refused: Refused,
-    opening: Opening,
-    reply_to: &ReplyTo,
-) -> Opening {
-    let mut ending = refused.notices;
-    let (outcome, words) = match refused.cause {
-        Cause::Hook(message) => {
-            ending.push(Body::Error(ErrorEntry {
-                kind: HOOK.into(),
-                message,
-                details: None,
-            }));
-            (Outcome::Error, String::new())
-        }
-        Cause::Stopped(prompt) => {
-            let text = state.settings.language.say(Word::HookStopped).into();
-            ending.push(Body::Notice(Notice { text }));
-            ending.push(Body::Interrupted(Interrupted::default()));
-            (Outcome::Interrupted, prompt.typed.unwrap_or(prompt.text))
-        }
-    };
-    ending.extend(goal::conclude(state, outcome));
-    ending.push(Body::TurnEnd(TurnEnd { outcome }));
-    let opening = end_unheard(state, opening, ending);
-    // Nothing that was typed is lost.
-    state
-        .feed
-        .reply(reply_to, "", View::Do(Deed::Compose(words)));
-    opening
-}
-
-/// The person stopped before the prompt was sent.
-pub fn stop_short(state: &mut SessionState, opening: Opening) -> Opening {
-    let outcome = Outcome::Interrupted;
-    let ending = vec![
-        Body::Interrupted(Interrupted::default()),
-        Body::TurnEnd(TurnEnd { outcome }),
-    ];
-    end_unheard(state, opening, ending)
-}
-
-/// What of the opening waits for the next prompt.
-fn end_unheard(state: &mut SessionState, opening: Opening, ending: Vec<Body>) -> Opening {
-    let mut entries = opening.entries.clone();
-    entries.extend(close_dangling(state));
-    entries.extend(ending);
-    match state.commit_after(opening.past.clone(), entries) {
-        Ok(()) => Opening {
-            context: opening.context,
-            ..Opening::default()
-        },
-        Err(error) => {
-            fail(state, &error);
-            opening
-        }
-    }
-}
-
 fn open(
     state: &mut SessionState,
     (message, notices): (Message, Vec<Body>),
@@ -204,7 +145,7 @@ fn open(
     let mut entries = opening.entries;
     entries.extend(close_dangling(state));
     if state.permissions.unrecorded {
-        entries.push(state.permissions.entry(Instant::now()));
+        entries.push(state.permissions.entry(&state.policy.rules, Instant::now()));
     }
     entries.push(Body::Message(Message {
         context: briefing::join(
@@ -300,28 +241,6 @@ async fn steps(
         }
         breaker.check(state, &done)?;
     }
-}
-
-/// Why the model shall go on although it has nothing more to do, if a hook says so.
-async fn before_stop(
-    state: &mut SessionState,
-    inbox: &mut Inbox,
-    cancel: &CancellationToken,
-    sent_on: &mut u32,
-) -> Result<Option<Message>, LogError> {
-    let moment = match state.is_child() {
-        true => Moment::SubagentStop,
-        false => Moment::Stop,
-    };
-    let answer = state.conversation.last_answer().to_owned();
-    let Some(mut session) = state.hook_session(moment, cancel) else {
-        return Ok(None);
-    };
-    let (note, notices) = session.before_stop(inbox, answer, sent_on, cancel).await;
-    if !notices.is_empty() {
-        state.commit(hooks::notices(notices))?;
-    }
-    Ok(note)
 }
 
 /// Folds what fills the window, or ends the turn because another session goes on with it.
@@ -551,24 +470,6 @@ fn finish(
         })])?;
     }
     Ok(Some(Outcome::Done))
-}
-
-/// A crash can leave calls without results; from now on the log says what became of them.
-fn close_dangling(state: &SessionState) -> Vec<Body> {
-    let dangling = state.conversation.dangling();
-    dangling.into_iter().map(cut_result).collect()
-}
-
-/// The result of a call whose process ended before there was one.
-pub fn cut_result(tool_use_id: String) -> Body {
-    let output = Json::of(&json!({"ok": false, "error": {"code": "interrupted",
-        "message": "Ostler ended before this call had a result. It may or may not have run."}}));
-    Body::ToolResult(ToolResult {
-        tool_use_id,
-        output,
-        ok: false,
-        duration_ms: 0,
-    })
 }
 
 fn failed(state: &SessionState, error: &Error) -> Trouble {

@@ -2,6 +2,7 @@
 //! What it cannot count (names, comments, whether a test can fail) stays with the reader.
 
 mod edges;
+mod layers;
 mod report;
 mod rooms;
 mod rules;
@@ -50,7 +51,9 @@ pub fn report() -> anyhow::Result<bool> {
 fn check() -> anyhow::Result<Vec<Violation>> {
     let (sources, mut found) = read()?;
     found.extend(edges::check()?);
-    found.extend(rooms::check(&rooms(&rules::production(&sources))));
+    let rooms = rooms(&rules::production(&sources));
+    found.extend(rooms::check(&rooms));
+    found.extend(layers::check(&rooms));
     found.extend(rules::check(&sources));
     found.sort();
     Ok(found)

@@ -5,36 +5,63 @@ use super::source::Source;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest circle that a crate still has. A number here only ever gets smaller.
-const CIRCLES: &[(&str, usize)] = &[("engine", 14), ("app", 6), ("host", 3), ("tui", 2)];
+const CIRCLES: &[(&str, usize)] = &[
+    ("app", 6),
+    ("guard", 7),
+    ("llm", 6),
+    ("wire", 5),
+    ("host", 3),
+    ("tui", 2),
+];
 
-/// The rooms of one crate, and those that each uses.
+/// The rooms of one crate, and those that each uses, with a file that does.
 pub struct Rooms {
     pub name: String,
-    uses: BTreeMap<String, BTreeSet<String>>,
+    uses: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 impl Rooms {
     pub fn of(name: &str, sources: &[&Source]) -> Self {
         let start = format!("crates/{name}/src/");
-        let own: Vec<(&Source, String)> = sources
+        let all: Vec<(&Source, String)> = sources
             .iter()
             .filter_map(|source| Some((*source, room(source.path.strip_prefix(&start)?))))
-            .filter(|(_, room)| !matches!(room.as_str(), "lib" | "main"))
             .collect();
-        let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let is_root = |room: &str| matches!(room, "lib" | "main" | "testing");
+        let (roots, own): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, room)| is_root(room));
+        let mut uses: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
         for (_, room) in &own {
             uses.entry(room.clone()).or_default();
         }
         let names: BTreeSet<String> = uses.keys().cloned().collect();
+        let known = |name: &str| names.contains(name);
+        let aliases: BTreeMap<String, String> = roots
+            .iter()
+            .flat_map(|(root, _)| aliases(root, known))
+            .collect();
         for (source, room) in own {
-            let used = used(source).into_iter().filter(|name| names.contains(name));
-            let used = used.filter(|name| *name != room).collect::<Vec<_>>();
-            uses.entry(room).or_default().extend(used);
+            let inner = source.path.strip_prefix(&start).unwrap_or_default();
+            for name in used(source, depth(inner)) {
+                let used = aliases.get(&name).unwrap_or(&name);
+                if known(used) && *used != room {
+                    let from = uses.entry(room.clone()).or_default();
+                    from.entry(used.clone()).or_insert(source.path.clone());
+                }
+            }
         }
         Self {
             name: name.to_owned(),
             uses,
         }
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.uses.keys().map(String::as_str)
+    }
+
+    /// The rooms that this one uses, each with a file that does.
+    pub fn uses(&self, room: &str) -> Option<&BTreeMap<String, String>> {
+        self.uses.get(room)
     }
 
     pub fn count(&self) -> usize {
@@ -63,7 +90,7 @@ impl Rooms {
         let mut seen = BTreeSet::new();
         let mut open: Vec<&str> = vec![room];
         while let Some(next) = open.pop() {
-            for used in self.uses.get(next).into_iter().flatten() {
+            for used in self.uses.get(next).into_iter().flat_map(BTreeMap::keys) {
                 if seen.insert(used.clone()) {
                     open.push(used);
                 }
@@ -108,14 +135,45 @@ fn room(path: &str) -> String {
     first.trim_end_matches(".rs").to_owned()
 }
 
-/// What follows `crate::` in the production code of a file, one by one or in braces.
-fn used(source: &Source) -> BTreeSet<String> {
-    let mut out = BTreeSet::new();
-    for token in 0..source.tokens() {
-        if !source.reads(token, &["crate", "::"]) || source.is_test(source.at(token)) {
+/// How many `super` lead from a file to the root of the crate.
+fn depth(path: &str) -> usize {
+    let path = path.strip_suffix("/mod.rs").unwrap_or(path);
+    path.split('/').count()
+}
+
+/// Names that the root of a crate has for parts of a room: `feed`, where it says `pub use clients::feed`.
+fn aliases(root: &Source, known: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    for token in 0..root.tokens() {
+        let room = root.word(token + 1);
+        if root.word(token) != "use" || !known(room) || root.is_test(root.at(token)) {
             continue;
         }
-        let next = token + 2;
+        let mut at = token + 2;
+        while at < root.tokens() && root.word(at) != ";" {
+            if matches!(root.word(at + 1), "," | "}" | ";") && root.word(at) != "}" {
+                out.push((root.word(at).to_owned(), room.to_owned()));
+            }
+            at += 1;
+        }
+    }
+    out
+}
+
+/// What follows `crate::`, or as many `super::` as lead to the root, in the production code of a file.
+fn used(source: &Source, depth: usize) -> BTreeSet<String> {
+    let mut out = BTreeSet::new();
+    for token in 0..source.tokens() {
+        if source.is_test(source.at(token)) {
+            continue;
+        }
+        let next = match source.reads(token, &["crate", "::"]) {
+            true => token + 2,
+            false => match supers(source, token) {
+                count if count == depth => token + 2 * depth,
+                _ => continue,
+            },
+        };
         if source.word(next) != "{" {
             out.insert(source.word(next).to_owned());
             continue;
@@ -135,6 +193,18 @@ fn used(source: &Source) -> BTreeSet<String> {
         }
     }
     out
+}
+
+/// How many `super::` begin at a token.
+fn supers(source: &Source, token: usize) -> usize {
+    let is_inner = token > 0 && source.word(token - 1) == "::";
+    let count = (0..)
+        .take_while(|n| source.reads(token + 2 * n, &["super", "::"]))
+        .count();
+    match is_inner {
+        true => 0,
+        false => count,
+    }
 }
 
 #[cfg(test)]

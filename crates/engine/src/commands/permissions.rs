@@ -13,13 +13,15 @@ use crate::tools::{declaration, unknown_tool};
 use jiff::Timestamp;
 use ostler_guard::{Call, Policy, Rule, Rules, Verdict, propose};
 use ostler_wire::{
-    Access, Cell, ColumnKind, Entry, Frame, Language, Report, Row, Say, Table, View, Word, one_line,
+    Access, Cell, ColumnKind, Delta, Entry, Frame, Language, Report, Row, Say, Table, View, Word,
+    one_line,
 };
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Sessions that suggestions are looked for in, the newest first.
 const MAX_SESSIONS: usize = 500;
@@ -371,6 +373,7 @@ fn add(state: &mut SessionState, verb: &str, text: &str) -> View {
     let shown = rule.canonical();
     let list = list(&mut Arc::make_mut(&mut state.policy).rules, verb);
     list.push(rule);
+    tell_mode(state);
     View::Text(
         state
             .settings
@@ -385,6 +388,13 @@ fn list<'a>(rules: &'a mut Rules, verb: &str) -> &'a mut Vec<Rule> {
         "ask" => &mut rules.ask,
         _ => &mut rules.allow,
     }
+}
+
+/// Other terminals of the session know its rules, so that one which takes it over keeps to them.
+fn tell_mode(state: &SessionState) {
+    let rules = &state.policy.rules;
+    let mode = state.permissions.shown(rules, Instant::now());
+    state.feed.delta(Delta::Mode { mode });
 }
 
 /// Takes out what this session added. What a file says is changed there.
@@ -405,6 +415,7 @@ fn remove(state: &mut SessionState, text: &str) -> View {
             !goes
         });
     }
+    tell_mode(state);
     let language = state.settings.language;
     match (removed, kept) {
         (0, None) => View::Error(language.fill(Word::NoRule, &[text])),

@@ -1,14 +1,15 @@
-//! What hooks say to a call before it runs. One that changes the arguments makes another call of it: that is prepared anew,
+//! What hooks say to a call before it runs, and after it. One that changes the arguments makes another call of it: that is prepared anew,
 //! shown, and put to every hook again, so that rules, the person and all other hooks judge what will run.
 
 use super::{Prepared, prepare, read_call};
 use crate::cut::clip;
-use crate::hooks::{Moment, Said};
+use crate::hooks::{HookedCall, Moment, Said};
 use crate::inbox::Inbox;
 use crate::log::LogError;
 use crate::state::SessionState;
 use crate::tool::ToolError;
 use ostler_wire::{Body, Json, Notice, ToolUse, Word};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 /// Characters of changed arguments that the person, and the model, reads.
@@ -20,6 +21,20 @@ pub struct Heard {
     pub prepared: Prepared,
     pub said: Said,
     pub changed: bool,
+}
+
+impl Prepared {
+    /// As hooks see it.
+    pub(super) fn hooked(&self) -> HookedCall<'_> {
+        HookedCall {
+            id: &self.call.id,
+            tool: self.tool.about(),
+            input: &self.call.input,
+            args: &self.args,
+            accesses: &self.accesses,
+            asks: self.typed.question().is_some(),
+        }
+    }
 }
 
 /// The inner error is a call that became one that cannot be made.
@@ -81,4 +96,21 @@ pub async fn hear(
             clip(&args, MAX_TOLD)
         ));
     }
+}
+
+/// What hooks say to a call that has given `data`.
+pub async fn after_call(
+    state: &mut SessionState,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+    data: Value,
+    cancel: &CancellationToken,
+) -> Result<Said, LogError> {
+    let Some(mut session) = state.hook_session(Moment::PostTool, cancel) else {
+        return Ok(Said::default());
+    };
+    let call = prepared.hooked();
+    let mut said = session.after_call(inbox, &call, data, cancel).await;
+    state.tell_hook_notices(&mut said)?;
+    Ok(said)
 }

@@ -105,6 +105,7 @@ pub fn settle(state: &mut SessionState, tool: &str, answer: Option<&AskAnswer>, 
     if tool == ExitPlanMode::NAME && approved {
         state.permissions.enter(Mode::Normal);
         state.permissions.window = true;
-        done.also.push(state.permissions.entry(Instant::now()));
+        done.also
+            .push(state.permissions.entry(&state.policy.rules, Instant::now()));
     }
 }

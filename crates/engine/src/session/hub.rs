@@ -35,7 +35,7 @@ use crate::sources::instructions;
 use crate::state::session::{Opening, Session, params_for, settings_of};
 use crate::state::settings::HubSettings;
 use crate::state::{Extensions, SessionSettings, SessionState, ToolServices};
-use crate::store::{Store, copied, moved, project_name};
+use crate::store::{Own, Store, forked, moved, project_name};
 use crate::tool::Scope;
 use crate::tools::Tools;
 use ostler_guard::Mode;
@@ -154,11 +154,7 @@ impl LocalHub {
             None => branch(entries),
         };
         let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
-        let forked_from = ForkedFrom {
-            session: session.unwrap_or_default(),
-            entry: entries.last().map_or(0, |e| e.entry),
-            copied: copied(&entries),
-        };
+        let forked_from = forked(session.unwrap_or_default(), &entries, self.own(&path));
         let mut past = self.fresh(Some(forked_from), entries);
         past.notices
             .extend(damage.notice(self.options.run.language));
@@ -168,15 +164,18 @@ impl LocalHub {
 
     /// What is said of a log that this person's Ostler did not write.
     fn foreign_notice(&self, path: &std::path::Path) -> Option<String> {
-        let is_foreign = !self.store().owners().has(path);
-        let text = || {
-            self.options
-                .run
-                .language
-                .say(Word::SessionForeign)
-                .to_owned()
-        };
-        is_foreign.then(text)
+        let said = || self.options.run.language.say(Word::SessionForeign);
+        match self.own(path) {
+            Own::Yes => None,
+            Own::No => Some(said().to_owned()),
+        }
+    }
+
+    pub(crate) fn own(&self, log: &std::path::Path) -> Own {
+        match self.store().owners().has(log) {
+            true => Own::Yes,
+            false => Own::No,
+        }
     }
 
     fn resume(&self, path: &std::path::Path) -> Result<Past, OpenError> {
@@ -387,7 +386,9 @@ impl LocalHub {
         let is_new = state.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
         let (mode, window) = (
-            state.permissions.shown(std::time::Instant::now()),
+            state
+                .permissions
+                .shown(&state.policy.rules, std::time::Instant::now()),
             state.conversation.model.target().window,
         );
         let commands = commands::list(&state);
