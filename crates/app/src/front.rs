@@ -3,7 +3,7 @@
 use crate::around::{Around, Places};
 use crate::boot::Boot;
 use crate::color;
-use crate::exec::hub::{Attendance, ConversationHub};
+use crate::conversation::hub::{Attendance, ConversationHub};
 use crate::exit::{OK, TERMINATED};
 use anyhow::{Context as _, anyhow};
 use ostler_config::text::Speak as _;

@@ -10,6 +10,7 @@ mod color;
 mod conformance;
 #[cfg(unix)]
 mod connect;
+mod conversation;
 mod demo;
 mod drafts;
 mod errors;
@@ -20,6 +21,7 @@ mod flags;
 mod front;
 mod grants;
 mod home;
+mod input;
 mod lenient;
 mod line;
 mod live;
@@ -168,7 +170,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Man) => cmd::completions::man(),
         None => {
             let boot = learn(boot()?).await?;
-            let which = exec::which(&boot);
+            let which = conversation::which(&boot);
             talk(boot, which).await
         }
     }

@@ -13,9 +13,9 @@ use crate::grants::{
 use crate::policy::policy;
 use anyhow::bail;
 use denied::Denied;
+use ostler_config::keys;
 use ostler_config::paths::{RUNNING, USUAL_HOME, is_inside, real};
 use ostler_config::text::Speak as _;
-use ostler_config::keys;
 use ostler_engine::confine::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings};
 use ostler_engine::tool::Scope;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Policy};

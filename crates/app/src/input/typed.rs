@@ -1,7 +1,7 @@
 //! What the person types, line by line. A line that was begun before a question could be read is no answer to it, nor is
 //! one of several that come at once.
 
-use crate::ops::{Line, Lines};
+use super::{Line, Lines};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
