@@ -7,7 +7,7 @@ use crate::commands::{self, template};
 use crate::confine::{self, Services};
 use crate::context::digest::archive;
 use crate::inbox::{CommandLine, Next, Prompt, Stopped};
-use crate::interfaces::extra::Tell;
+use crate::interfaces::extra::{Extra, Tell};
 use crate::log::LogError;
 use crate::servers;
 use crate::sources::templates::Template;
@@ -109,51 +109,56 @@ impl Session {
         let line = command.line.as_str();
         self.inbox.begin_turn();
         checkpoints::settle(&mut self.state).await;
-        let carried_out = if let Some((skill, words)) = template::assigned_role(&self.state, line) {
-            self.template(command, &skill.template, &words).await
-        } else if commands::said::is_said(line) {
-            self.said(command).await
-        } else if let Some(look) = commands::resume::look(self, line) {
-            let stop = self.inbox.turn();
-            let work = tokio::task::spawn_blocking(move || look.view(&|| stop.is_cancelled()));
-            if let Ok(Ok(view)) = self.inbox.attend(work).await {
-                commands::reply(&self.state, command, view);
-            }
-            Ok(())
-        } else if commands::is_ours(line) {
-            let view = commands::run(self, line).await;
-            commands::reply(&self.state, command, view);
-            Ok(())
-        } else if let Some((extra, words)) = commands::extra(&self.state, line) {
-            let language = self.options.run.language;
-            let tell = Tell::new(self.state.feed.clone(), line, command.reply_to.clone());
-            let work = tokio::task::spawn_blocking(move || extra.run(&words, language, &tell));
-            if let Ok(Ok(view)) = self.inbox.attend(work).await {
-                commands::reply(&self.state, command, view);
-            }
-            Ok(())
-        } else if let Some((handle, info, words)) = self.server_prompt_of(line) {
-            self.server_prompt(command, &handle, (&info, words)).await;
-            Ok(())
-        } else if let Some((template, words)) = template::of(&self.state, line) {
-            self.template(command, &template, &words).await
-        } else if let Some((skill, words)) = template::skill(&self.state, line) {
-            match template::forward(&self.state, &skill, &words) {
-                Some(mut prompt) => {
-                    prompt.reply_to = command.reply_to.clone();
-                    self.prompt(prompt).await;
-                    Ok(())
+        let carried_out =
+            if let Some((skill, words)) = template::assigned_skill(&self.state.extensions, line) {
+                self.template(command, &skill.template, &words).await
+            } else if commands::said::is_said(line) {
+                self.said(command).await
+            } else if let Some(look) = commands::resume::look(self, line) {
+                let stop = self.inbox.turn();
+                let work = tokio::task::spawn_blocking(move || look.view(&|| stop.is_cancelled()));
+                if let Ok(Ok(view)) = self.inbox.attend(work).await {
+                    commands::reply(&self.state.feed, command, view);
                 }
-                None => self.template(command, &skill.template, &words).await,
-            }
-        } else {
-            let view = commands::run(self, line).await;
-            commands::reply(&self.state, command, view);
-            Ok(())
-        };
+                Ok(())
+            } else if commands::is_ours(line) {
+                let view = commands::run(self, line).await;
+                commands::reply(&self.state.feed, command, view);
+                Ok(())
+            } else if let Some((extra, words)) = self.extra_of(line) {
+                let language = self.options.run.language;
+                let tell = Tell::new(self.state.feed.clone(), line, command.reply_to.clone());
+                let work = tokio::task::spawn_blocking(move || extra.run(&words, language, &tell));
+                if let Ok(Ok(view)) = self.inbox.attend(work).await {
+                    commands::reply(&self.state.feed, command, view);
+                }
+                Ok(())
+            } else if let Some((handle, info, words)) = self.server_prompt_of(line) {
+                self.server_prompt(command, &handle, (&info, words)).await;
+                Ok(())
+            } else if let Some((template, words)) =
+                template::of(&self.state.extensions.definitions, line)
+            {
+                self.template(command, &template, &words).await
+            } else if let Some((skill, words)) =
+                template::skill(&self.state.extensions.definitions, line)
+            {
+                match template::forward(&self.state, &skill, &words) {
+                    Some(mut prompt) => {
+                        prompt.reply_to = command.reply_to.clone();
+                        self.prompt(prompt).await;
+                        Ok(())
+                    }
+                    None => self.template(command, &skill.template, &words).await,
+                }
+            } else {
+                let view = commands::run(self, line).await;
+                commands::reply(&self.state.feed, command, view);
+                Ok(())
+            };
         if let Err(error) = carried_out {
             let fault = View::Error(error.say(self.options.run.language));
-            commands::reply(&self.state, command, fault);
+            commands::reply(&self.state.feed, command, fault);
         }
         self.state.feed.finish_op(&command.reply_to);
     }
@@ -161,6 +166,15 @@ impl Session {
     async fn said(&mut self, said: &CommandLine) -> Result<(), LogError> {
         self.begin()?;
         commands::said::say(&mut self.state, &mut self.inbox, said).await
+    }
+
+    /// The command of the binary that a line calls, and what follows its name.
+    fn extra_of(&self, line: &str) -> Option<(Arc<dyn Extra>, String)> {
+        commands::extra(
+            &self.state.extensions.extras,
+            line,
+            self.options.run.language,
+        )
     }
 
     /// The prompt of a server that a line calls, and what follows its name.
@@ -200,7 +214,7 @@ impl Session {
             Err(why) => {
                 let language = self.options.run.language;
                 let text = language.fill(Word::McpPromptFailed, &[&info.name, &why.say(language)]);
-                commands::reply(&self.state, command, View::Error(text));
+                commands::reply(&self.state.feed, command, View::Error(text));
             }
         }
     }
@@ -224,7 +238,7 @@ impl Session {
             Ok(Err(why)) => {
                 let language = self.options.run.language;
                 let text = language.fill(Word::TemplateNotSent, &[&template.name, &why]);
-                commands::reply(&self.state, command, View::Error(text));
+                commands::reply(&self.state.feed, command, View::Error(text));
                 Ok(())
             }
             Err(error) => Err(error),

@@ -1,7 +1,7 @@
 //! Room for the next request: when the window is nearly full, whether it is folded or the person is asked, and what the
 //! person is told at the end of a turn.
 
-use super::{Occasion, handoff_command, notice, when_full, window};
+use super::{Occasion, handoff_command, notice, when_full};
 use crate::context::handoff::{self, Handoff};
 use crate::context::window::{ContextSettings, Strategy};
 use crate::dispatch::{Offered, offer};
@@ -70,14 +70,14 @@ pub(crate) async fn make_room(
 }
 
 fn is_full(state: &SessionState) -> bool {
-    let window = window(state);
+    let window = state.conversation.window();
     let ratio = state.settings.folding.settings.ratio;
     window > 0 && state.tokens() as f64 >= ratio * window as f64
 }
 
 /// How full the window is, and what follows from it.
 fn how_full(state: &SessionState, then: &str) -> String {
-    let (tokens, window) = (state.tokens(), window(state).max(1));
+    let (tokens, window) = (state.tokens(), state.conversation.window().max(1));
     // As the status line counts it.
     let full = tokens * 100 / window;
     let [full, tokens, window] = [full, tokens, window].map(|n| n.to_string());
@@ -90,7 +90,7 @@ pub(crate) fn warning(state: &mut SessionState, outcome: Outcome) -> Option<Body
     let ContextSettings {
         strategy, ratio, ..
     } = state.settings.folding.settings;
-    let (tokens, known) = (state.tokens(), window(state));
+    let (tokens, known) = (state.tokens(), state.conversation.window());
     let folds = strategy == Strategy::Compact && known > 0;
     let window = if known > 0 { known } else { ASSUMED_WINDOW };
     let limit = match (folds, strategy) {
@@ -105,7 +105,7 @@ pub(crate) fn warning(state: &mut SessionState, outcome: Outcome) -> Option<Body
     }
     state.settings.folding.gauge.warned = true;
     let language = state.settings.language;
-    let anew = handoff_command(state);
+    let anew = handoff_command(&state.settings, &state.account);
     let tokens = tokens.to_string();
     if known == 0 {
         return Some(notice(

@@ -264,6 +264,11 @@ impl Conversation {
     }
 
     /// Whether the last answer held no text and no call.
+    /// Tokens of the model's window; 0 when nobody knows.
+    pub fn window(&self) -> u64 {
+        self.model.target().window
+    }
+
     pub fn last_answer_is_empty(&self) -> bool {
         self.answer_is_empty
     }
