@@ -30,13 +30,14 @@ use crate::cut::clip;
 use crate::hooks::{Hook, Hooks};
 use crate::inbox::{CommandLine, Inbox};
 use crate::interfaces::extra::Extra;
-use crate::state::SessionState;
 use crate::state::session::Session;
+use crate::state::{Extensions, SessionState};
 pub use agents::agents;
 pub use cache::{CacheRequest, cache};
 pub use checkpoint::{CheckpointRequest, checkpoint, restored};
 pub use context::HubContext;
 pub use memory::{MemoryRequest, memory};
+use ostler_mcp::Servers;
 use ostler_wire::{CommandInfo, Language, Table, View, Word};
 pub use permissions::{
     Suggestion, Suggestions, WrittenRule, audit_session, rule_table, suggest_rules, verdict_name,
@@ -104,7 +105,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("fork", Word::HelpFork, "[n]", Run::Between(session::fork)),
     command("goal", Word::HelpGoal, "[--research|--simple] <objective>|clear", Run::Now(mode::goal)),
     command("handoff", Word::HelpHandoff, "<goal>", Run::Work(handoff::handoff)),
-    command("help", Word::HelpHelp, "[command]", Run::Now(|s, _, name| front::help(&list(s), name, s.settings.language))),
+    command("help", Word::HelpHelp, "[command]", Run::Now(|s, _, name| front::help(&list(&s.extensions, s.services.servers.as_deref(), s.settings.language), name, s.settings.language))),
     command("hooks", Word::HelpHooks, "", Run::Now(|s, _, _| hooks(&s.settings.hooks, s.settings.language))),
     command("kill", Word::HelpKill, "<id>", Run::AtOnce(tasks::kill)),
     command("mcp", Word::HelpMcp, "[reconnect|trust|untrust NAME]", Run::Now(|s, _, words| mcp::panel(s.services.servers.as_deref(), &mut s.permissions.trusted, words, s.settings.language))),
@@ -136,24 +137,24 @@ const ALIASES: &[(&str, &str)] = &[("exit", "quit"), ("q", "quit"), ("?", "help"
 const FOR_ALL: [&str; 2] = ["approve", "permissions"];
 
 /// Every command that a session answers, for help texts and menus. Our own come before others of the same name.
-pub fn list(state: &SessionState) -> Vec<CommandInfo> {
-    let language = state.settings.language;
+pub fn list(
+    extensions: &Extensions,
+    servers: Option<&Servers>,
+    language: Language,
+) -> Vec<CommandInfo> {
     let own = COMMANDS.iter().map(|c| c.info(language));
-    let extras = state.extensions.extras.iter().map(|e| e.info(language));
-    let templates = state
-        .extensions
+    let extras = extensions.extras.iter().map(|e| e.info(language));
+    let templates = extensions
         .definitions
         .templates
         .iter()
         .map(|t| t.info(language));
-    let skills = state
-        .extensions
+    let skills = extensions
         .definitions
         .skills
         .0
         .iter()
         .map(|s| s.template.info(language));
-    let servers = state.services.servers.as_ref();
     let prompts = servers.map_or_else(Vec::new, |servers| servers.prompts());
     let prompts = prompts.into_iter().map(|(name, _, info)| CommandInfo {
         name,

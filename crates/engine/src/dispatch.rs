@@ -18,12 +18,13 @@ pub use afford::{Afforded, afford};
 pub use offer::{Offered, offer};
 pub use read::{ReadCall, read_call};
 
+use crate::clients::feed::Feed;
 use crate::cut::clip;
 use crate::hooks::{self, Moment, Permission, Said};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::permissions::Leave;
-use crate::sources::skills::RunAs;
+use crate::sources::skills::{RunAs, Skills};
 use crate::state::checkpoints;
 use crate::state::{SessionState, attend};
 use crate::tool::{Call, Context, Done, ToolError, Typed as _};
@@ -209,7 +210,7 @@ async fn conclude(
         Ok(_) | Err(_) => None,
     };
     let followed = match &result {
-        Ok(_) => followed(state, prepared),
+        Ok(_) => followed(&state.extensions.definitions.skills, prepared),
         Err(_) => None,
     };
     commit(state, &prepared.call, result, took, done)?;
@@ -235,7 +236,7 @@ fn prepare(state: &SessionState, read: ReadCall) -> Result<Prepared, Box<(ToolUs
     };
     let args = call.input.to_value();
     Ok(Prepared {
-        accesses: match is_only_read(state, tool.name(), &args) {
+        accesses: match is_only_read(&state.extensions.definitions.skills, tool.name(), &args) {
             true => Vec::new(),
             false => accesses,
         },
@@ -250,22 +251,19 @@ fn prepare(state: &SessionState, read: ReadCall) -> Result<Prepared, Box<(ToolUs
 }
 
 /// The text of a skill that this session follows itself is no work of others.
-fn is_only_read(state: &SessionState, tool: &str, args: &Value) -> bool {
-    tool == Skill::NAME && inline_skill(state, args).is_some()
+fn is_only_read(skills: &Skills, tool: &str, args: &Value) -> bool {
+    tool == Skill::NAME && inline_skill(skills, args).is_some()
 }
 
-fn inline_skill<'a>(
-    state: &'a SessionState,
-    args: &Value,
-) -> Option<&'a crate::sources::skills::Skill> {
+fn inline_skill<'a>(skills: &'a Skills, args: &Value) -> Option<&'a crate::sources::skills::Skill> {
     let name = args.get("name").or_else(|| args.get("skill"))?.as_str()?;
-    let skill = state.extensions.definitions.skills.find(name)?;
+    let skill = skills.find(name)?;
     (skill.run_as == RunAs::Inline).then_some(skill)
 }
 
 /// The skill that a call has brought into this session.
-fn followed(state: &SessionState, prepared: &Prepared) -> Option<crate::sources::skills::Skill> {
-    let skill = inline_skill(state, &prepared.args).filter(|skill| !skill.hidden);
+fn followed(skills: &Skills, prepared: &Prepared) -> Option<crate::sources::skills::Skill> {
+    let skill = inline_skill(skills, &prepared.args).filter(|skill| !skill.hidden);
     skill
         .filter(|_| prepared.tool.name() == Skill::NAME)
         .cloned()
@@ -347,7 +345,7 @@ async fn run_together(
     for prepared in batch.drain(..) {
         let (id, tool) = (&prepared.call.id, prepared.tool.about());
         let cx = state.context(id, tool, &prepared.leave, cancel.clone());
-        started(state, &prepared);
+        started(&state.feed, &prepared);
         running.push_back(timed(prepared.tool.clone(), prepared.typed.clone(), cx));
         calls.push(prepared);
     }
@@ -419,7 +417,7 @@ async fn run_alone(
     .await?;
     let (mut result, took) = ended.finished;
     if let Ok(ended) = &mut result {
-        question::settle(state, name, answer.as_ref(), ended);
+        question::settle(&mut state.permissions, name, answer.as_ref(), ended);
     }
     let wrote = ended.wrote || result.is_ok() && prepared.accesses.iter().any(changes);
     conclude(state, inbox, &prepared, (result, took), (cancel, done)).await?;
@@ -471,7 +469,7 @@ async fn run_in_turn(
     cx: Context,
     turn: Option<OwnedSemaphorePermit>,
 ) -> Finished {
-    started(state, prepared);
+    started(&state.feed, prepared);
     let running = timed(prepared.tool.clone(), prepared.typed.clone(), cx);
     let finished = match attend::attend(state, inbox, running).await {
         Ok(finished) => finished,
@@ -481,8 +479,8 @@ async fn run_in_turn(
     finished
 }
 
-fn started(state: &SessionState, prepared: &Prepared) {
-    state.feed.delta(Delta::ToolStarted {
+fn started(feed: &Feed, prepared: &Prepared) {
+    feed.delta(Delta::ToolStarted {
         id: prepared.call.id.clone(),
         name: prepared.tool.name().into(),
     });

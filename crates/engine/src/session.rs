@@ -10,6 +10,7 @@ use crate::inbox::{CommandLine, Next, Prompt, Stopped};
 use crate::interfaces::extra::{Extra, Tell};
 use crate::log::LogError;
 use crate::servers;
+use crate::sources::skills::Skill;
 use crate::sources::templates::Template;
 use crate::state::checkpoints;
 use crate::state::session::Session;
@@ -23,7 +24,7 @@ impl Session {
         self.state.show_budget();
         self.recover().await;
         loop {
-            if let Some(prompt) = goal::next(&self.state)
+            if let Some(prompt) = goal::next(&self.state.permissions)
                 && self.inbox.is_quiet()
             {
                 self.pursue(prompt).await;
@@ -143,7 +144,7 @@ impl Session {
             } else if let Some((skill, words)) =
                 template::skill(&self.state.extensions.definitions, line)
             {
-                match template::forward(&self.state, &skill, &words) {
+                match self.forwarded(&skill, &words) {
                     Some(mut prompt) => {
                         prompt.reply_to = command.reply_to.clone();
                         self.prompt(prompt).await;
@@ -166,6 +167,13 @@ impl Session {
     async fn said(&mut self, said: &CommandLine) -> Result<(), LogError> {
         self.begin()?;
         commands::said::say(&mut self.state, &mut self.inbox, said).await
+    }
+
+    /// The prompt that has the model call a skill, where that is for a session of its own.
+    fn forwarded(&self, skill: &Skill, words: &str) -> Option<Prompt> {
+        let state = &self.state;
+        let known = (&*state.extensions.definitions.roles, &state.tools);
+        template::forward(skill, words, known, &state.permissions)
     }
 
     /// The command of the binary that a line calls, and what follows its name.

@@ -14,11 +14,11 @@ pub use services::ToolServices;
 
 use crate::agents::children::ChildSettings;
 use crate::agents::{Agents, Delegation};
-use crate::budget::{Amount, Booked};
+use crate::budget::Booked;
 use crate::clients::feed::Feed;
 use crate::confine::CallSandbox;
 use crate::context::account::Account;
-use crate::context::conversation::{Conversation, Sent};
+use crate::context::conversation::Conversation;
 use crate::context::cost;
 use crate::context::handoff::HandoffPlace;
 use crate::context::side_request::SideRequestCosts;
@@ -38,7 +38,7 @@ use crate::tools::Tools;
 use crate::tools::exit_plan_mode::ExitPlanMode;
 use attend::AnswerCommands;
 use ostler_guard::{Mode, Policy};
-use ostler_llm::{Answer, Effort, TokenUsage};
+use ostler_llm::{Answer, Effort};
 use ostler_wire::{Body, Delta, Entry, Language, Rewind, Role, TodoItem, Usage, When};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -270,36 +270,10 @@ impl SessionState {
         counted.unwrap_or_else(|| self.conversation.bytes() / BYTES_PER_TOKEN)
     }
 
-    /// The usage entry of a request, and its line in the ledger.
-    pub fn usage(&self, tokens: &TokenUsage, sent: &Sent) -> Usage {
-        Usage {
-            prompt_bytes: sent.measure.bytes,
-            shared_bytes: sent.shared,
-            prompt_hash: sent.measure.hash.clone(),
-            broke: sent.broke.clone(),
-            ..cost::usage_of(self.conversation.model.target(), tokens)
-        }
-    }
-
-    /// The most that the next request can cost.
-    pub fn worst(&self) -> Amount {
-        self.worst_of(&self.conversation)
-    }
-
-    pub fn worst_of(&self, conversation: &Conversation) -> Amount {
-        let output = conversation.model.target().max_output;
-        self.guess(conversation, self.account.max_tokens.or(output))
-    }
-
-    /// What a request costs whose answer has so many tokens.
-    fn guess(&self, conversation: &Conversation, output: Option<u64>) -> Amount {
-        let price = conversation.model.target().price;
-        cost::upper_bound(conversation.bytes(), self.account.pace, output, price)
-    }
-
     /// An answer came, and nobody told what it cost. It is spent all the same.
     pub fn spend_untold(&self, answer: &Answer) {
-        let guess = self.guess(&self.conversation, Some(cost::estimate_tokens(answer)));
+        let tokens = Some(cost::estimate_tokens(answer));
+        let guess = self.account.guess(&self.conversation, tokens);
         let account = &self.account;
         account.budget.spend(account.payer(), guess, Booked::No);
         self.show_budget();
@@ -312,10 +286,7 @@ impl SessionState {
 
     /// How much of the budget is spent, if there is one.
     pub fn show_budget(&self) {
-        let account = &self.account;
-        if let Some(percent) = account.budget.percent(account.payer()) {
-            self.feed.delta(Delta::Budget { percent });
-        }
+        self.account.show_budget(&self.feed);
     }
 
     /// What a child of this session starts from.

@@ -9,8 +9,10 @@ mod planner;
 
 use crate::accept::{Surroundings, accept, doubt_note};
 use crate::budget::{Breach, Hold};
+use crate::clients::feed::Feed;
 use crate::commands;
 use crate::compaction::{self, Room};
+use crate::context::conversation::{Conversation, Sent};
 use crate::context::handoff;
 use crate::context::sample::{Sampled, sample};
 use crate::dispatch::{Afforded, ReadCall, afford, dispatch, read_call};
@@ -26,7 +28,7 @@ use breaker::Breaker;
 use ending::{before_stop, close_dangling, turn_away};
 pub use ending::{cut_result, stop_short};
 use ostler_llm::repair::Doubt;
-use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
+use ostler_llm::{Answer, AnswerPart, Error, Model, TokenUsage};
 use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Language, Message, Notice, Outcome, Stop, ToolSpec,
     TurnEnd, Usage, View, Word,
@@ -82,13 +84,16 @@ pub async fn turn(
         Err(refused) => return Err(turn_away(state, refused, opening, &reply_to)),
     };
     let words = said.0.text.clone();
-    checkpoints::begin(state, &said.0.text);
+    state
+        .services
+        .checkpoints
+        .begin(&said.0.text, state.feed.redactor());
     if let Err(error) = open(state, said, opening.clone()) {
-        fail(state, &error);
+        fail(&state.feed, state.settings.language, &error);
         return Err(opening);
     }
     if let Err(error) = planner::before_turn(state, inbox, &cancel, &words).await {
-        fail(state, &error);
+        fail(&state.feed, state.settings.language, &error);
         return Ok(());
     }
     let (mut ending, mut then) = (Vec::new(), Vec::new());
@@ -99,7 +104,7 @@ pub async fn turn(
     let outcome = match ended {
         Ok(outcome) => outcome,
         Err(Trouble::Log(error)) => {
-            fail(state, &error);
+            fail(&state.feed, state.settings.language, &error);
             return Ok(());
         }
         Err(Trouble::Error {
@@ -123,13 +128,17 @@ pub async fn turn(
     if outcome == Outcome::Interrupted {
         ending.push(Body::Interrupted(Interrupted::default()));
     }
-    ending.extend(goal::conclude(state, outcome));
+    ending.extend(goal::conclude(
+        &mut state.permissions,
+        outcome,
+        state.settings.language,
+    ));
     ending.extend(checkpoints::after(state, inbox).await);
     ending.extend(compaction::warning(state, outcome));
     ending.push(Body::TurnEnd(TurnEnd { outcome }));
     match state.commit(ending) {
         Ok(()) => state.log.sync_in_background(),
-        Err(error) => fail(state, &error),
+        Err(error) => fail(&state.feed, state.settings.language, &error),
     }
     for view in then {
         state.feed.reply(&reply_to, handoff::ROLE, view);
@@ -143,7 +152,7 @@ fn open(
     opening: Opening,
 ) -> Result<(), LogError> {
     let mut entries = opening.entries;
-    entries.extend(close_dangling(state));
+    entries.extend(close_dangling(&state.conversation));
     if state.permissions.unrecorded {
         entries.push(state.permissions.entry(Instant::now()));
     }
@@ -158,9 +167,9 @@ fn open(
     state.commit_after(opening.past, entries)
 }
 
-fn fail(state: &SessionState, error: &LogError) {
-    state.feed.delta(Delta::Unrecorded {
-        message: error.say(state.settings.language),
+fn fail(feed: &Feed, language: Language, error: &LogError) {
+    feed.delta(Delta::Unrecorded {
+        message: error.say(language),
     });
 }
 
@@ -211,7 +220,7 @@ async fn steps(
                 let shorter = folds == 1 && compaction::on_overflow(state, inbox, cancel).await?;
                 match shorter {
                     true => continue,
-                    false => return Err(failed(state, &error)),
+                    false => return Err(failed(&state.conversation.model, &error, language)),
                 }
             }
             Asked::Interrupted => return Ok(Outcome::Interrupted),
@@ -237,7 +246,7 @@ async fn steps(
             return Ok(Outcome::Interrupted);
         }
         if let Some(why) = &done.halt {
-            return Err(halted(state, why));
+            return Err(halted(why, language));
         }
         breaker.check(state, &done)?;
     }
@@ -271,7 +280,7 @@ async fn make_room(
 }
 
 enum Asked {
-    Answer(Box<Answer>, crate::context::conversation::Sent, Box<Hold>),
+    Answer(Box<Answer>, Sent, Box<Hold>),
     Cut,
     /// The prompt does not fit the model's window.
     TooLong(Error),
@@ -312,7 +321,7 @@ async fn ask_model(
         Ok(Sampled::Failed(partial, error @ Error::Replay { .. })) if partial.parts.is_empty() => {
             let entries = state.log.branch();
             let Some(plain) = state.conversation.without_replays(&entries) else {
-                return Err(failed(state, &error));
+                return Err(failed(&state.conversation.model, &error, language));
             };
             state.conversation = plain;
             let text = language.fill(Word::ReplayAgain, &[&error.say(language)]);
@@ -324,7 +333,7 @@ async fn ask_model(
             if let Error::Overflow { .. } = error {
                 return Ok(Asked::TooLong(error));
             }
-            return Err(failed(state, &error));
+            return Err(failed(&state.conversation.model, &error, language));
         }
         Err(Stopped) => Asked::Interrupted,
     })
@@ -344,7 +353,7 @@ fn keep_part(
     state: &mut SessionState,
     mut partial: Answer,
     stop: Stop,
-    sent: crate::context::conversation::Sent,
+    sent: Sent,
 ) -> Result<(), LogError> {
     let spoke = |part: &AnswerPart| !matches!(part, AnswerPart::Call { .. });
     let none = TokenUsage::default();
@@ -364,9 +373,9 @@ fn commit_answer(
     state: &mut SessionState,
     mut answer: Answer,
     stop: Stop,
-    sent: Option<crate::context::conversation::Sent>,
+    sent: Option<Sent>,
 ) -> Result<(Vec<ReadCall>, Option<Doubt>), LogError> {
-    let usages = sent.map_or_else(Vec::new, |sent| usages(state, &answer, &sent));
+    let usages = sent.map_or_else(Vec::new, |sent| usages(&state.conversation, &answer, &sent));
     if answer.usage == TokenUsage::default() && !answer.parts.is_empty() {
         state.spend_untold(&answer);
     }
@@ -393,7 +402,7 @@ fn commit_answer(
         bodies.push(Body::Message(accepted.message));
     }
     let calls = accepted.calls.into_iter();
-    let calls: Vec<ReadCall> = calls.map(|call| read_call(state, call)).collect();
+    let calls: Vec<ReadCall> = calls.map(|call| read_call(&state.tools, call)).collect();
     bodies.extend(calls.iter().map(|read| Body::ToolUse(read.call.clone())));
     bodies.extend(usages.iter().cloned().map(Body::Usage));
     if !bodies.is_empty() {
@@ -404,14 +413,12 @@ fn commit_answer(
 }
 
 /// What an answer has cost, after what the tries before it have.
-fn usages(
-    state: &SessionState,
-    answer: &Answer,
-    sent: &crate::context::conversation::Sent,
-) -> Vec<Usage> {
+fn usages(conversation: &Conversation, answer: &Answer, sent: &Sent) -> Vec<Usage> {
     let wasted = Some(answer.wasted).filter(|wasted| *wasted != TokenUsage::default());
-    let wasted = wasted.iter().map(|wasted| state.usage(wasted, sent));
-    wasted.chain([state.usage(&answer.usage, sent)]).collect()
+    let wasted = wasted.iter().map(|wasted| conversation.usage(wasted, sent));
+    wasted
+        .chain([conversation.usage(&answer.usage, sent)])
+        .collect()
 }
 
 /// What runs is what the log says, so secrets leave a call before it is either.
@@ -472,8 +479,8 @@ fn finish(
     Ok(Some(Outcome::Done))
 }
 
-fn failed(state: &SessionState, error: &Error) -> Trouble {
-    let target = state.conversation.model.target();
+fn failed(model: &Model, error: &Error, language: Language) -> Trouble {
+    let target = model.target();
     let details = json!({
         "provider": target.origin.provider,
         "model": target.origin.model,
@@ -481,14 +488,14 @@ fn failed(state: &SessionState, error: &Error) -> Trouble {
     });
     Trouble::Error {
         kind: error.kind(),
-        message: error.say(state.settings.language),
+        message: error.say(language),
         details: Some(Json::of(&details)),
         outcome: Outcome::Error,
     }
 }
 
-fn halted(state: &SessionState, why: &str) -> Trouble {
-    let message = state.settings.language.fill(Word::HookHalts, &[why]);
+fn halted(why: &str, language: Language) -> Trouble {
+    let message = language.fill(Word::HookHalts, &[why]);
     trouble(HOOK, message, Outcome::Error)
 }
 

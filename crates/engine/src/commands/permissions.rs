@@ -351,7 +351,12 @@ pub(super) fn slash(state: &mut SessionState, _: &mut Inbox, words: &str) -> Vie
     let rule = rule.trim();
     let language = state.settings.language;
     match (verb, rule.is_empty()) {
-        ("", _) => held(&state.policy.rules, &state.permissions, &state.scope, language),
+        ("", _) => held(
+            &state.policy.rules,
+            &state.permissions,
+            &state.scope,
+            language,
+        ),
         ("audit", true) => audit_own(&state.log.branch(), &state.scope, language),
         ("remove", false) => remove(&mut Arc::make_mut(&mut state.policy).rules, rule, language),
         ("allow" | "ask" | "deny", false) => add(
@@ -411,12 +416,7 @@ fn remove(rules: &mut Rules, text: &str, language: Language) -> View {
 }
 
 /// The rules, and above and below them what else decides.
-fn held(
-    rules: &Rules,
-    permissions: &PermissionState,
-    scope: &Scope,
-    language: Language,
-) -> View {
+fn held(rules: &Rules, permissions: &PermissionState, scope: &Scope, language: Language) -> View {
     let own = language.say(Word::ThisSession);
     let row = |what: &str, value: String, from: &str| {
         Row::new(vec![

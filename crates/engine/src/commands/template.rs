@@ -3,11 +3,14 @@
 use crate::dispatch::own;
 use crate::inbox::{Inbox, Prompt};
 use crate::log::LogError;
+use crate::permissions::PermissionState;
 use crate::sources::definitions::Definitions;
+use crate::sources::roles::Roles;
 use crate::sources::skills::{RunAs, Skill, asked_for, beside};
 use crate::sources::templates::{Piece, Template};
 use crate::state::{Extensions, SessionState};
 use crate::tool::Typed as _;
+use crate::tools::Tools;
 use crate::tools::read_only_skill::ReadOnlySkill;
 use crate::tools::skill::Skill as SkillTool;
 use ostler_guard::Mode;
@@ -35,17 +38,22 @@ pub fn assigned_skill(extensions: &Extensions, line: &str) -> Option<(Skill, Str
 }
 
 /// What the model is told when the person calls a skill that is for a session of its own.
-pub fn forward(state: &SessionState, skill: &Skill, words: &str) -> Option<Prompt> {
+pub fn forward(
+    skill: &Skill,
+    words: &str,
+    (roles, tools): (&Roles, &Tools),
+    permissions: &PermissionState,
+) -> Option<Prompt> {
     let role = skill.role.as_deref();
-    let role = role.and_then(|role| state.extensions.definitions.roles.find(role));
-    let reads = state.permissions.mode == Mode::Plan
-        || state.permissions.read_only
+    let role = role.and_then(|role| roles.find(role));
+    let reads = permissions.mode == Mode::Plan
+        || permissions.read_only
         || role.is_some_and(|role| role.capabilities.read_only);
     let tool = match reads {
         true => ReadOnlySkill::NAME,
         false => SkillTool::NAME,
     };
-    if skill.run_as == RunAs::Inline || state.tools.find(tool).is_none() {
+    if skill.run_as == RunAs::Inline || tools.find(tool).is_none() {
         return None;
     }
     Some(Prompt {

@@ -22,7 +22,7 @@ use ostler_wire::{
     Body, Compaction, DigestBy, Entry, Language, Notice, Role, Say, TodoItem, TodoState, View, Word,
 };
 use std::path::Path;
-use summary::{Asked, Material, Summary};
+use summary::{Asked, Material, Summary, SummaryScope};
 use tokio_util::sync::CancellationToken;
 
 /// Bytes of the latest steps that are not folded, at most.
@@ -228,7 +228,13 @@ async fn carry_out(
         too_long: occasion == Occasion::Overflow,
         focus: focus.as_deref(),
     };
-    let Summary { held, prose, usage } = match summary::ask(state, inbox, cancel, material).await {
+    let from = SummaryScope {
+        conversation: &state.conversation,
+        account: &state.account,
+        feed: &state.feed,
+        language,
+    };
+    let Summary { held, prose, usage } = match summary::ask(from, inbox, cancel, material).await {
         Asked::Interrupted => return Ok(Folded::Interrupted),
         Asked::Answered(summary) => *summary,
     };

@@ -1,10 +1,11 @@
 //! What the model has been told so far: the fold of the log, serialised for one model, with the measure of each request.
 
+use crate::context::cost;
 use crate::context::digest::Plan;
 use crate::context::fold::Fold;
 use crate::context::transcript::{Measure, Transcript, prefix_text};
 use bytes::Bytes;
-use ostler_llm::{Calls, Model, Msg, Params, Prefix};
+use ostler_llm::{Calls, Model, Msg, Params, Prefix, TokenUsage};
 use ostler_wire::{Body, Break, Compaction, Entry, Origin, Part, Role, Usage};
 use std::borrow::Borrow;
 
@@ -264,6 +265,17 @@ impl Conversation {
     }
 
     /// Whether the last answer held no text and no call.
+    /// The usage entry of a request that was sent.
+    pub fn usage(&self, tokens: &TokenUsage, sent: &Sent) -> Usage {
+        Usage {
+            prompt_bytes: sent.measure.bytes,
+            shared_bytes: sent.shared,
+            prompt_hash: sent.measure.hash.clone(),
+            broke: sent.broke.clone(),
+            ..cost::usage_of(self.model.target(), tokens)
+        }
+    }
+
     /// Tokens of the model's window; 0 when nobody knows.
     pub fn window(&self) -> u64 {
         self.model.target().window

@@ -390,7 +390,10 @@ impl LocalHub {
             state.permissions.shown(std::time::Instant::now()),
             state.conversation.model.target().window,
         );
-        let commands = commands::list(&state);
+        let commands = {
+            let servers = state.services.servers.as_deref();
+            commands::list(&state.extensions, servers, options.run.language)
+        };
         feed.update_snapshot(|snapshot| {
             snapshot.model.clone_from(&reference);
             snapshot.mode = mode;

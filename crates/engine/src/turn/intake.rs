@@ -113,7 +113,10 @@ pub async fn steer(
     };
     let context = briefing::join(state.briefing(), message.context.clone());
     let mut bodies = checkpoints::after(state, inbox).await;
-    checkpoints::begin(state, &message.text);
+    state
+        .services
+        .checkpoints
+        .begin(&message.text, state.feed.redactor());
     bodies.push(Body::Message(Message { context, ..message }));
     bodies.append(&mut also);
     state.commit(bodies)
