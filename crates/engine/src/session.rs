@@ -1,12 +1,11 @@
 //! A session: one task that owns the state and the inbox, and runs one turn after the other.
 
 pub mod hub;
-mod server_tools;
 
 use crate::commands::{self, template};
 use crate::confine::{self, Services};
 use crate::context::digest::archive;
-use crate::inbox::{CommandLine, Next, Prompt, Stopped};
+use crate::inbox::{CommandLine, Next, Prompt};
 use crate::interfaces::extra::{Extra, Tell};
 use crate::log::LogError;
 use crate::servers;
@@ -14,7 +13,7 @@ use crate::sources::skills::Skill;
 use crate::sources::templates::Template;
 use crate::state::checkpoints;
 use crate::state::session::Session;
-use crate::turn::{goal, stop_short, turn};
+use crate::turn::{goal, turn};
 use ostler_mcp::{PromptInfo, ServerHandle};
 use ostler_wire::{Body, Notice, View, Word};
 use std::sync::Arc;
@@ -82,25 +81,11 @@ impl Session {
         let _ = goal::stop(&mut self.state);
     }
 
-    async fn prompt(&mut self, mut prompt: Prompt) {
+    async fn prompt(&mut self, prompt: Prompt) {
         checkpoints::settle(&mut self.state).await;
-        let admitted = goal::admit(&mut self.state, &mut self.inbox, &mut prompt).await;
-        let mut opening = std::mem::take(&mut self.opening);
-        match admitted {
-            Ok(notices) => opening.entries.extend(notices),
-            Err(Stopped) => {
-                self.keep_prefix(&opening);
-                self.opening = stop_short(&mut self.state, opening);
-                return;
-            }
-        }
-        if let Some(notice) = self.tighten() {
-            opening.entries.push(notice);
-        }
-        self.take_server_tools(&mut opening);
-        self.keep_prefix(&opening);
+        let opening = std::mem::take(&mut self.opening);
         let kept = Box::pin(turn(&mut self.state, &mut self.inbox, prompt, opening)).await;
-        // Nothing of the opening is on disk when the first write failed; it goes before the next prompt.
+        // What of the opening is not on disk goes before the next prompt.
         if let Err(opening) = kept {
             self.opening = opening;
         }

@@ -22,15 +22,18 @@ use crate::context::conversation::Conversation;
 use crate::context::cost;
 use crate::context::handoff::HandoffPlace;
 use crate::context::side_request::SideRequestCosts;
-use crate::context::transcript::BYTES_PER_TOKEN;
+use crate::context::transcript::{BYTES_PER_TOKEN, prefix_text};
 use crate::context::window::{Folding, Gauge};
 use crate::hooks::Hooks;
 use crate::inbox::server_question::ServerQuestions;
+use crate::interfaces::RuleWatch;
 use crate::interfaces::extra::Extra;
 use crate::log::{Log, LogError};
 use crate::memory::SessionRecall;
 use crate::permissions::PermissionState;
+use crate::prefixes;
 use crate::seen::Seen;
+use crate::servers::ServerToolState;
 use crate::sources::briefing::{self, Way};
 use crate::sources::definitions::Definitions;
 use crate::tool::{Scope, Typed as _};
@@ -39,7 +42,7 @@ use crate::tools::exit_plan_mode::ExitPlanMode;
 use attend::AnswerCommands;
 use ostler_guard::{Mode, Policy};
 use ostler_llm::{Answer, Effort};
-use ostler_wire::{Body, Delta, Entry, Language, Rewind, Role, TodoItem, Usage, When};
+use ostler_wire::{Body, Delta, Entry, Language, Notice, Rewind, Role, TodoItem, Usage, When};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -87,6 +90,10 @@ pub struct Extensions {
     /// How others may work for it.
     pub agents: Agents,
     pub answer_commands: AnswerCommands,
+    /// What was taken in of servers.
+    pub server_tools: ServerToolState,
+    /// Tells of rules that were tightened meanwhile.
+    pub rule_watch: Option<Arc<dyn RuleWatch>>,
 }
 
 /// What a state knew before it went back.
@@ -142,6 +149,22 @@ impl SessionState {
         self.conversation.read(entries);
         for entry in entries {
             self.remember(&entry.borrow().body);
+        }
+    }
+
+    /// Takes in rules that were tightened meanwhile. What the person is told.
+    pub fn take_rule_news(&mut self) -> Option<Body> {
+        let news = self.extensions.rule_watch.as_ref()?.news()?;
+        let text = news.notice.clone();
+        self.tighten(news);
+        Some(Body::Notice(Notice { text }))
+    }
+
+    /// Saves the prefix of the conversation, which the log names by its hash. One that cannot be saved shows again when the
+    /// log cannot be written.
+    pub fn keep_prefix(&self) {
+        if let Some(home) = &self.settings.folding.archive {
+            let _ = prefixes::keep(home, &prefix_text(&self.conversation.prefix));
         }
     }
 

@@ -6,6 +6,7 @@ pub mod goal;
 mod ingest;
 mod intake;
 mod planner;
+mod server_tools;
 
 use crate::accept::{Surroundings, accept, doubt_note};
 use crate::budget::{Breach, Hold};
@@ -25,8 +26,9 @@ use crate::state::checkpoints;
 use crate::state::session::Opening;
 use crate::state::{SessionState, attend};
 use breaker::Breaker;
+pub use ending::cut_result;
 use ending::{before_stop, close_dangling, turn_away};
-pub use ending::{cut_result, stop_short};
+use intake::Intake;
 use ostler_llm::repair::Doubt;
 use ostler_llm::{Answer, AnswerPart, Error, Model, TokenUsage};
 use ostler_wire::{
@@ -79,16 +81,18 @@ pub async fn turn(
         (Some(_), true) => Start::New,
         (Some(_), false) => Start::Resumed,
     };
-    let said = match intake::take_in(state, inbox, prompt, start, &cancel).await {
-        Ok(said) => said,
-        Err(refused) => return Err(turn_away(state, refused, opening, &reply_to)),
-    };
-    let words = said.0.text.clone();
+    let mut taken = Intake::new(prompt, start, opening, &cancel);
+    let refused = intake::take_in(state, inbox, &mut taken).await.err();
+    let opening = std::mem::take(&mut taken.opening);
+    if let Some(refused) = refused {
+        return Err(turn_away(state, refused, opening, &reply_to));
+    }
+    let words = taken.message.text.clone();
     state
         .services
         .checkpoints
-        .begin(&said.0.text, state.feed.redactor());
-    if let Err(error) = open(state, said, opening.clone()) {
+        .begin(&words, state.feed.redactor());
+    if let Err(error) = open(state, taken, opening.clone()) {
         fail(&state.feed, state.settings.language, &error);
         return Err(opening);
     }
@@ -146,11 +150,11 @@ pub async fn turn(
     Ok(())
 }
 
-fn open(
-    state: &mut SessionState,
-    (message, notices): (Message, Vec<Body>),
-    opening: Opening,
-) -> Result<(), LogError> {
+fn open(state: &mut SessionState, taken: Intake, opening: Opening) -> Result<(), LogError> {
+    if opening.context.is_some() {
+        state.keep_prefix();
+    }
+    let message = taken.message;
     let mut entries = opening.entries;
     entries.extend(close_dangling(&state.conversation));
     if state.permissions.unrecorded {
@@ -163,7 +167,7 @@ fn open(
         ),
         ..message
     }));
-    entries.extend(notices);
+    entries.extend(taken.notices);
     state.commit_after(opening.past, entries)
 }
 

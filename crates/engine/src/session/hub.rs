@@ -426,7 +426,6 @@ impl LocalHub {
             state,
             discarded: false,
             facts: opening.context.clone(),
-            server_tools: ServerToolState::default(),
             opening,
             transport: self.transport.clone(),
             options,
@@ -495,6 +494,8 @@ impl LocalHub {
                     ..Agents::default()
                 },
                 answer_commands: commands::answer_waiting,
+                server_tools: ServerToolState::default(),
+                rule_watch: options.permissions.watch.clone(),
             },
             permissions: PermissionState::new(
                 options.permissions.policy.posture,

@@ -25,6 +25,12 @@ pub fn turn_away(
 ) -> Opening {
     let mut ending = refused.notices;
     let (outcome, words) = match refused.cause {
+        Cause::Unsent => {
+            let outcome = Outcome::Interrupted;
+            ending.push(Body::Interrupted(Interrupted::default()));
+            ending.push(Body::TurnEnd(TurnEnd { outcome }));
+            return end_unheard(state, opening, ending);
+        }
         Cause::Hook(message) => {
             ending.push(Body::Error(ErrorEntry {
                 kind: HOOK.into(),
@@ -54,18 +60,11 @@ pub fn turn_away(
     opening
 }
 
-/// The person stopped before the prompt was sent.
-pub fn stop_short(state: &mut SessionState, opening: Opening) -> Opening {
-    let outcome = Outcome::Interrupted;
-    let ending = vec![
-        Body::Interrupted(Interrupted::default()),
-        Body::TurnEnd(TurnEnd { outcome }),
-    ];
-    end_unheard(state, opening, ending)
-}
-
 /// What of the opening waits for the next prompt.
 fn end_unheard(state: &mut SessionState, opening: Opening, ending: Vec<Body>) -> Opening {
+    if opening.context.is_some() {
+        state.keep_prefix();
+    }
     let mut entries = opening.entries.clone();
     entries.extend(close_dangling(&state.conversation));
     entries.extend(ending);

@@ -49,7 +49,6 @@ async fn is_meant(state: &SessionState, inbox: &mut Inbox, text: &str) -> Result
         return Ok(false);
     }
     let language = state.settings.language;
-    inbox.begin_turn();
     let (ask, yes, no) = (Word::GoalAsk, Word::GoalYes, Word::GoalNo);
     // It is not in the transcript yet.
     let question = format!("{}\n{}", language.say(ask), shorten_prompt(text));
