@@ -1,9 +1,9 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
+pub mod agents;
 pub mod env;
+pub mod hooks;
 pub mod plugins;
-mod server_rules;
-mod settings;
 mod shell;
 mod target;
 mod tools;
@@ -12,42 +12,31 @@ use crate::auth::known_secrets;
 use crate::config::budget::{self, Cap};
 use crate::config::diagnose::{self, ConfigError, Notice};
 use crate::config::env::Override;
-use crate::config::hooks::{self, Gathered};
 use crate::config::keys::{self, Dotenv};
-use crate::config::layers::{self, Inputs, Loaded, RuleList};
+use crate::config::layers::{self, Inputs, Loaded};
 use crate::config::logins::Logins;
 use crate::config::paths::{Env, Places, Platform, RUNNING, config_files};
 use crate::config::plugins::{Configured, gather};
 use crate::config::providers;
 use crate::config::resolve::Resolver;
 use crate::config::schema::{self, ProviderConfig};
-use crate::config::tree::Layer;
 use crate::config::trust::{Approval, Book};
 use crate::errors::UsageError;
-use crate::flags::{Global, PermissionMode};
+use crate::flags::Global;
 use crate::locale;
-use crate::text::{Explain as _, Speak as _};
-use crate::trust::rules;
+use crate::text::{Explain as _, Speak as _, phrase};
 use anyhow::anyhow;
-use ostler_engine::RuleStore;
 use ostler_engine::budget::{Budget, Limits};
-use ostler_engine::confine::{SandboxMode, SandboxSettings};
-use ostler_engine::hooks::Hook;
 use ostler_engine::ledger::Ledger;
 use ostler_engine::redact::Redactor;
-use ostler_engine::tool::ToolSettings;
-use ostler_engine::tools::unknown_tool;
-use ostler_guard::{Containment, Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_host::Local;
 use ostler_host::sandbox::Records;
-use ostler_llm::{Secret, Transport, TransportOptions};
-use ostler_wire::{Language, Say, Why, Word};
+use ostler_llm::Secret;
+use ostler_wire::{Language, Word};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 pub use tools::no_tool;
-
-const DEFAULT_SEARCH: &str = include_str!("search_endpoint.txt");
 
 /// Bytes of a key that is looked for inside of longer values.
 const MIN_PART: usize = 8;
@@ -61,7 +50,7 @@ pub struct Boot {
     pub dotenv: Dotenv,
     pub built_in: Vec<ProviderConfig>,
     pub servers: Vec<Configured>,
-    pub hooks: Gathered,
+    pub hooks: hooks::Gathered,
     /// What was spent; the limits are in the configuration.
     pub spent: Budget,
     pub machine: Arc<Local>,
@@ -111,7 +100,7 @@ impl Boot {
         loaded.notices.extend(book.fault.map(Notice::plain));
         let strays = tools::stray_tools(&loaded);
         loaded.notices.extend(strays);
-        let strays = budget::strays(&loaded);
+        let strays = tools::stray_budgets(&loaded);
         loaded.notices.extend(strays);
         let mut notices = Vec::new();
         let servers = gather(&loaded, &places, &mut notices);
@@ -123,6 +112,7 @@ impl Boot {
         offered.retain(|one| !named(one));
         loaded.config.providers.extend(offered);
         let dotenv = Dotenv::load(&places.dotenv(), ostler_host::mode_of);
+        let wide = wide_root_notice(&loaded, &places);
         let mut boot = Self {
             global: global.clone(),
             spent: Budget::new(Limits::default(), Ledger::new(&places.home)),
@@ -137,14 +127,8 @@ impl Boot {
             redactor: crate::output::redactor().clone(),
             language,
         };
-        let wide = crate::sandbox::wide_root_notice(&boot).map(Notice::plain);
         boot.loaded.notices.extend(wide);
         Ok(boot)
-    }
-
-    /// Keeps rules that the person wants to hold for ever.
-    pub fn rule_store(&self) -> Arc<dyn RuleStore> {
-        Arc::new(rules::Saved::new(self))
     }
 
     pub fn resolver(&self) -> Resolver<'_> {
@@ -169,14 +153,6 @@ impl Boot {
             (Some(one), None) | (None, Some(one)) => Some(one.clone()),
             (None, None) => None,
         }
-    }
-
-    pub fn transport(&self) -> Arc<Transport> {
-        let transport = Transport::new(TransportOptions {
-            ca_files: self.ca_files(),
-            ..TransportOptions::default()
-        });
-        Arc::new(transport.with_plugins(self.plugin_ways()))
     }
 
     /// What was spent, under the limits that hold.
@@ -210,16 +186,6 @@ impl Boot {
         }
     }
 
-    /// What no tool changes, wherever the home lies.
-    pub fn reserved(&self) -> Vec<PathBuf> {
-        let mut all = self.places.reserved();
-        all.push(self.sessions_dir());
-        all.extend(crate::sandbox::deciding(self));
-        all.sort();
-        all.dedup();
-        all
-    }
-
     pub fn store(&self) -> ostler_engine::store::Store {
         let language = self.language;
         ostler_engine::store::Store::new(&self.sessions_dir(), &self.places.root)
@@ -227,135 +193,8 @@ impl Boot {
             .speaking(language)
     }
 
-    fn wanted_hooks(&self) -> anyhow::Result<Arc<[Hook]>> {
-        match self.hooks.faults.as_slice() {
-            [] => Ok(self.hooks.hooks.clone().into()),
-            faults => Err(anyhow!(
-                "{}",
-                ostler_wire::printable(&Why::list(faults, "\n").say(self.language))
-            )),
-        }
-    }
-
-    /// Whoever wants to be asked, and cannot be, gets a no.
-    fn policy_for(&self, interactive: bool) -> anyhow::Result<Policy> {
-        let mut policy = self.policy()?;
-        if !interactive && self.global.permission_mode == Some(PermissionMode::Ask) {
-            policy.headless = Headless::Deny;
-        }
-        Ok(policy)
-    }
-
-    pub fn policy(&self) -> anyhow::Result<Policy> {
-        let language = self.language;
-        let permissions = &self.loaded.config.permissions;
-        let mut rules = Rules::default();
-        let mut faults = Vec::new();
-        let servers = server_rules::ServerNames::new(&self.servers);
-        for rule in self
-            .loaded
-            .rules()
-            .into_iter()
-            .flat_map(|r| servers.bind(r))
-        {
-            match Rule::parse(&rule.text, &rule.place.to_string()) {
-                Ok(parsed) => match (rule.list, unknown_tool(&parsed)) {
-                    (RuleList::Allow, _) => rules.allow.push(parsed),
-                    (RuleList::Ask, _) => rules.ask.push(parsed),
-                    (RuleList::Deny, None) => rules.deny.push(parsed),
-                    (RuleList::Deny, Some(name)) => faults.push(language.filled(
-                        Word::BootRuleIdle,
-                        &[&rule.place, &rule.text, &no_tool(name)],
-                    )),
-                },
-                Err(error) => faults.push(error.say(language)),
-            }
-        }
-        // A rule that cannot be read might be the one that should have stopped something.
-        if !faults.is_empty() {
-            let faults: Vec<String> = faults.iter().map(|f| ostler_wire::printable(f)).collect();
-            return Err(anyhow!("{}", faults.join("\n")));
-        }
-        Ok(Policy {
-            rules,
-            fallback: match permissions.mode {
-                schema::PermissionMode::Ask => Fallback::Ask,
-                schema::PermissionMode::Allow => Fallback::Allow,
-                schema::PermissionMode::Deny => Fallback::Deny,
-            },
-            headless: match permissions.headless {
-                schema::Headless::Sandbox => Headless::Sandbox,
-                schema::Headless::Allow => Headless::Allow,
-                schema::Headless::Deny => Headless::Deny,
-            },
-            posture: match (self.global.yolo, self.global.permission_mode) {
-                (true, _) | (false, Some(PermissionMode::Yolo)) => Posture::Yolo,
-                (false, Some(PermissionMode::Auto)) => Posture::Auto,
-                (false, Some(PermissionMode::Ask) | None) => Posture::Ask,
-            },
-            containment: self.containment(),
-            sealed: self.places.sealed(),
-            reserved: self.reserved(),
-            folders: crate::folders::folders(self)?,
-        })
-    }
-
-    /// What holds commands here. That a project turned the sandbox off is no consent of the person.
-    pub fn containment(&self) -> Containment {
-        let by_project = self.loaded.layer_of(&["sandbox", "bash"]) == Some(Layer::Project);
-        match crate::sandbox::mode(self) {
-            SandboxMode::Off if by_project && !self.global.no_sandbox => Containment::Missing,
-            SandboxMode::Off => Containment::Waived,
-            SandboxMode::Enforce | SandboxMode::Require => match crate::sandbox::active(self) {
-                Ok(_) if self.loaded.config.sandbox.network => Containment::SandboxOnline,
-                Ok(_) => Containment::Sandbox,
-                Err(_) => Containment::Missing,
-            },
-        }
-    }
-
-    fn tool_filter(&self) -> Vec<String> {
-        if !self.global.allowed_tools.is_empty() {
-            return self.global.allowed_tools.clone();
-        }
-        let tools = &self.loaded.config.tools;
-        let switches = tools.switches.iter().map(|(name, on)| match on {
-            // Whoever switches one on wants it in the list.
-            true => format!("+{name}"),
-            false => format!("!{name}"),
-        });
-        tools.enabled.iter().cloned().chain(switches).collect()
-    }
-
-    /// What tools may do, and the sandbox of the programs that they start.
-    fn tool_settings(&self, hidden: &[String]) -> anyhow::Result<(ToolSettings, SandboxSettings)> {
-        let language = self.language;
-        let config = &self.loaded.config;
-        let tools = &config.tools;
-        let sandbox = crate::sandbox::wanted(self)?;
-        let mut writable = crate::sandbox::granted(self);
-        writable.extend(sandbox.temp.as_ref().map(|temp| temp.scratch.folder()));
-        let settings = ToolSettings {
-            shell: self.shell(),
-            env: self.command_env(hidden),
-            bash_timeout_seconds: tools.bash_timeout_seconds,
-            bash_max_bytes: usize::try_from(tools.limits.bash_max_bytes).unwrap_or(usize::MAX),
-            writable,
-            allow_private: tools.web.allow_private.clone(),
-            search_url: tools
-                .web
-                .search_url
-                .clone()
-                .unwrap_or_else(|| DEFAULT_SEARCH.trim().to_owned()),
-            ca_file: config.network.ca_file.clone().map(PathBuf::from),
-            envelope: tools.result_format == schema::ResultFormat::Envelope,
-            language,
-        };
-        Ok((settings, sandbox))
-    }
-
     /// Everything that lets one in at a provider of this person.
-    fn secrets(&self) -> Vec<Secret> {
+    pub fn secrets(&self) -> Vec<Secret> {
         let mut all = keys::all(&self.loaded, &self.built_in, &self.env, &self.dotenv);
         if self
             .loaded
@@ -456,6 +295,13 @@ pub fn surroundings(global: &Global) -> anyhow::Result<Surroundings> {
         places,
         language,
     })
+}
+
+/// A notice for a person who works in their home, above it or in `/`, where nothing may be changed.
+fn wide_root_notice(loaded: &Loaded, places: &Places) -> Option<Notice> {
+    let named = loaded.config.sandbox.workspace_root.is_some();
+    let notice = || Notice::plain(phrase(Word::WideRoot, &[&places.root.display()]));
+    (places.has_wide_root() && !named).then(notice)
 }
 
 /// Before anything of the project is read: files that commands of a session changed which was killed before it could put

@@ -1,6 +1,8 @@
 //! The few colours of the line output.
 
 use crate::config::paths::Env;
+use crate::config::units::ColorChoice;
+use std::io::{self, IsTerminal as _};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
@@ -30,6 +32,16 @@ impl Paint {
             (Paint::Colour, Ink::Red) => "31",
         };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+}
+
+/// The colours of what goes to stderr.
+pub fn for_stderr(choice: ColorChoice, env: &Env) -> Paint {
+    match choice {
+        ColorChoice::Never => Paint::None,
+        ColorChoice::Always => Paint::Colour,
+        ColorChoice::Auto if liked(env) && io::stderr().is_terminal() => Paint::Colour,
+        ColorChoice::Auto => Paint::None,
     }
 }
 

@@ -4,7 +4,7 @@ pub mod hub;
 pub mod joined;
 
 use crate::boot::Boot;
-use crate::color::{self, Ink, Paint};
+use crate::color::{self, Ink};
 use crate::errors::UsageError;
 use crate::exit::{FAILED, INTERRUPTED, OK, TERMINATED};
 use crate::flags::{Exec, Format as FlagFormat, InputFormat, Output, OutputFormat};
@@ -219,23 +219,13 @@ pub fn printer(boot: &Boot, format: Format) -> Printer<Out, Err> {
             on_terminal: io::stdout().is_terminal(),
             language: language,
         },
-        paint(boot),
+        color::for_stderr(boot.loaded.config.display.color, &boot.env),
     )
 }
 
 /// Who sets `show_tokens` wants to see them; the default leaves them to `--verbose`.
 fn wants_tokens(boot: &Boot) -> bool {
     boot.loaded.place(&["display", "show_tokens"]).is_some()
-}
-
-pub fn paint(boot: &Boot) -> Paint {
-    use crate::config::units::ColorChoice;
-    match boot.loaded.config.display.color {
-        ColorChoice::Never => Paint::None,
-        ColorChoice::Always => Paint::Colour,
-        ColorChoice::Auto if color::liked(&boot.env) && io::stderr().is_terminal() => Paint::Colour,
-        ColorChoice::Auto => Paint::None,
-    }
 }
 
 /// Says on stderr what is odd about the configuration: before anything can fail because of it.

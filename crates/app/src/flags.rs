@@ -130,7 +130,7 @@ pub enum Command {
     Resume(Resume),
     /// List, show, search, export and delete sessions
     #[command(subcommand)]
-    Sessions(Sessions),
+    Sessions(SessionsCommand),
     /// Write down what a fresh session needs to go on with the work of another one
     Handoff(Handoff),
     /// Look at and change the configuration
@@ -263,6 +263,15 @@ pub struct Resume {
 }
 
 #[derive(Debug, Subcommand)]
+pub enum SessionsCommand {
+    #[command(flatten)]
+    Stored(Sessions),
+    /// Continue one
+    Resume(Resume),
+}
+
+/// What is done with sessions without opening one.
+#[derive(Debug, Subcommand)]
 pub enum Sessions {
     /// Sessions of this project, newest first
     List {
@@ -280,8 +289,6 @@ pub enum Sessions {
         #[arg(long, value_enum, default_value_t)]
         format: Listing,
     },
-    /// Continue one
-    Resume(Resume),
     /// Find messages that have all the words
     Search {
         #[arg(required = true)]

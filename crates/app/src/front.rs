@@ -8,7 +8,6 @@ use crate::exec::hub::{Attendance, ConversationHub};
 use crate::exit::{OK, TERMINATED};
 use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow};
-use ostler_engine::TemplateFolder;
 use ostler_host::signals::{Signals, Stop};
 use ostler_tui::editor;
 use ostler_tui::run::{Start, run as show};
@@ -86,13 +85,13 @@ fn places(boot: &Boot) -> Places {
         root: boot.places.root.clone(),
         user_home: boot.places.user_home.clone(),
         kept: boot.places.home.join("cache").join("prompts").join(project),
-        programs: crate::sandbox::programs(boot),
+        programs: crate::grants::programs(boot),
         editor: ["VISUAL", "EDITOR"]
             .into_iter()
             .find_map(|name| boot.env.get(name).filter(|v| !v.trim().is_empty()).cloned()),
         sessions: boot.sessions_dir(),
         forgets: boot.global.no_save,
-        border: Arc::new(crate::folders::border(boot)),
+        border: Arc::new(crate::policy::border(boot)),
     }
 }
 
@@ -177,28 +176,6 @@ fn look(boot: &Boot) -> anyhow::Result<Look> {
         let all = Look::ALL.map(Look::name).join(", ");
         anyhow!(language.filled(Word::ThemeUnknown, &[&format_args!("{:?}", name), &all]))
     })
-}
-
-/// Of a project, where Markdown commands lie.
-pub const COMMANDS: [&str; 2] = [".ostler/commands", ".claude/commands"];
-
-/// Folders of Markdown commands, the nearer first. What comes with a project allows nothing by itself: trust that was
-/// given earlier does not speak of these files.
-pub fn command_folders(boot: &Boot) -> Vec<TemplateFolder> {
-    let ours = boot.global.trust_workspace;
-    let root = &boot.places.root;
-    let of_project = |folder: &str| TemplateFolder {
-        path: root.join(folder),
-        project: Some(root.clone()),
-        trusted: ours,
-    };
-    let mut shelves = COMMANDS.map(of_project).to_vec();
-    shelves.push(TemplateFolder {
-        path: boot.places.home.join("commands"),
-        project: None,
-        trusted: true,
-    });
-    shelves
 }
 
 /// Panics of other threads that are told at the end.

@@ -48,7 +48,7 @@ impl Lenient {
             built_in: providers::built_in(ostler_llm::builtin_providers()),
             env,
             servers: crate::config::plugins::gather(&loaded, &places, &mut Vec::new()),
-            hooks: crate::config::hooks::gather(&loaded, &places, &mut Vec::new()),
+            hooks: crate::boot::hooks::gather(&loaded, &places, &mut Vec::new()),
             places,
             loaded,
             machine: Arc::new(ostler_host::Local::new()),

@@ -6,7 +6,7 @@ pub mod typed;
 
 use crate::asking;
 use crate::boot::Boot;
-use crate::color::{Ink, Paint};
+use crate::color::{self, Ink, Paint};
 use crate::exec;
 use crate::exec::hub::{Attendance, ConversationHub};
 use crate::exit::{OK, TERMINATED};
@@ -40,7 +40,7 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     exec::announce(&boot, &client, &mut printer)?;
     let exchange = Exchange::new(&client);
     let mut talk = Talk {
-        paint: exec::paint(&boot),
+        paint: color::for_stderr(boot.loaded.config.display.color, &boot.env),
         lines: Typed::new(crate::ops::read_lines(), io::stdin().is_terminal()),
         boot,
         hub,

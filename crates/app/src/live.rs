@@ -144,6 +144,7 @@ impl SessionHub {
             session,
             after,
             rank,
+            mode,
         } = lost;
         let begin = Instant::now();
         // The terminal of the process that is gone may count as an older one; then each waits a little longer.
@@ -153,7 +154,7 @@ impl SessionHub {
                 return Ok(client);
             }
             if begin.elapsed() >= wait {
-                match self.hub.take_over(&session, after).await {
+                match self.hub.take_over(&session, after, &mode).await {
                     Ok(client) => {
                         self.listen(&client.session_id);
                         return Ok(client);
@@ -231,11 +232,24 @@ impl Reopen for SessionHub {
     }
 
     fn describe(&self, client: &Client) -> String {
-        let word = match client.snapshot.clients.is_remote() {
-            true => Word::OwnerChanged,
-            false => Word::TookOver,
-        };
-        self.language.say(word).into()
+        let language = self.language;
+        if client.snapshot.clients.is_remote() {
+            return language.say(Word::OwnerChanged).into();
+        }
+        let mode = &client.snapshot.mode;
+        let mut told = vec![
+            language.say(Word::TookOver).to_owned(),
+            language.fill(Word::TookOverApprovals, &[&mode.posture]),
+        ];
+        for (word, rules) in [
+            (Word::TookOverDeny, &mode.deny),
+            (Word::TookOverAsk, &mode.ask),
+        ] {
+            if !rules.is_empty() {
+                told.push(language.fill(word, &[&rules.join(", ")]));
+            }
+        }
+        told.join(" ")
     }
 
     fn describe_silence(&self, clients: &Clients) -> String {

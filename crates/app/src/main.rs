@@ -11,14 +11,15 @@ mod config;
 mod conformance;
 #[cfg(unix)]
 mod connect;
+mod demo;
 mod drafts;
 mod errors;
 mod exec;
 mod exit;
 mod extras;
 mod flags;
-mod folders;
 mod front;
+mod grants;
 mod home;
 mod lenient;
 mod line;
@@ -28,19 +29,20 @@ mod models;
 mod ops;
 mod output;
 mod pictures;
+mod policy;
 mod print;
+mod resume;
 mod sandbox;
 mod schema_check;
 mod servers;
 mod text;
 mod trust;
 mod typed;
+mod wiring;
 
 use boot::Boot;
-use boot::plugins::learn;
-use cmd::resume;
 use errors::{Told as _, UsageError};
-use flags::{Cli, Command};
+use flags::{Cli, Command, SessionsCommand};
 use lenient::Lenient;
 use ostler_wire::{Language, Word};
 use std::cell::Cell;
@@ -48,6 +50,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
+use wiring::plugins::learn;
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -88,7 +91,7 @@ fn main() -> ExitCode {
     };
     // A thread may still sit in a read of stdin; nothing is worth waiting for.
     runtime.shutdown_background();
-    sandbox::remove_temp();
+    crate::grants::remove_temp();
     code
 }
 
@@ -136,7 +139,12 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Exec(args)) => exec::exec(learn(boot()?).await?, args).await,
         Some(Command::Resume(args)) => resume::run(learn(boot()?).await?, args).await,
         Some(Command::Setup(args)) => cmd::setup::run(&*boot()?, args).await,
-        Some(Command::Sessions(args)) => cmd::sessions::run(lenient()?, args).await,
+        Some(Command::Sessions(SessionsCommand::Resume(args))) => {
+            resume::run(lenient()?.strict()?, args).await
+        }
+        Some(Command::Sessions(SessionsCommand::Stored(args))) => {
+            cmd::sessions::run(lenient()?, args).await
+        }
         Some(Command::Handoff(args)) => cmd::handoff::run(&lenient()?.warned(), args).await,
         Some(Command::Config(args)) => cmd::config::run(lenient()?, args),
         Some(Command::Login(args)) => cmd::login::login(&*boot()?, args).await,
@@ -158,7 +166,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
         Some(Command::Cache(args)) => cmd::cache::run(&lenient()?.warned(), args),
         Some(Command::Checkpoint(args)) => cmd::checkpoint::run(lenient()?.warned(), args).await,
-        Some(Command::Demo(args)) => cmd::demo::run(global, args, language.get()).await,
+        Some(Command::Demo(args)) => demo::run(global, args, language.get()).await,
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
         None => {
@@ -190,11 +198,11 @@ fn with_output(
         command.ok_or_else(|| UsageError(language.say(Word::FormatNoPrompt).into()))?;
     let own = match &mut command {
         Command::Exec(args) => &mut args.output,
-        Command::Resume(args) | Command::Sessions(flags::Sessions::Resume(args)) => {
+        Command::Resume(args) | Command::Sessions(SessionsCommand::Resume(args)) => {
             &mut args.output
         }
         Command::Demo(args) => &mut args.output,
-        Command::Sessions(_)
+        Command::Sessions(SessionsCommand::Stored(_))
         | Command::Handoff(_)
         | Command::Config(_)
         | Command::Permissions(_)

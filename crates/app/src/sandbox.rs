@@ -1,91 +1,30 @@
 //! What commands may touch, from the configuration, the flags and the folders of this machine. Enforcing it is `host`.
 
 mod denied;
-mod git;
 mod home;
-mod included;
-mod reader;
 mod stores;
-mod temp;
 
 use crate::boot::Boot;
-use crate::config::paths::{Env, RUNNING, USUAL_HOME, absolute, is_inside, real};
-use crate::config::schema;
+use crate::config::paths::{RUNNING, USUAL_HOME, is_inside, real};
 use crate::config::{agents, keys};
-use crate::text::{Speak as _, phrase};
-use anyhow::{anyhow, bail};
+use crate::grants::{
+    COMMAND_CACHES, DECIDING, Git, Ground, SHARED_MEMORY, active, bubblewrap, find_temp, forbidden,
+    granted, included_below, layer, mode, own_skills, protected_roots, shared_temp,
+    visible_in_temp,
+};
+use crate::policy::policy;
+use crate::text::Speak as _;
+use anyhow::bail;
 use denied::Denied;
-use git::Git;
 use ostler_engine::confine::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings};
-use ostler_engine::tool::{Scope, normalise};
-use ostler_host::Programs;
-use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
-use ostler_wire::{Language, Say, Why, Word};
-use reader::Ground;
+use ostler_engine::tool::Scope;
+use ostler_host::sandbox::{self, Choice, Layer, Network, Policy};
+use ostler_wire::{Language, Word};
 use std::collections::{BTreeSet, HashSet};
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-pub use temp::{folder as temp_folder, remove as remove_temp};
 
-/// Of our own home, because they decide what runs later or what a model is told.
-const DECIDING: [&str; 7] = [
-    "AGENTS.md",
-    "agents",
-    "commands",
-    "hooks",
-    "plugins",
-    "skills",
-    "themes",
-];
 /// Of the protected names of a project, those of which more is known than the name.
 const APART: [&str; 2] = [".git", ".ostler"];
-/// In our own home, the caches of commands: a folder for each project.
-const COMMAND_CACHES: &str = "cache/commands";
-const BUBBLEWRAP: &str = "bwrap";
-const SHARED_MEMORY: &str = "/dev/shm";
-/// Folders that everybody writes in.
-const SHARED: [&str; 3] = ["/tmp", "/var/tmp", SHARED_MEMORY];
-
-/// The mode that holds: `--no-sandbox` wins.
-pub fn mode(boot: &Boot) -> SandboxMode {
-    match (boot.global.no_sandbox, boot.loaded.config.sandbox.bash) {
-        (true, _) | (false, schema::SandboxMode::Off) => SandboxMode::Off,
-        (false, schema::SandboxMode::Enforce) => SandboxMode::Enforce,
-        (false, schema::SandboxMode::Require) => SandboxMode::Require,
-    }
-}
-
-/// Where file tools and commands may write because somebody said so.
-pub fn granted(boot: &Boot) -> Vec<PathBuf> {
-    let config = &boot.loaded.config.sandbox;
-    let workspace = config.workspace_root.clone().map(PathBuf::from);
-    let narrow = Some(&boot.places.root).filter(|_| !has_wide_root(boot));
-    let mut folders: Vec<PathBuf> = workspace.or_else(|| narrow.cloned()).into_iter().collect();
-    let added = boot.global.add_dir.iter();
-    folders.extend(added.map(|folder| boot.places.cwd.join(folder)));
-    folders.extend(config.allow_write.iter().map(PathBuf::from));
-    // What the next start runs is not changed by commands, whoever named it.
-    let home = &boot.places.home;
-    folders.retain(|folder| !(is_inside(folder, home) && is_inside(home, folder)));
-    // Settled now: what a link leads to later, when a command could have made it, is not what was granted.
-    folders.iter().map(|path| real(&normalise(path))).collect()
-}
-
-/// Whether the project is the person's home, holds it, or is the whole disk. Then nothing is writable because of it.
-fn has_wide_root(boot: &Boot) -> bool {
-    let root = &boot.places.root;
-    let holds_home = |home: &PathBuf| is_inside(home, root);
-    root.parent().is_none() || boot.places.user_home.as_ref().is_some_and(holds_home)
-}
-
-/// A word for who works in their home, above it or in `/`, where nothing may be changed.
-pub fn wide_root_notice(boot: &Boot) -> Option<String> {
-    let language = boot.language;
-    let named = boot.loaded.config.sandbox.workspace_root.is_some();
-    let root = boot.places.root.display();
-    (has_wide_root(boot) && !named).then(|| language.filled(Word::WideRoot, &[&root]))
-}
-
 /// The settings of a session. Who wants no command without a sandbox gets none.
 pub fn wanted(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let language = boot.language;
@@ -102,74 +41,7 @@ pub fn wanted(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     Ok(settings)
 }
 
-/// The layer that confines commands here, or why there is none.
-pub fn active(boot: &Boot) -> Result<Layer, String> {
-    let language = boot.language;
-    let choice = layer(boot);
-    if choice == Choice::Bubblewrap {
-        let policy = Policy {
-            layer: choice,
-            bubblewrap: bubblewrap(boot),
-            ..Policy::default()
-        };
-        return match Plan::prepare(&policy) {
-            Ok(_) => Ok(Layer::Bubblewrap),
-            Err(sandbox::Error::Unavailable { wanted, reason }) => {
-                Err(Why::ours(Word::BoxLack, [wanted, reason]).say(language))
-            }
-            Err(error) => Err(error.say(language)),
-        };
-    }
-    let report = sandbox::probe();
-    let fits = |layer: &&Layer| match choice {
-        Choice::Auto | Choice::Off | Choice::Bubblewrap => true,
-        Choice::Namespaces => **layer == Layer::Namespaces,
-        Choice::Landlock => **layer == Layer::Landlock,
-    };
-    report
-        .layers
-        .iter()
-        .find(fits)
-        .copied()
-        .ok_or_else(|| report.lacks().say(language))
-}
-
-fn layer(boot: &Boot) -> Choice {
-    match boot.loaded.config.sandbox.layer {
-        schema::SandboxLayer::Auto => Choice::Auto,
-        schema::SandboxLayer::Namespaces => Choice::Namespaces,
-        schema::SandboxLayer::Landlock => Choice::Landlock,
-        schema::SandboxLayer::Bubblewrap => Choice::Bubblewrap,
-    }
-}
-
-fn bubblewrap(boot: &Boot) -> Option<PathBuf> {
-    programs(boot).find(BUBBLEWRAP)
-}
-
-/// What is run outside of the sandbox, by us or for the person: never from a folder that commands may write in.
-pub fn programs(boot: &Boot) -> Programs {
-    let mut changeable = granted(boot);
-    changeable.extend(
-        Some(&boot.places.root)
-            .filter(|_| !has_wide_root(boot))
-            .cloned(),
-    );
-    let has_own_tmp = match layer(boot) {
-        Choice::Landlock | Choice::Off => false,
-        Choice::Bubblewrap => true,
-        Choice::Auto | Choice::Namespaces => sandbox::probe().layers.contains(&Layer::Namespaces),
-    };
-    if mode(boot) == SandboxMode::Off || !has_own_tmp {
-        changeable.extend(temp::shared(boot));
-        changeable.extend(SHARED.map(PathBuf::from));
-    }
-    changeable.push(boot.places.home.join(COMMAND_CACHES));
-    Programs::new(boot.env.get("PATH").map(OsStr::new), &changeable)
-}
-
 pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
-    let language = boot.language;
     let mode = mode(boot);
     if mode == SandboxMode::Off {
         return Ok(SandboxSettings::default());
@@ -182,7 +54,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let git = Git::of_all(&roots);
     let mut writable = granted;
     writable.extend(git.writable.iter().cloned());
-    check_conflicts(&writable, &forbid_read, language)?;
+    check_conflicts(&writable, &forbid_read, boot.language)?;
     // Nobody asked for these, so they give way.
     let open = |path: &PathBuf| path.exists() && !forbid_read.iter().any(|f| is_inside(path, f));
     let mut seen = writable.clone();
@@ -192,10 +64,10 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         home: boot.places.user_home.as_deref(),
         roots: &seen,
     };
-    let temp = temp::find(boot, active(boot).ok());
+    let temp = find_temp(boot, active(boot).ok());
     // Where no folder of our own is seen in its place, the one that all share stays writable.
     if !temp.as_ref().is_some_and(|temp| temp.is_tmp) {
-        writable.extend(temp::shared(boot));
+        writable.extend(shared_temp(boot));
     }
     let downloads = ground.downloads().into_iter().filter(&open);
     let downloads = downloads.map(|path| real(&path)).collect();
@@ -213,8 +85,11 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let keys = keys::held_in(&boot.loaded, boot.places.user_config());
     forbid_read.extend(keys.iter().cloned());
     sealed.extend(keys);
-    protect.extend(included::find(boot, &roots));
-    protect.extend(named_config(boot));
+    protect.extend(
+        included_below(boot, &roots)
+            .into_iter()
+            .chain(named_config(boot)),
+    );
     protect.extend(agents::named_skill_folders(&boot.loaded, &boot.places));
     for paths in [&mut forbid_read, &mut sealed, &mut protect] {
         add_real(paths);
@@ -230,7 +105,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             closed: home::closed(boot),
             protect,
             compared: git.compared,
-            visible: temp::visible(boot),
+            visible: visible_in_temp(boot),
             network: network(boot),
             layer: layer(boot),
             bubblewrap: bubblewrap(boot).filter(|_| layer(boot) == Choice::Bubblewrap),
@@ -294,26 +169,11 @@ fn check_conflicts(
     Ok(())
 }
 
-/// What of the person's home readers see, and file tools read unasked: toolchains and named settings.
-pub fn toolchains(boot: &Boot) -> Vec<PathBuf> {
-    if mode(boot) == SandboxMode::Off {
-        return Vec::new();
-    }
-    let mut roots = granted(boot);
-    roots.push(boot.places.root.clone());
-    let ground = Ground {
-        env: &boot.env,
-        home: boot.places.user_home.as_deref(),
-        roots: &roots,
-    };
-    ground.reader().shown
-}
-
 /// What readers see, and of our own home what models are told to read.
 fn reader(boot: &Boot, ground: &Ground<'_>) -> Reader {
     let mut reader = ground.reader();
     reader.shown.push(boot.places.memory());
-    reader.shown.extend(crate::folders::own_skills(boot));
+    reader.shown.extend(own_skills(boot));
     reader
 }
 
@@ -343,7 +203,7 @@ pub fn nothing_holds(boot: &Boot) -> Option<String> {
 fn denied(boot: &Boot) -> Denied {
     let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
     let scope = scope.with_trees(granted(boot));
-    boot.policy()
+    policy(boot)
         .map(|policy| Denied::find(&policy.rules.deny, &scope))
         .unwrap_or_default()
 }
@@ -367,70 +227,6 @@ fn check_tildes(boot: &Boot) -> anyhow::Result<()> {
         Some(text) => bail!(language.filled(Word::NoTilde, &[&text])),
         None => Ok(()),
     }
-}
-
-pub fn forbidden(boot: &Boot) -> anyhow::Result<Vec<PathBuf>> {
-    let language = boot.language;
-    let places = &boot.places;
-    let mut paths = Vec::new();
-    for written in &boot.loaded.config.sandbox.forbid_read {
-        let expanded = expand(written, &boot.env)
-            .map_err(|why| anyhow!("`sandbox.forbid_read`: {written:?}: {}", why.say(language)))?;
-        let home = places.user_home.as_deref();
-        paths.push(absolute(&expanded, &places.root, home));
-        // Who runs with another HOME has keys in the home of the account all the same.
-        let account = ostler_host::account_home().filter(|_| expanded.starts_with('~'));
-        let other = account.map(|home| absolute(&expanded, &places.root, Some(&home)));
-        paths.extend(other.filter(|path| path.exists()));
-    }
-    paths.dedup();
-    paths.extend(boot.places.sealed());
-    Ok(paths)
-}
-
-/// `${VAR}` and `${VAR:-x}`. A path that would silently become another one is refused.
-fn expand(text: &str, env: &Env) -> Result<String, Why> {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        let (inner, after) = after
-            .split_once('}')
-            .ok_or_else(|| Why::from(Word::NoBrace))?;
-        let (name, default) = match inner.split_once(":-") {
-            Some((name, default)) => (name, Some(default)),
-            None => (inner, None),
-        };
-        let value = env.get(name).map(String::as_str).filter(|v| !v.is_empty());
-        out.push_str(before);
-        out.push_str(
-            value
-                .or(default)
-                .ok_or_else(|| phrase(Word::UnsetVariable, &[&name, &name]))?,
-        );
-        rest = after;
-    }
-    out.push_str(rest);
-    match out.is_empty() {
-        true => Err(Word::IsEmpty.into()),
-        false => Ok(out),
-    }
-}
-
-/// The project and every folder that somebody let commands write in: each may hold a repository and the settings of programs.
-fn protected_roots(boot: &Boot, granted: &[PathBuf]) -> Vec<PathBuf> {
-    let mut roots = vec![boot.places.root.clone()];
-    for folder in granted.iter().filter(|folder| folder.is_dir()) {
-        let is_known = |root: &PathBuf| is_inside(folder, root) && is_inside(root, folder);
-        if folder.is_absolute() && !roots.iter().any(is_known) {
-            roots.push(folder.clone());
-        }
-    }
-    roots
-}
-
-/// Files of the project and of added folders that settings of git include.
-pub fn included_settings(boot: &Boot) -> Vec<PathBuf> {
-    included::find(boot, &protected_roots(boot, &granted(boot)))
 }
 
 /// At the top of a folder.
@@ -462,15 +258,6 @@ fn own_folder(boot: &Boot, root: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// In a home that lies in the project: what decides what runs later. A home that the person added by name is theirs to change.
-pub fn deciding(boot: &Boot) -> Vec<PathBuf> {
-    let home = &boot.places.home;
-    match is_inside(home, &boot.places.root) {
-        true => DECIDING.map(|name| home.join(name)).to_vec(),
-        false => Vec::new(),
-    }
-}
-
 /// Another file of settings that the person named: the next start with the same flag reads it again.
 fn named_config(boot: &Boot) -> Option<PathBuf> {
     let named = boot.global.config.as_ref()?;
@@ -481,7 +268,7 @@ fn named_config(boot: &Boot) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use crate::config::{hooks, paths, project};
-    use crate::front;
+    use crate::wiring;
 
     /// Whatever Ostler itself reads of a project that runs, or tells a model what to do, is changed by nobody but the person.
     #[test]
@@ -489,7 +276,7 @@ mod tests {
         let mut read: Vec<&str> = vec![paths::PROJECT_CONFIG];
         read.extend(project::SERVERS);
         read.extend(hooks::SETTINGS);
-        read.extend(front::COMMANDS);
+        read.extend(wiring::COMMANDS);
         read.extend(agents::PROJECT.map(|(folder, _)| folder));
         let scope = Scope::new("/project", None);
         let by_tools = ostler_guard::Folders::default().protected(&scope, &[]);
@@ -502,28 +289,6 @@ mod tests {
             let mut names = ostler_guard::protected_names();
             let by_sandbox = names.any(|own| Path::new(name).starts_with(own));
             assert!(by_sandbox, "{name}");
-        }
-    }
-
-    #[test]
-    fn variables_in_forbidden_paths() {
-        let env: Env = [("A", "/a"), ("EMPTY", "")]
-            .map(|(k, v)| (k.to_owned(), v.to_owned()))
-            .into();
-        for (text, expect) in [
-            ("~/.ssh", Some("~/.ssh")),
-            ("${A}/x", Some("/a/x")),
-            ("${A:-/b}/x", Some("/a/x")),
-            ("${B:-/b}/x${A}", Some("/b/x/a")),
-            ("${EMPTY:-/b}", Some("/b")),
-            ("${B:-}x", Some("x")),
-            ("$A/x", Some("$A/x")),
-            ("${B}/x", None),
-            ("${EMPTY}/x", None),
-            ("${B:-}", None),
-            ("${A", None),
-        ] {
-            assert_eq!(expand(text, &env).ok().as_deref(), expect, "{text}");
         }
     }
 }

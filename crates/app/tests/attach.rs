@@ -259,6 +259,39 @@ fn when_the_owner_leaves_the_other_terminal_runs_the_session() {
     assert_eq!(of_type(&log, "interrupted").len(), 1);
 }
 
+/// What the person tightened holds on in the terminal that takes the session over, whatever its own flags say.
+#[test]
+fn rules_and_posture_of_a_session_outlive_its_owner() {
+    let scene = scene([Step::answer().text("First answer.")]);
+    let mut owner = terminal(&scene, ["--permission-mode", "auto"]);
+    owner.keys("hello\r");
+    owner.wait_for("First answer.");
+    idle(&owner);
+    owner.keys("/permissions deny Bash(touch:*)\r");
+    owner.wait_for("for this session");
+    owner.keys("/approve ask\r");
+    owner.wait_until("the posture", |screen| screen.contains("ask"));
+    let mut other = terminal(&scene, ["resume", "--permission-mode", "auto"]);
+    other.wait_for("attached · 2 terminals");
+    owner.keys("\x04");
+    assert!(owner.wait().success());
+    other.wait_for(TOOK_OVER);
+    other.wait_for("Approvals: ask.");
+    other.wait_for("Still denied: Bash(touch:*)");
+    let run = |command: &str| Step::answer().calls([("bash", json!({"command": command}))]);
+    scene.server.push(run("touch DENIED"));
+    scene.server.push(run("mkdir asked"));
+    scene.server.push(Step::answer().text("Last answer."));
+    other.keys("go on\r");
+    // The second command is asked about; the first was not run.
+    other.wait_for("mkdir asked");
+    let log = scene.log();
+    let denied = of_type(&log, "approval");
+    assert_eq!(denied.first().map(|a| &a["decision"]), Some(&json!("deny")));
+    assert!(!scene.space.root().join("DENIED").exists());
+    assert!(!scene.space.root().join("asked").exists());
+}
+
 /// A turn of several steps that takes a while.
 fn working(pace: Duration) -> Server {
     Server::answering(move |request| {

@@ -2,8 +2,8 @@
 //! at its next owner, and the front end goes on with the next event.
 
 use ostler_wire::{
-    Ask, Body, BoxFuture, Client, Clients, Delta, Entry, EntrySource, Event, HubError, Op, OpLine,
-    OpSender, Reply, SentOp, Snapshot, Subscription, View,
+    Ask, Body, BoxFuture, Client, Clients, Delta, Entry, EntrySource, Event, HubError, Mode, Op,
+    OpLine, OpSender, Reply, SentOp, Snapshot, Subscription, View,
 };
 use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
@@ -36,6 +36,8 @@ pub struct Lost {
     pub after: Option<u64>,
     /// How many clients are older, as far as the client knows.
     pub rank: u64,
+    /// How the session stood, with the rules that were added to it.
+    pub mode: Mode,
 }
 
 /// A client that shows the same session for as long as somebody can be found that has it.
@@ -356,6 +358,7 @@ impl Follower {
             session: self.client.session_id.clone(),
             after: self.last,
             rank: self.view.clients.rank.unwrap_or(0),
+            mode: self.view.mode.clone(),
         };
         let reopen = self.reopen.clone();
         let new = tokio::select! {

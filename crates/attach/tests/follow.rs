@@ -183,6 +183,7 @@ async fn what_the_owner_has_not_confirmed_goes_to_the_next_one_and_nothing_twice
         session: "s1".into(),
         after: Some(0),
         rank: 1,
+        mode: Default::default(),
     };
     assert_eq!(reopen.lost.lock().unwrap().take(), Some(lost));
     assert!(new.ops.try_recv().is_err());

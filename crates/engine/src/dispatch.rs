@@ -417,7 +417,12 @@ async fn run_alone(
     .await?;
     let (mut result, took) = ended.finished;
     if let Ok(ended) = &mut result {
-        question::settle(&mut state.permissions, name, answer.as_ref(), ended);
+        question::settle(
+            (&mut state.permissions, &state.policy.rules),
+            name,
+            answer.as_ref(),
+            ended,
+        );
     }
     let wrote = ended.wrote || result.is_ok() && prepared.accesses.iter().any(changes);
     conclude(state, inbox, &prepared, (result, took), (cancel, done)).await?;

@@ -4,7 +4,7 @@
 use crate::confine::Terms;
 use crate::goal::Goal;
 use crate::sources::templates::Template;
-use ostler_guard::{Decision, Mode, Posture, Rules, Stance};
+use ostler_guard::{Decision, Mode, Posture, Rule, Rules, Stance};
 use ostler_wire::{Access, Body, Entry, ToolDeclaration};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -127,15 +127,21 @@ impl PermissionState {
         }
     }
 
-    pub fn entry(&self, now: Instant) -> Body {
-        Body::Mode(self.shown(now))
+    pub fn entry(&self, rules: &Rules, now: Instant) -> Body {
+        Body::Mode(self.shown(rules, now))
     }
 
-    pub fn shown(&self, now: Instant) -> ostler_wire::Mode {
+    pub fn shown(&self, rules: &Rules, now: Instant) -> ostler_wire::Mode {
+        let added = |rules: &[Rule]| -> Vec<String> {
+            let of_session = rules.iter().filter(|rule| rule.from == SESSION);
+            of_session.map(|rule| rule.text.clone()).collect()
+        };
         ostler_wire::Mode {
             mode: self.mode.name().into(),
             posture: self.stance.name(now),
             goal: self.goal.as_ref().map(Goal::shown),
+            deny: added(&rules.deny),
+            ask: added(&rules.ask),
         }
     }
 
@@ -232,7 +238,6 @@ mod tests {
     use super::*;
     use crate::tool::Typed as _;
     use crate::tools::bash::Bash;
-    use ostler_guard::Rule;
     use ostler_wire::Segment;
 
     fn rules(list: &[&str]) -> Vec<Rule> {

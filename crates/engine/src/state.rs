@@ -271,7 +271,10 @@ impl SessionState {
     /// Writes down how things stand, if that has changed. Before the first prompt there is no log to write to.
     pub fn record_standing(&mut self) -> Result<(), LogError> {
         match self.permissions.unrecorded && !self.log.is_empty() {
-            true => self.commit(vec![self.permissions.entry(Instant::now())]),
+            true => {
+                let entry = self.permissions.entry(&self.policy.rules, Instant::now());
+                self.commit(vec![entry])
+            }
             false => Ok(()),
         }
     }

@@ -50,9 +50,7 @@ const HOOK: &str = "hook";
 enum Trouble {
     Log(LogError),
     Error {
-        kind: &'static str,
-        message: String,
-        details: Option<Json>,
+        error: ErrorEntry,
         outcome: Outcome,
     },
     /// The person goes on in another session; what the front end does for that.
@@ -111,17 +109,8 @@ pub async fn turn(
             fail(&state.feed, state.settings.language, &error);
             return Ok(());
         }
-        Err(Trouble::Error {
-            kind,
-            message,
-            details,
-            outcome,
-        }) => {
-            ending.push(Body::Error(ErrorEntry {
-                kind: kind.into(),
-                message,
-                details,
-            }));
+        Err(Trouble::Error { error, outcome }) => {
+            ending.push(Body::Error(error));
             outcome
         }
         Err(Trouble::HandedOver(views)) => {
@@ -133,7 +122,7 @@ pub async fn turn(
         ending.push(Body::Interrupted(Interrupted::default()));
     }
     ending.extend(goal::conclude(
-        &mut state.permissions,
+        (&mut state.permissions, &state.policy.rules),
         outcome,
         state.settings.language,
     ));
@@ -158,7 +147,7 @@ fn open(state: &mut SessionState, taken: Intake, opening: Opening) -> Result<(),
     let mut entries = opening.entries;
     entries.extend(close_dangling(&state.conversation));
     if state.permissions.unrecorded {
-        entries.push(state.permissions.entry(Instant::now()));
+        entries.push(state.permissions.entry(&state.policy.rules, Instant::now()));
     }
     entries.push(Body::Message(Message {
         context: briefing::join(
@@ -345,9 +334,11 @@ async fn ask_model(
 
 fn too_dear(breach: &Breach, language: Language) -> Trouble {
     Trouble::Error {
-        kind: "budget",
-        message: breach.message(language),
-        details: Some(Json::of(&breach.details())),
+        error: ErrorEntry {
+            kind: "budget".into(),
+            message: breach.message(language),
+            details: Some(Json::of(&breach.details())),
+        },
         outcome: Outcome::Error,
     }
 }
@@ -491,9 +482,11 @@ fn failed(model: &Model, error: &Error, language: Language) -> Trouble {
         "url": target.shown_url(),
     });
     Trouble::Error {
-        kind: error.kind(),
-        message: error.say(language),
-        details: Some(Json::of(&details)),
+        error: ErrorEntry {
+            kind: error.kind().into(),
+            message: error.say(language),
+            details: Some(Json::of(&details)),
+        },
         outcome: Outcome::Error,
     }
 }
@@ -504,10 +497,10 @@ fn halted(why: &str, language: Language) -> Trouble {
 }
 
 fn trouble(kind: &'static str, message: String, outcome: Outcome) -> Trouble {
-    Trouble::Error {
-        kind,
+    let error = ErrorEntry {
+        kind: kind.into(),
         message,
         details: None,
-        outcome,
-    }
+    };
+    Trouble::Error { error, outcome }
 }

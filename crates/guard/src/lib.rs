@@ -4,6 +4,7 @@ mod address;
 pub mod border;
 mod call;
 pub mod decide;
+pub mod definitions;
 pub(crate) mod glob;
 pub mod guard;
 pub mod headless;

@@ -81,6 +81,31 @@ impl Stance {
         }
     }
 
+    /// What another process makes of the name of a stance. One that it cannot tell, or that was for a while, is the
+    /// strictest that asks.
+    pub fn of_name(name: &str) -> Self {
+        match name {
+            "auto" => Stance::Posture(Posture::Auto),
+            "yolo" => Stance::Posture(Posture::Yolo),
+            other if other == Language::English.say(Word::StanceNever) => Stance::Never,
+            _ => Stance::Posture(Posture::Ask),
+        }
+    }
+
+    /// The stricter of two. What holds for a while, or for commands alone, counts as `ask`.
+    pub fn stricter(self, other: Self) -> Self {
+        let rank = |stance: Self| match stance {
+            Stance::Never => 0,
+            Stance::Posture(Posture::Ask) | Stance::Shell | Stance::Until(_) => 1,
+            Stance::Posture(Posture::Auto) => 2,
+            Stance::Posture(Posture::Yolo) => 3,
+        };
+        match rank(other) < rank(self) {
+            true => other,
+            false => self,
+        }
+    }
+
     /// For the log.
     pub fn name(self, now: Instant) -> String {
         self.shown(now, Language::English)

@@ -4,7 +4,7 @@ use crate::history::History;
 use crate::log;
 use crate::owners::Owners;
 use crate::title::title_line;
-use ostler_wire::{Body, Entry, Language, Role, Say, SessionInfo, Word};
+use ostler_wire::{Body, Entry, ForkedFrom, Language, Role, Say, SessionInfo, Word};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::fs;
@@ -315,6 +315,39 @@ fn info(path: &Path) -> Option<SessionInfo> {
 pub fn copied(entries: &[Entry]) -> u64 {
     let counts = |e: &&Entry| !matches!(e.body, Body::Meta(_));
     entries.iter().filter(counts).count() as u64
+}
+
+/// The beginning of a fork, as its first line has it. `is_own` says whether the person's own Ostler wrote the log.
+pub fn forked(session: String, entries: &[Entry], is_own: Own) -> ForkedFrom {
+    let copied = copied(entries);
+    let foreign = match is_own {
+        Own::No => copied,
+        Own::Yes => {
+            let before = foreign(entries);
+            let is_foreign = |e: &&Entry| !matches!(e.body, Body::Meta(_)) && e.entry <= before;
+            entries.iter().filter(is_foreign).count() as u64
+        }
+    };
+    ForkedFrom {
+        session,
+        entry: entries.last().map_or(0, |e| e.entry),
+        copied,
+        foreign,
+    }
+}
+
+/// Whether a log was written by the person's own Ostler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Own {
+    Yes,
+    No,
+}
+
+/// The number of the last entry of a log that was copied from somebody else's; 0 where there is none.
+pub fn foreign(entries: &[Entry]) -> u64 {
+    let meta = entries.first().and_then(|first| first.body.meta());
+    let from = meta.and_then(|meta| meta.forked_from.as_ref());
+    from.map_or(0, |from| from.foreign)
 }
 
 /// Where a session worked, as far as its log says.

@@ -83,6 +83,8 @@ impl Status {
             mode,
             posture,
             goal,
+            deny: _,
+            ask: _,
         }) = &self.mode
         {
             match mode.as_str() {
@@ -212,7 +214,7 @@ mod tests {
         status.mode = Some(Mode {
             mode: "plan".into(),
             posture: "yolo".into(),
-            goal: None,
+            ..Mode::default()
         });
         status.branch = Some("main".into());
         status.count(&Usage {

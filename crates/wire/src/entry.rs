@@ -74,6 +74,14 @@ pub struct ForkedFrom {
     /// Entries after the first that are copies: what they cost was paid in the other session.
     #[serde(default)]
     pub copied: u64,
+    /// How many of these come from a log that the person's own Ostler did not write, the first ones. What they say was
+    /// approved or said does not count as the person's.
+    #[serde(default, skip_serializing_if = "is_none_foreign")]
+    pub foreign: u64,
+}
+
+fn is_none_foreign(foreign: &u64) -> bool {
+    *foreign == 0
 }
 
 /// Who asked for a call, when it was not the model.
@@ -180,6 +188,11 @@ pub struct Mode {
     /// What is worked towards; also once, when that ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<Goal>,
+    /// Rules that the person added for the session and that tighten. Whoever takes the session over keeps to them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ask: Vec<String>,
 }
 
 /// A goal and how it stands.

@@ -644,6 +644,9 @@ words! {
     AnsweredElsewhere: "answered in another terminal: {}", "已在另一终端回答：{}";
     NoSocket: "Other terminals cannot join this session: no socket could be made at {}: {}", "其他终端无法加入此会话：无法在 {} 创建套接字：{}";
     JoinedFlags: "The settings of the terminal that runs it hold here. No effect: {}", "以运行该会话的终端的设置为准。未生效：{}";
+    TookOverApprovals: "Approvals: {}. What was allowed for the session is asked about again.", "审批方式：{}。此前为会话允许的内容将重新询问。";
+    TookOverDeny: "Still denied: {}.", "仍然禁止：{}。";
+    TookOverAsk: "Still asked about: {}.", "仍需询问：{}。";
     PromptWaits: "The prompt stays in the queue of the session.", "该提示仍在会话的队列中。";
     CommandLost: "{} may not have been carried out: the terminal that ran it is gone. Check before you send it again.", "{} 可能未执行：运行它的终端已退出。请先确认再重新发送。";
     AnswerLost: "Your answer was not taken: the question ended together with the terminal that asked it.", "你的回答未被采用：提问的终端已退出，问题随之结束。";

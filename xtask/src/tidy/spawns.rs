@@ -57,7 +57,7 @@ const LOOKUPS: &[(&str, &str)] = &[
         "crates/app/src/boot/shell.rs",
         "the shell of commands, which runs in the sandbox",
     ),
-    ("crates/app/src/sandbox/", "which folders commands see"),
+    ("crates/app/src/grants/", "which folders commands see"),
 ];
 /// What ships; the others only test and build it.
 const SHIPPED: &[&str] = &[

@@ -32,7 +32,7 @@ const GIT_VALUE: &str = "GIT_CONFIG_VALUE_";
 
 impl Boot {
     /// The environment of commands: ours without provider keys, what looks like a secret, and what the configuration drops.
-    pub(super) fn command_env(&self, hidden: &[String]) -> Vec<(OsString, OsString)> {
+    pub fn command_env(&self, hidden: &[String]) -> Vec<(OsString, OsString)> {
         let shell = &self.loaded.config.tools.shell;
         let quiet =
             ["PAGER", "GIT_PAGER"].map(|name| (OsString::from(name), OsString::from("cat")));

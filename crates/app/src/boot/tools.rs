@@ -4,6 +4,8 @@ use crate::config::diagnose::{self, Notice};
 use crate::config::layers::{Loaded, RuleList};
 use crate::errors::UsageError;
 use crate::text::phrase;
+use ostler_engine::budget::ROLES;
+use ostler_engine::roles::built_in;
 use ostler_engine::tools::unknown_tool;
 use ostler_guard::Rule;
 use ostler_wire::{Language, Why, Word};
@@ -55,4 +57,26 @@ pub fn stray_tools(loaded: &Loaded) -> Vec<Notice> {
         }
     }
     notices
+}
+
+/// Limits for roles that nothing is sent in.
+pub fn stray_budgets(loaded: &Loaded) -> Vec<Notice> {
+    let roles = loaded.config.budget.roles.keys();
+    let is_known = |role: &str| {
+        ROLES.contains(&role)
+            || loaded.config.roles.contains_key(role)
+            || built_in().any(|name| name == role)
+    };
+    let unknown = roles.filter(|role| !is_known(role));
+    let notice = |role: &String| {
+        let place = loaded.place(&["budget", "roles", role])?;
+        let near = diagnose::nearest(role, ROLES);
+        let hint = near.map_or_else(
+            || phrase(Word::ThereAre, &[&ROLES.join(" and ")]),
+            |near| phrase(Word::DidYouMean, &[&near]),
+        );
+        let text = phrase(Word::CfgNoRole, &[&role, &hint]);
+        Some(Notice::warning(place, text))
+    };
+    unknown.filter_map(notice).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::panel::print_view;
 use crate::boot::Boot;
-use crate::config::agents::settings;
+use crate::boot::agents::settings;
 use crate::flags::{Agents, Listing, Skills};
 use ostler_engine::commands;
 use ostler_engine::roles::Roles;
@@ -11,7 +11,7 @@ use ostler_engine::skills::Skills as Found;
 pub fn skills(boot: &Boot, args: Skills) -> anyhow::Result<u8> {
     let language = boot.language;
     let settings = settings(&boot.loaded, &boot.places);
-    let (found, left_out) = Found::load(&settings.skills, &crate::folders::reader(boot));
+    let (found, left_out) = Found::load(&settings.skills, &crate::policy::reader(boot));
     let language = language;
     match args {
         Skills::List { format } => {
@@ -26,7 +26,7 @@ pub fn skills(boot: &Boot, args: Skills) -> anyhow::Result<u8> {
 pub fn agents(boot: &Boot, args: Agents) -> anyhow::Result<u8> {
     let language = boot.language;
     let settings = settings(&boot.loaded, &boot.places);
-    let reader = crate::folders::reader(boot);
+    let reader = crate::policy::reader(boot);
     let (found, left_out) = Roles::load(&settings.role_sources, &settings.roles, &reader);
     let Agents::List { format } = args;
     let view = commands::agents(&found, left_out, language);

@@ -6,16 +6,16 @@ use crate::config::units::ByteSize;
 use crate::errors::UsageError;
 use crate::flags::{Checkpoint, Listing};
 use crate::text::Speak as _;
+use crate::wiring::checkpoint_limits;
 use anyhow::anyhow;
 use ostler_engine::checkpoint::{
-    Checkpoints, Error, Git, Guard, Ignored, Kept, Limits, Point, Report, Scope, Unseen, What,
+    Checkpoints, Error, Git, Guard, Ignored, Kept, Point, Report, Scope, Unseen, What,
 };
 use ostler_engine::commands::{CheckpointRequest, checkpoint, restored};
 use ostler_engine::confine::{Services, WatchedCall};
 use ostler_wire::Word;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 pub async fn run(boot: Arc<Boot>, args: Checkpoint) -> anyhow::Result<u8> {
     // It reads and writes many files; the runtime has other things to do.
@@ -72,7 +72,7 @@ fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<u8> {
 fn bytes(boot: &Boot, quota: Option<String>) -> anyhow::Result<u64> {
     let language = boot.language;
     let Some(written) = quota else {
-        return Ok(limits(boot).quota);
+        return Ok(checkpoint_limits(boot).quota);
     };
     let size = ByteSize::parse(&written);
     let size = size.ok_or_else(|| UsageError(language.filled(Word::BadQuota, &[&written])))?;
@@ -116,25 +116,8 @@ fn restore(
     Ok(report)
 }
 
-/// What checkpoints of sessions may cost; none when the configuration wants none.
-pub fn wanted(boot: &Boot) -> Option<Limits> {
-    boot.loaded.config.context.checkpoints.then(|| limits(boot))
-}
-
-fn limits(boot: &Boot) -> Limits {
-    let context = &boot.loaded.config.context;
-    Limits {
-        quota: context.checkpoint_quota.0,
-        history: context.checkpoint_history.0,
-        time: Duration::from_secs(context.checkpoint_seconds),
-        user_home: boot.places.user_home.clone(),
-        excluded: vec![boot.places.home.clone(), boot.sessions_dir()],
-        ..Limits::default()
-    }
-}
-
 fn open(boot: &Boot) -> anyhow::Result<Checkpoints> {
-    let limits = limits(boot);
+    let limits = checkpoint_limits(boot);
     let dir = ostler_engine::store::checkpoints_dir(&boot.places.home, &boot.places.root);
     Ok(Checkpoints::open(&dir, &boot.places.root, limits)?)
 }

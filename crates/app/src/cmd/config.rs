@@ -2,6 +2,7 @@
 
 use super::panel::print_view;
 use crate::boot::Boot;
+use crate::color;
 use crate::config::diagnose::{ConfigError, Paint};
 use crate::config::edit::{self, EditableFile};
 use crate::config::json_schema;
@@ -9,7 +10,6 @@ use crate::config::paths::{ConfigFile, config_files};
 use crate::config::show::{self, Origins, Setting};
 use crate::config::tree::Layer;
 use crate::errors::UsageError;
-use crate::exec;
 use crate::exit::OK;
 use crate::flags::{Config, Listing, MemorySwitch};
 use crate::lenient::Lenient;
@@ -61,7 +61,7 @@ pub fn user_file(boot: &Boot) -> PathBuf {
 /// An error of the configuration as the error of a command.
 pub fn failed(boot: &Boot, error: &ConfigError) -> anyhow::Error {
     let language = boot.language;
-    let paint = match exec::paint(boot) {
+    let paint = match color::for_stderr(boot.loaded.config.display.color, &boot.env) {
         crate::color::Paint::Colour => Paint::Color,
         crate::color::Paint::None => Paint::Plain,
     };

@@ -1,18 +1,15 @@
 //! `ostler doctor`: what is there, what is missing, and what to do about it. A broken configuration is a finding like others.
 
+mod providers;
+
 use super::health;
 use super::panel::print_view;
-use super::probe::{Answer, Endpoint, Probe};
 use crate::boot::Boot;
+use crate::boot::hooks::Gathered;
 use crate::color::{self, Ink, Paint};
 use crate::config::diagnose::Notice;
-use crate::config::hooks::Gathered;
-use crate::config::keys::KeyError;
 use crate::config::layers::{Loaded, RuleList};
 use crate::config::paths::config_files;
-use crate::config::providers::Provider;
-use crate::config::resolve::{LoginError, ResolveError, Resolver, UsableLogin};
-use crate::config::schema::AuthKind;
 use crate::config::trust::State;
 use crate::config::units::ColorChoice;
 use crate::errors::Told as _;
@@ -21,18 +18,16 @@ use crate::flags::{Doctor, Listing};
 use crate::lenient::Lenient;
 use crate::output;
 use crate::text::Speak as _;
-use ostler_engine::Models as _;
+use crate::{policy, wiring};
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::hooks::Hook;
 use ostler_guard::Rule;
 use ostler_host::sandbox::{self, Layer, Network};
-use ostler_llm::Target;
 use ostler_wire::{Column, ColumnKind, Frame, Language, Say, Table, View, Why, Word, pad_to_width};
 use serde::Serialize;
 use serde_json::json;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
-use tokio::task::JoinSet;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -115,7 +110,7 @@ pub async fn run(start: Lenient, args: Doctor) -> anyhow::Result<u8> {
     let language = boot.language;
     let mut findings = findings(&boot, fault);
     if args.online {
-        findings.extend(reachability(&boot).await);
+        findings.extend(providers::reachability(&boot).await);
     }
     let view = view(&findings, language);
     if args.json {
@@ -159,8 +154,8 @@ pub fn findings(boot: &Arc<Boot>, fault: Option<String>) -> Vec<Finding> {
     let language = boot.language;
     let mut findings = vec![version(language)];
     findings.extend(configuration(boot, fault));
-    findings.push(model(boot));
-    findings.extend(providers(&boot.resolver(), language));
+    findings.push(providers::model(boot));
+    findings.extend(providers::providers(&boot.resolver(), language));
     findings.push(trust(boot));
     findings.extend(hooks(boot));
     findings.push(sandbox(boot));
@@ -281,200 +276,11 @@ fn configuration(boot: &Boot, fault: Option<String>) -> Vec<Finding> {
         let fix = language.filled(Word::DocTighten, &[&boot.places.home.display()]);
         findings.push(Finding::new(Status::Note, "config", text).fix(fix));
     }
-    if let Err(error) = boot.policy() {
+    if let Err(error) = policy::policy(boot) {
         let fix = language.say(Word::DocMendRule);
         findings.push(Finding::new(Status::Problem, "config", language.told(&error)).fix(fix));
     }
     findings
-}
-
-fn model(boot: &Boot) -> Finding {
-    let language = boot.language;
-    let resolver = boot.resolver();
-    let resolved = match boot.wanted_model() {
-        Some(reference) => resolver.resolve(&reference),
-        None => resolver.default(),
-    };
-    match resolved {
-        Ok(model) => {
-            let key = match (&model.key, &model.login) {
-                (Some(key), _) => language.filled(Word::DocKeyIn, &[&key.source]),
-                (None, Some(login)) => login.name.say(language),
-                (None, None) => language.say(Word::DocNeedsNone).into(),
-            };
-            Finding::ok(
-                "model",
-                model.reference() + language.say(Word::Comma) + &key,
-            )
-        }
-        Err(error) => {
-            let whole = error.say(language);
-            let (text, fix) = whole
-                .split_once('\n')
-                .unwrap_or((&whole, language.say(Word::DocRunSetup)));
-            let finding = Finding::new(Status::Problem, "model", text);
-            match error {
-                ResolveError::NoModel { .. }
-                | ResolveError::Key(_)
-                | ResolveError::Login(_)
-                | ResolveError::Unknown { .. }
-                | ResolveError::Redirected { .. }
-                | ResolveError::Unusable { .. }
-                | ResolveError::KeySource(_) => finding.fix(fix),
-            }
-        }
-    }
-}
-
-fn providers(resolver: &Resolver<'_>, language: Language) -> Vec<Finding> {
-    resolver
-        .providers()
-        .iter()
-        .map(|provider| one_provider(resolver, provider, language))
-        .collect()
-}
-
-fn one_provider(resolver: &Resolver<'_>, provider: &Provider, language: Language) -> Finding {
-    let name = &provider.config.name;
-    let key = resolver.key(provider);
-    let no_key = matches!(key, Ok(None) | Err(KeyError::Missing { .. }));
-    if (no_key || provider.config.auth == Some(AuthKind::Login))
-        && let Some(login) = resolver.login(provider)
-    {
-        return one_login(name, login, language);
-    }
-    match key {
-        Ok(Some(key)) => match key.warning {
-            None => Finding::ok(
-                "provider",
-                language.filled(Word::DocProviderKey, &[&name, &key.source]),
-            ),
-            Some(warning) => Finding::new(
-                Status::Note,
-                "provider",
-                format!("{name}: {}", warning.say(language)),
-            ),
-        },
-        Ok(None) => Finding::ok("provider", language.filled(Word::DocProviderNone, &[&name])),
-        Err(KeyError::Missing { .. }) if !provider.configured => {
-            let variable = provider.config.api_key_env.as_deref().unwrap_or_default();
-            Finding::ok(
-                "provider",
-                language.filled(Word::DocProviderNoKey, &[&name, &variable]),
-            )
-        }
-        Err(error @ KeyError::Missing { .. }) => Finding::new(
-            Status::Note,
-            "provider",
-            format!("{name}: {}", error.say(language)),
-        )
-        .fix(language.say(Word::DocSaveKey)),
-        Err(error @ (KeyError::File { .. } | KeyError::Unsendable { .. })) => Finding::new(
-            Status::Problem,
-            "provider",
-            format!("{name}: {}", error.say(language)),
-        ),
-    }
-}
-
-fn one_login(name: &str, login: Result<UsableLogin, LoginError>, language: Language) -> Finding {
-    let error = match login {
-        Ok(login) => return Finding::ok("provider", format!("{name}: {}", login.name)),
-        Err(error) => error,
-    };
-    let whole = error.say(language);
-    let (text, fix) = whole.split_once('\n').unwrap_or((&whole, ""));
-    let status = match error {
-        LoginError::Missing { .. } | LoginError::Elsewhere { .. } => Status::Note,
-        LoginError::NoIssuer { .. } | LoginError::Store(_) => Status::Problem,
-    };
-    let finding = Finding::new(status, "provider", format!("{name}: {text}"));
-    match fix {
-        "" => finding,
-        fix => finding.fix(fix),
-    }
-}
-
-/// Asks every provider that could be used for its models.
-async fn reachability(boot: &Boot) -> Vec<Finding> {
-    let language = boot.language;
-    let probe = match Probe::new(boot) {
-        Ok(probe) => probe,
-        Err(error) => {
-            return vec![Finding::new(
-                Status::Problem,
-                "online",
-                language.told(&error),
-            )];
-        }
-    };
-    let resolver = boot.resolver();
-    let mut asking = JoinSet::new();
-    for (i, provider) in resolver.providers().iter().enumerate() {
-        let name = provider.config.name.clone();
-        // Resolving also makes sure that a key goes only where it belongs.
-        let Ok(target) = boot.resolve(Some(&name)) else {
-            continue;
-        };
-        let silence = match provider.configured || target.key.is_some() {
-            true => Status::Problem,
-            false => Status::Ok,
-        };
-        let probe = probe.clone();
-        asking.spawn(async move {
-            let answer = ask(&probe, &name, target).await;
-            (i, online(&name, answer, silence, language))
-        });
-    }
-    let mut findings = asking.join_all().await;
-    findings.sort_by_key(|(i, _)| *i);
-    findings
-        .into_iter()
-        .filter_map(|(_, finding)| finding)
-        .collect()
-}
-
-async fn ask(probe: &Probe, name: &str, target: Target) -> Result<Answer, String> {
-    let key = match &target.key {
-        Some(key) => Some(
-            key.current()
-                .await
-                .map_err(|error| error.say(probe.language))?,
-        ),
-        None => None,
-    };
-    let endpoint = Endpoint {
-        provider: name.to_owned(),
-        kind: target.kind,
-        base_url: target.base_url,
-        key,
-        headers: target.headers,
-    };
-    probe.models(&endpoint).await
-}
-
-/// `silence` is what it means when a provider cannot be reached: nothing for one that nobody set up.
-fn online(
-    name: &str,
-    answer: Result<Answer, String>,
-    silence: Status,
-    language: Language,
-) -> Option<Finding> {
-    Some(match answer {
-        Ok(Answer::Models(models)) => Finding::ok(
-            "online",
-            language.filled(
-                Word::DocAnswers,
-                &[&name, &language.counted(models.len(), Word::ManyModels)],
-            ),
-        ),
-        Ok(Answer::NoList) => Finding::ok("online", language.filled(Word::DocNoList, &[&name])),
-        Ok(Answer::NoServer) => return None,
-        Err(_) if silence == Status::Ok => {
-            Finding::ok("online", language.filled(Word::DocNotRunning, &[&name]))
-        }
-        Err(message) => Finding::new(silence, "online", format!("{name}: {message}")),
-    })
 }
 
 fn trust(boot: &Boot) -> Finding {
@@ -502,7 +308,7 @@ fn trust(boot: &Boot) -> Finding {
 fn sandbox(boot: &Boot) -> Finding {
     let language = boot.language;
     let finding = |status, text: String| Finding::new(status, "sandbox", text);
-    let mode = crate::sandbox::mode(boot);
+    let mode = crate::grants::mode(boot);
     if mode == SandboxMode::Off {
         let text = language.say(Word::DocSandboxOff);
         return finding(Status::Note, text.into()).fix(language.say(Word::DocContain));
@@ -514,7 +320,7 @@ fn sandbox(boot: &Boot) -> Finding {
     let report = sandbox::probe();
     let missing: Vec<String> = report.missing.iter().map(|m| m.say(language)).collect();
     let missing = missing.join("\n");
-    let active = match crate::sandbox::active(boot) {
+    let active = match crate::grants::active(boot) {
         Ok(active) => active,
         Err(why) => {
             let (status, commands) = match mode {
@@ -565,7 +371,7 @@ fn programs(boot: &Arc<Boot>) -> Vec<Finding> {
     };
     let mut findings = vec![git];
     // Without options no session starts either, which has been said.
-    if let Ok(options) = boot.options(false) {
+    if let Ok(options) = wiring::options(&boot, false) {
         let shell = options
             .tools
             .shell

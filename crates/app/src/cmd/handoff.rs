@@ -8,6 +8,7 @@ use crate::exit::OK;
 use crate::flags::Handoff as Args;
 use crate::output;
 use crate::text::Speak as _;
+use crate::wiring;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::Models as _;
 use ostler_engine::budget::{Payer, Till, spent};
@@ -62,7 +63,7 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
     let language = boot.language;
     let wanted = boot.wanted_model();
     let model = boot.resolve(wanted.as_deref()).and_then(|target| {
-        Model::new(Arc::new(target), boot.transport()).map_err(|e| e.say(language))
+        Model::new(Arc::new(target), wiring::transport(boot)).map_err(|e| e.say(language))
     });
     let model = match model {
         Ok(model) => model,

@@ -372,7 +372,7 @@ async fn by_browser(
     let url = attempt.url(from, &wanted(oauth))?;
     say(&language.fill(Word::LoginPage, &[url.as_ref()]));
     if show == Show::Open
-        && let Err(error) = open_browser(&url, &boot.env, &crate::sandbox::programs(boot))
+        && let Err(error) = open_browser(&url, &boot.env, &crate::grants::programs(boot))
     {
         say(&language.filled(Word::NoBrowser, &[&error]));
     }

@@ -15,6 +15,7 @@ use crate::flags::{Mcp, McpAdd, McpScope};
 use crate::output;
 use crate::servers;
 use crate::text::Speak as _;
+use crate::wiring;
 use anyhow::{Context as _, anyhow, bail};
 use ostler_host::signals::Signals;
 use ostler_mcp::{Connection, Endpoint, FailureCode, LoginVisit, TokenStore as _, log_in};
@@ -201,7 +202,7 @@ fn runs(boot: &Boot, one: &Configured) -> anyhow::Result<Option<Runs>> {
         true => Runs::Confined,
         false => Runs::Outside,
     };
-    Ok(boot.is_confined(one)?.map(runs))
+    Ok(wiring::plugins::is_confined(boot, one)?.map(runs))
 }
 
 /// A server as it is configured, for programs.
@@ -438,7 +439,7 @@ fn servers_in(boot: &Boot, path: &Path) -> anyhow::Result<Map<String, Value>> {
 
 /// Whether the repository or a command could have written the file. Where it leads counts too, whatever it is called.
 fn is_of_project(boot: &Boot, path: &Path) -> bool {
-    let mut folders = crate::sandbox::granted(boot);
+    let mut folders = crate::grants::granted(boot);
     folders.push(boot.places.root.clone());
     // The person's own files are theirs also where the project is their home.
     let own = boot.places.user_home.as_ref();
@@ -479,7 +480,7 @@ async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result
     let Endpoint::Address(address) = &server.endpoint else {
         return Err(anyhow!(language.filled(Word::McpIsProgram, &[&name])));
     };
-    let context = boot.options(false)?.server_context();
+    let context = wiring::options(&boot, false)?.server_context();
     let challenge = match Connection::open(&server, &context, CancellationToken::new()).await {
         Ok(_) => {
             output::print_foreign(&language.filled(Word::McpNoLoginNeeded, &[&name]))?;
@@ -532,7 +533,7 @@ async fn came_back(
     let language = boot.language;
     let url = url::Url::parse(&page).map_err(|e| e.to_string())?;
     output::say(&language.filled(Word::LoginPage, &[&url]));
-    if opens && let Err(error) = open_browser(&url, &boot.env, &crate::sandbox::programs(boot)) {
+    if opens && let Err(error) = open_browser(&url, &boot.env, &crate::grants::programs(boot)) {
         output::say(&language.filled(Word::NoBrowser, &[&error]));
     }
     let query = tokio::time::timeout(BROWSER_PATIENCE, loopback.query()).await;

@@ -9,6 +9,7 @@ use crate::flags::Listing;
 use crate::output;
 use crate::servers;
 use crate::text::Speak as _;
+use crate::wiring;
 use ostler_mcp::{ConnectError, Connection, Lists, tool_name};
 use ostler_wire::{Language, Word, cut_to_width};
 use serde_json::json;
@@ -30,7 +31,7 @@ pub async fn run(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Resul
         return test_models(boot, configured, format).await;
     }
     let server = servers::one(boot, configured);
-    let context = boot.options(false)?.server_context();
+    let context = wiring::options(&boot, false)?.server_context();
     let start = Instant::now();
     let met = Connection::open_and_list(&server, &context, CancellationToken::new()).await;
     let took = start.elapsed().as_millis();
@@ -75,7 +76,7 @@ async fn test_models(boot: &Boot, one: &Configured, format: Listing) -> anyhow::
     let language = boot.language;
     let name = &one.plugin.name;
     let start = Instant::now();
-    let models = boot.ask_models(one).await;
+    let models = wiring::plugins::ask_models(boot, one).await;
     let took = start.elapsed().as_millis();
     match (models, format) {
         (Ok(models), Listing::Json) => {

@@ -51,7 +51,7 @@ fn opened(boot: &Boot, editor: &str, path: &Path) -> std::io::Result<std::proces
     let language = boot.language;
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or(editor);
-    let programs = crate::sandbox::programs(boot);
+    let programs = crate::grants::programs(boot);
     let Some(found) = programs.find(program) else {
         let why = language.filled(Word::NoSafeProgram, &[&program]);
         return Err(std::io::Error::other(why));

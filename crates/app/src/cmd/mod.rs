@@ -6,7 +6,6 @@ pub mod checkpoint;
 pub mod completions;
 pub mod config;
 
-pub mod demo;
 pub mod doctor;
 pub mod handoff;
 pub mod login;
@@ -15,7 +14,6 @@ pub mod mcp_test;
 pub mod memory;
 pub mod panel;
 pub mod permissions;
-pub mod resume;
 pub mod sessions;
 pub mod setup;
 pub mod trust;

@@ -11,6 +11,7 @@ use crate::exit::OK;
 use crate::flags::{Listing, Permissions, RuleLayer};
 use crate::lenient::Lenient;
 use crate::output;
+use crate::policy;
 use crate::text::Speak as _;
 use crate::trust::rules::{self, RuleStoreError};
 use anyhow::anyhow;
@@ -68,22 +69,22 @@ pub async fn run(start: Lenient, args: Permissions) -> anyhow::Result<u8> {
 fn asking(boot: &Boot) -> anyhow::Result<Policy> {
     Ok(Policy {
         posture: Posture::Ask,
-        ..boot.policy()?
+        ..policy::policy(boot)?
     })
 }
 
 fn scope(boot: &Boot) -> Scope {
     let settings = crate::sandbox::settings(boot).ok();
     let temp = settings.and_then(|settings| settings.seen_as_tmp());
-    let folders = crate::folders::folders(boot).unwrap_or_default();
+    let folders = crate::policy::folders(boot).unwrap_or_default();
     Scope::new(&boot.places.root, boot.places.user_home.clone())
         .with_shell(&boot.shell())
         .with_path(
             boot.env.get("PATH").map(std::ffi::OsStr::new),
-            &crate::sandbox::granted(boot),
+            &crate::grants::granted(boot),
         )
-        .held_by(boot.containment())
-        .with_temp(temp, crate::sandbox::granted(boot))
+        .held_by(policy::containment(boot))
+        .with_temp(temp, crate::grants::granted(boot))
         .with_open(folders.open())
         .with_trees(folders.trees())
 }

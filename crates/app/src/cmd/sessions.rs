@@ -2,7 +2,6 @@
 
 use super::mcp::check_link;
 use super::panel::{hub_context, print_view};
-use super::resume;
 use crate::boot::Boot;
 use crate::config::files;
 use crate::config::schema::SessionLocation;
@@ -23,7 +22,6 @@ use std::sync::Arc;
 
 pub async fn run(start: Lenient, args: Sessions) -> anyhow::Result<u8> {
     let (boot, request, format) = match args {
-        Sessions::Resume(args) => return resume::run(start.strict()?, args).await,
         Sessions::Export { id, format, out } => {
             return export_to(&start.warned(), &id, format, out);
         }

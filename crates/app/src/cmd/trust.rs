@@ -17,7 +17,6 @@ use crate::exit::{FAILED, OK};
 use crate::flags::{Listing, Trust};
 use crate::lenient::Lenient;
 use crate::output;
-use crate::sandbox;
 use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::confine::SandboxMode;
@@ -242,7 +241,8 @@ fn servers(boot: &Boot, workspace: &Workspace) -> String {
     if names.is_empty() {
         return String::new();
     }
-    let confined = sandbox::mode(boot) != SandboxMode::Off && sandbox::active(boot).is_ok();
+    let confined =
+        crate::grants::mode(boot) != SandboxMode::Off && crate::grants::active(boot).is_ok();
     let word = match confined {
         true => Word::TrustConfined,
         false => Word::TrustUnconfined,

@@ -1,11 +1,7 @@
 //! Budgets as they are written: on the command line and in files.
 
-use super::diagnose::{Notice, nearest};
-use super::layers::Loaded;
 use super::units::non_negative;
-use crate::text::phrase;
-use ostler_engine::budget::{Limit, Limits, ROLES};
-use ostler_engine::roles::built_in;
+use ostler_store::budget::{Limit, Limits};
 use ostler_wire::{Why, Word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -95,28 +91,6 @@ pub fn limits(config: &BudgetConfig) -> Limits {
             .map(|(role, most)| (role.clone(), limit(most)))
             .collect(),
     }
-}
-
-/// Limits for roles that nothing is sent in.
-pub fn strays(loaded: &Loaded) -> Vec<Notice> {
-    let roles = loaded.config.budget.roles.keys();
-    let is_known = |role: &str| {
-        ROLES.contains(&role)
-            || loaded.config.roles.contains_key(role)
-            || built_in().any(|name| name == role)
-    };
-    let unknown = roles.filter(|role| !is_known(role));
-    let notice = |role: &String| {
-        let place = loaded.place(&["budget", "roles", role])?;
-        let near = nearest(role, ROLES);
-        let hint = near.map_or_else(
-            || phrase(Word::ThereAre, &[&ROLES.join(" and ")]),
-            |near| phrase(Word::DidYouMean, &[&near]),
-        );
-        let text = phrase(Word::CfgNoRole, &[&role, &hint]);
-        Some(Notice::warning(place, text))
-    };
-    unknown.filter_map(notice).collect()
 }
 
 #[cfg(test)]

@@ -70,7 +70,8 @@ pub fn take_later_sections(root: &mut Node, sources: &Sources, notices: &mut Vec
 }
 
 const SWITCHES: &str = "switches";
-const FALLBACKS: &str = ostler_engine::roles::FALLBACKS;
+/// Written in a role, where there is one model.
+pub const FALLBACKS: &str = "fallback_models";
 
 /// The path as written in a file: switches of tools stand beside the other keys there.
 pub fn written(root: &Node, path: &[Step]) -> String {

@@ -1,7 +1,6 @@
-//! `[context]`: what a session keeps, of what was said and of the tree, as it is written and as the engine wants it.
+//! `[context]`: what a session keeps, of what was said and of the tree, as it is written.
 
 use super::units::{ByteSize, share};
-use ostler_engine::window::{ContextSettings, Strategy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,18 +47,4 @@ pub enum ContextStrategy {
     Compact,
     Handoff,
     Warn,
-}
-
-impl ContextConfig {
-    pub fn settings(&self) -> ContextSettings {
-        ContextSettings {
-            strategy: match self.strategy {
-                ContextStrategy::Compact => Strategy::Compact,
-                ContextStrategy::Handoff => Strategy::Handoff,
-                ContextStrategy::Warn => Strategy::Warn,
-            },
-            ratio: self.compact_ratio,
-            archive_quota: self.archive_quota.0,
-        }
-    }
 }

@@ -1,30 +1,23 @@
 //! Hooks, as `[[hooks]]` and the settings files of others have them: read, and where each came from. Running them is the
 //! engine's.
 
-use super::diagnose::Notice;
-use super::layers::{Loaded, read_text};
+use super::layers::read_text;
 use super::paths::Places;
 use super::show::from_json;
 use super::tree::{Node, Place, position};
 use super::trust::Item;
 use super::units::Seconds;
-use crate::text::phrase;
-use ostler_engine::hooks::{Hook, Matcher, Moment, TIMEOUT};
-use ostler_wire::{Why, Word};
+use ostler_wire::Why;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// Of one file; nobody has more.
 const MAX_HOOKS: usize = 256;
 /// Where others keep theirs.
 pub const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
-
-/// Variables that say where the project is.
-const PROJECT: [&str; 2] = ["OSTLER_PROJECT_DIR", "CLAUDE_PROJECT_DIR"];
 
 /// A command that runs at a moment of the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -70,147 +63,23 @@ pub enum HookEvent {
     SubagentStop,
 }
 
-impl HookEvent {
-    fn moment(self) -> Moment {
-        match self {
-            Self::SessionStart => Moment::SessionStart,
-            Self::UserPrompt => Moment::UserPrompt,
-            Self::PreTool => Moment::PreTool,
-            Self::PostTool => Moment::PostTool,
-            Self::PreCompact => Moment::PreCompact,
-            Self::Notification => Moment::Notification,
-            Self::Stop => Moment::Stop,
-            Self::SubagentStop => Moment::SubagentStop,
-        }
-    }
-}
-
-/// The hooks of this run.
-#[derive(Debug, Default)]
-pub struct Gathered {
-    pub hooks: Vec<Hook>,
-    /// What cannot be read, in files of ours: it might be the one that should have stopped something.
-    pub faults: Vec<Why>,
-}
-
-pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Gathered {
-    let mut out = Gathered::default();
-    let places_of = loaded.hook_places();
-    for (n, config) in loaded.config.hooks.iter().enumerate() {
-        let from = places_of.get(n).map_or_else(String::new, Place::to_string);
-        if config.command.trim().is_empty() {
-            out.faults.push(phrase(Word::HookNoCommand, &[&from]));
-            continue;
-        }
-        match Matcher::parse(&config.matcher, &from) {
-            Ok(matcher) => out.hooks.push(Hook {
-                moment: config.event.moment(),
-                matcher,
-                only: None,
-                command: config.command.clone(),
-                timeout: config.timeout.map_or(TIMEOUT, Seconds::duration),
-                env: variables(places),
-                from,
-            }),
-            Err(error) => out
-                .faults
-                .push(phrase(Word::Because, &[&from, &Why::from(&error)])),
-        }
-    }
-    // Those of a person are theirs, in whatever project.
-    let own = places.user_home.as_ref().map(|home| home.join(SETTINGS[0]));
-    let own = own.filter(|_| loaded.config.agent.shared_hooks);
-    let mut files: Vec<PathBuf> = own.into_iter().collect();
-    if loaded.workspace.is_trusted() {
-        files.extend(SETTINGS.map(|file| places.root.join(file)));
-    }
-    files.dedup();
-    for path in files {
-        out.hooks.extend(of_settings(&path, places, notices));
-    }
-    out
-}
-
-fn of_settings(path: &Path, places: &Places, notices: &mut Vec<Notice>) -> Vec<Hook> {
-    let name = places.shown(path);
-    let mut left_out = |text: Why| {
-        let place = Place {
-            name: name.clone(),
-            position: None,
-        };
-        notices.push(Notice::warning(place, text));
-    };
-    let foreign = match read(path, places) {
-        Ok(foreign) => foreign,
-        Err(why) => {
-            left_out(phrase(Word::HooksLeft, &[&why]));
-            return Vec::new();
-        }
-    };
-    let mut hooks = Vec::new();
-    for one in foreign {
-        let Foreign {
-            event,
-            matcher,
-            command,
-            timeout,
-            only,
-            is_async,
-            ..
-        } = one;
-        let moment = Moment::ALL.into_iter().find(|m| m.common_name() == event);
-        let (Some(moment), Some(command)) = (moment, command) else {
-            left_out(phrase(Word::HookUnknown, &[&event]));
-            continue;
-        };
-        if is_async {
-            left_out(phrase(
-                Word::HookLeft,
-                &[&event, &Why::from(Word::HookIsAsync)],
-            ));
-            continue;
-        }
-        let only = only.map(|only| Matcher::parse(&only, &name)).transpose();
-        let parsed = Matcher::parse(&matcher, &name);
-        match parsed.and_then(|matcher| only.map(|only| (matcher, only))) {
-            Ok((matcher, only)) => hooks.push(Hook {
-                moment,
-                matcher,
-                only,
-                command,
-                timeout: timeout.unwrap_or(TIMEOUT),
-                env: variables(places),
-                from: name.clone(),
-            }),
-            Err(error) => left_out(phrase(Word::HookLeft, &[&event, &Why::from(&error)])),
-        }
-    }
-    hooks
-}
-
-/// Where the project is.
-fn variables(places: &Places) -> Vec<(OsString, OsString)> {
-    let root = places.root.as_os_str();
-    PROJECT.map(|name| (name.into(), root.to_owned())).to_vec()
-}
-
 /// A hook as others write it.
-struct Foreign {
-    event: String,
-    matcher: String,
+pub struct Foreign {
+    pub event: String,
+    pub matcher: String,
     /// None of a kind that is no command.
-    command: Option<String>,
-    timeout: Option<Duration>,
+    pub command: Option<String>,
+    pub timeout: Option<Duration>,
     /// The calls that it is for, beside its matcher.
-    only: Option<String>,
-    is_async: bool,
+    pub only: Option<String>,
+    pub is_async: bool,
     /// As it stands in the file, with its matcher.
-    whole: Value,
-    position: Option<(usize, usize)>,
+    pub whole: Value,
+    pub position: Option<(usize, usize)>,
 }
 
 /// The hooks of a settings file; none where there is no file, or they are switched off.
-fn read(path: &Path, places: &Places) -> Result<Vec<Foreign>, Why> {
+pub fn read(path: &Path, places: &Places) -> Result<Vec<Foreign>, Why> {
     let text = read_text(path, &places.shown(path)).map_err(|report| report.title.clone())?;
     let Some(text) = text else {
         return Ok(Vec::new());

@@ -3,7 +3,7 @@
 
 use super::logins::{AUTH_FILE, OLD_TOKENS};
 use crate::text::phrase;
-use ostler_engine::tool::normalise;
+use ostler_guard::normalise;
 use ostler_wire::{Why, Word};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -93,6 +93,12 @@ pub struct Places {
 }
 
 impl Places {
+    /// Whether the project is the person's home, holds it, or is the whole disk. Then nothing is writable because of it.
+    pub fn has_wide_root(&self) -> bool {
+        let holds_home = |home: &PathBuf| is_inside(home, &self.root);
+        self.root.parent().is_none() || self.user_home.as_ref().is_some_and(holds_home)
+    }
+
     /// Finds the homes from the environment. `root` and `OSTLER_HOME` may be relative to `cwd`.
     pub fn find(
         env: &Env,
@@ -132,7 +138,7 @@ impl Places {
     pub fn local_rules(&self) -> PathBuf {
         let digest = hash(&[self.root.as_os_str().as_encoded_bytes()]);
         let digest = digest.get(..LOCAL_DIGEST).unwrap_or(&digest);
-        let name = ostler_engine::store::project_name(&self.root);
+        let name = ostler_store::sessions::project_name(&self.root);
         let folder = self.home.join(LOCAL).join(format!("{name}-{digest}"));
         folder.join("permissions.toml")
     }

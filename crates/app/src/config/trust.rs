@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::files::{self, Access};
 use super::tree::Place;
-use ostler_engine::sources;
+use ostler_guard::definitions;
 
 const VERSION: u32 = 1;
 /// Of `trust.json`.
@@ -54,8 +54,8 @@ impl Item {
 
     /// A file of a role or skill. Its front matter and the commands in its text grant something.
     pub fn of_file(what: String, place: Place, text: &str) -> Self {
-        let (head, body) = sources::head_and_body(text);
-        let commands = sources::commands_in(body).into_iter();
+        let (head, body) = definitions::head_and_body(text);
+        let commands = definitions::commands_in(body).into_iter();
         let commands = commands.map(|command| format!("!`{command}`"));
         let grants: Vec<String> = std::iter::once(head.trim_end().to_owned())
             .filter(|head| !head.is_empty())
@@ -63,7 +63,7 @@ impl Item {
             .collect();
         Self {
             prose: body.trim().to_owned(),
-            ..Self::new(what, place, grants.join("\n"), &sources::hash(text))
+            ..Self::new(what, place, grants.join("\n"), &definitions::hash(text))
         }
     }
 

@@ -6,6 +6,7 @@ use crate::boot::Boot;
 use crate::errors::Told as _;
 use crate::live::SessionHub;
 use crate::text::Speak as _;
+use crate::wiring;
 use ostler_engine::LiveSessions;
 use ostler_wire::{Client, Hub, HubError, Open, Say, SessionInfo, Word};
 use std::io;
@@ -103,8 +104,13 @@ fn hub_of(
     attendance: Attendance,
     live: &LiveSessions,
 ) -> anyhow::Result<SessionHub> {
-    let options = boot.options(attendance != Attendance::Nobody)?;
-    Ok(SessionHub::new(options, boot.transport(), live.clone()))
+    let mut options = wiring::options(boot, attendance != Attendance::Nobody)?;
+    options.commands.extras = crate::extras::all(boot);
+    Ok(SessionHub::new(
+        options,
+        wiring::transport(boot),
+        live.clone(),
+    ))
 }
 
 impl Hub for ConversationHub {

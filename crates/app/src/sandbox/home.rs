@@ -1,9 +1,10 @@
 //! Ostler's own home as commands meet it: what they see of it, what they cannot change where it lies in a folder that they
 //! may write to, and whether this layer can hold that at all. Reads the disk; makes the home if it is not there.
 
-use super::active;
 use crate::boot::Boot;
 use crate::config::paths::{absolute, is_inside};
+use crate::grants::{active, own_skills};
+use crate::policy::reserved;
 use crate::text::Speak as _;
 use anyhow::bail;
 use ostler_host::sandbox::{ClosedFolder, Layer};
@@ -37,7 +38,7 @@ pub fn closed(boot: &Boot) -> Vec<ClosedFolder> {
     let project = ostler_engine::store::project_name(&boot.places.root);
     let mut shown: Vec<PathBuf> = SHOWN.map(|name| home.join(name)).to_vec();
     shown.push(home.join(WORKTREES).join(project));
-    shown.extend(crate::folders::own_skills(boot));
+    shown.extend(own_skills(boot));
     shown.extend(named_programs(boot));
     shown.retain(|path| path != home && is_inside(path, home));
     vec![ClosedFolder {
@@ -49,7 +50,7 @@ pub fn closed(boot: &Boot) -> Vec<ClosedFolder> {
 /// Files of the home that hooks and servers name: their programs run in the sandbox too.
 fn named_programs(boot: &Boot) -> Vec<PathBuf> {
     let places = &boot.places;
-    let reserved = boot.reserved();
+    let reserved = reserved(boot);
     let sealed = places.sealed();
     let is_ours = |path: &PathBuf| {
         let mut ours = reserved.iter().chain(&sealed);

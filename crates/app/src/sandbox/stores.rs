@@ -1,8 +1,8 @@
 //! What Ostler keeps for itself in its home and no command reads: copies of files, indexes, and what was said in other
 //! projects. Reads the disk, changes nothing.
 
-use super::COMMAND_CACHES;
 use crate::boot::Boot;
+use crate::grants::COMMAND_CACHES;
 use std::fs;
 use std::path::{Path, PathBuf};
 

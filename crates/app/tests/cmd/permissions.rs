@@ -288,6 +288,40 @@ fn sessions_that_came_with_a_project_are_no_source_of_rules() {
     );
 }
 
+/// A copy of such a log is the person's from the point where they went on, and not before it.
+#[test]
+fn a_fork_of_a_session_that_came_with_a_project_vouches_for_nothing() {
+    let space = configured();
+    let config = space.home().join("config.toml");
+    let own = space.read(&config) + "\n[sessions]\nlocation = \"project\"\n";
+    space.write(&config, &own);
+    let said = json!({"type": "message", "role": "user", "text": "the zanzibar plan"});
+    space.session(A, &[said, call("1", "cargo test --all"), yes("1")]);
+    std::fs::create_dir_all(space.root().join(".ostler")).unwrap();
+    let to = space.root().join(".ostler/sessions");
+    std::fs::rename(space.home().join("sessions"), to).unwrap();
+    let fork = |id: &str| {
+        let args = ["--model", "demo", "exec", "--fork", id, "-p", "go on"];
+        let out = space
+            .ostler(args)
+            .args(["--output-format", "json"])
+            .output()
+            .ok();
+        let value: Value = serde_json::from_str(&out.stdout).expect("JSON");
+        value["session_id"].as_str().expect("an id").to_owned()
+    };
+    // A copy of the copy says as little.
+    fork(&fork(A));
+    let all = ["permissions", "suggest", "--since", "9999w", "--apply"];
+    let out = space.ostler(all).output().ok();
+    assert_eq!(space.read(&config), own, "{}", out.stdout);
+    let found = |word: &str| {
+        let out = space.ostler(["sessions", "search", word]).output();
+        out.stdout.contains("go on") || out.stdout.contains(word)
+    };
+    assert!(!found("zanzibar"));
+}
+
 #[test]
 fn audit_tells_what_a_session_touched() {
     let space = configured();

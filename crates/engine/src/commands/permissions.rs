@@ -4,6 +4,7 @@
 use super::context::{HubContext, column};
 use super::mode::posture;
 use super::sessions;
+use crate::clients::feed::Feed;
 use crate::context::audit::{self, Audited, Fate, Kind};
 use crate::inbox::Inbox;
 use crate::permissions::{Grant, PermissionState, SESSION};
@@ -13,13 +14,15 @@ use crate::tools::{declaration, unknown_tool};
 use jiff::Timestamp;
 use ostler_guard::{Call, Policy, Rule, Rules, Verdict, propose};
 use ostler_wire::{
-    Access, Cell, ColumnKind, Entry, Frame, Language, Report, Row, Say, Table, View, Word, one_line,
+    Access, Cell, ColumnKind, Delta, Entry, Frame, Language, Report, Row, Say, Table, View, Word,
+    one_line,
 };
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Sessions that suggestions are looked for in, the newest first.
 const MAX_SESSIONS: usize = 500;
@@ -348,8 +351,7 @@ impl Suggestions {
 /// `/permissions`: what holds in this session, and changes of it until its end.
 pub(super) fn slash(state: &mut SessionState, _: &mut Inbox, words: &str) -> View {
     let (verb, rule) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
-    let rule = rule.trim();
-    let language = state.settings.language;
+    let (rule, language) = (rule.trim(), state.settings.language);
     match (verb, rule.is_empty()) {
         ("", _) => held(
             &state.policy.rules,
@@ -358,13 +360,15 @@ pub(super) fn slash(state: &mut SessionState, _: &mut Inbox, words: &str) -> Vie
             language,
         ),
         ("audit", true) => audit_own(&state.log.branch(), &state.scope, language),
-        ("remove", false) => remove(&mut Arc::make_mut(&mut state.policy).rules, rule, language),
-        ("allow" | "ask" | "deny", false) => add(
-            &mut Arc::make_mut(&mut state.policy).rules,
-            verb,
-            rule,
-            language,
-        ),
+        ("allow" | "ask" | "deny" | "remove", false) => {
+            let rules = &mut Arc::make_mut(&mut state.policy).rules;
+            let view = match verb {
+                "remove" => remove(rules, rule, language),
+                verb => add(rules, verb, rule, language),
+            };
+            tell_mode(&state.feed, &state.permissions, &state.policy.rules);
+            view
+        }
         _ => View::Error(language.say(Word::PermissionsUsage).into()),
     }
 }
@@ -388,6 +392,12 @@ fn list<'a>(rules: &'a mut Rules, verb: &str) -> &'a mut Vec<Rule> {
         "ask" => &mut rules.ask,
         _ => &mut rules.allow,
     }
+}
+
+/// Other terminals of the session know its rules, so that one which takes it over keeps to them.
+fn tell_mode(feed: &Feed, permissions: &PermissionState, rules: &Rules) {
+    let mode = permissions.shown(rules, Instant::now());
+    feed.delta(Delta::Mode { mode });
 }
 
 /// Takes out what this session added. What a file says is changed there.

@@ -10,7 +10,7 @@ pub use summary::ROLE;
 use crate::context::account::Account;
 use crate::context::conversation::Conversation;
 use crate::context::digest::{
-    Digest, Facts, MAX_DIGEST, Parts, Plan, archive, boundary, context_parts,
+    Digest, Facts, MAX_DIGEST, Parts, Plan, Prose, archive, boundary, context_parts,
 };
 use crate::context::transcript::BYTES_PER_TOKEN;
 use crate::context::window::{Folding, MIN_SHARE_SAVED, Pointless, Strategy};
@@ -241,54 +241,21 @@ async fn carry_out(
     let start = Plan::of(&entries).end;
     let folded = entries.get(start..place).unwrap_or_default();
     let mut bodies: Vec<Body> = usage.iter().cloned().map(Body::Usage).collect();
-    let archive = match archived(
-        &state.settings.folding,
-        &state.account.session,
-        folded,
-        language,
-    ) {
-        Ok(archive) => archive,
-        Err(fault) => {
-            bodies.push(notice(fault));
-            None
-        }
-    };
-    let by = match &prose {
-        Ok(_) => DigestBy::Model,
-        Err(why) => {
-            bodies.push(notice(
-                language.fill(Word::FoldNoSummary, &[&why.say(language)]),
-            ));
-            DigestBy::Mechanical
-        }
-    };
-    let digest = Digest {
-        focus: focus.clone(),
-        archive: archive.clone(),
-        // In the middle of a turn no message of the person brings it.
-        mode: state.briefing().filter(|_| occasion.is_within_turn()),
-        ..Digest::new(
-            prose.ok(),
-            facts_for(&state.services.todo, &state.scope.root, folded),
-        )
-    };
+    let folding = &state.settings.folding;
+    let archived = archived(folding, &state.account.session, folded, language);
+    bodies.extend(archived.as_ref().err().cloned().map(notice));
+    if let Err(why) = &prose {
+        let text = language.fill(Word::FoldNoSummary, &[&why.say(language)]);
+        bodies.push(notice(text));
+    }
     let compaction = Compaction {
         through,
-        digest: state
-            .feed
-            .redactor()
-            .text(digest.render(digest_room(state.conversation.window()))),
-        by,
-        focus,
-        archive,
-        answers: count(
+        ..compact(
+            state,
+            &occasion,
             folded,
-            |body| matches!(body, Body::Message(m) if m.role == Role::Assistant),
-        ),
-        calls: count(folded, |body| matches!(body, Body::ToolUse(_))),
-        tokens_before: state.tokens(),
-        tokens_after: 0,
-        shared_bytes: 0,
+            (prose.ok(), archived.unwrap_or_default()),
+        )
     };
     let number = state.log.next() + bodies.len() as u64;
     let (compaction, conversation) = rebuilt(&state.conversation, &mut entries, compaction, number);
@@ -299,6 +266,41 @@ async fn carry_out(
     drop(held);
     committed?;
     Ok(Folded::Done(Box::new(compaction)))
+}
+
+/// The compaction that stands for folded entries, as far as it is known before the conversation is rebuilt.
+fn compact(
+    state: &SessionState,
+    occasion: &Occasion,
+    folded: &[Entry],
+    (prose, archive): (Option<Prose>, Option<String>),
+) -> Compaction {
+    let by = match prose {
+        Some(_) => DigestBy::Model,
+        None => DigestBy::Mechanical,
+    };
+    let facts = facts_for(&state.services.todo, &state.scope.root, folded);
+    let digest = Digest {
+        focus: occasion.focus(),
+        archive: archive.clone(),
+        // In the middle of a turn no message of the person brings it.
+        mode: state.briefing().filter(|_| occasion.is_within_turn()),
+        ..Digest::new(prose, facts)
+    };
+    let text = digest.render(digest_room(state.conversation.window()));
+    Compaction {
+        digest: state.feed.redactor().text(text),
+        by,
+        focus: occasion.focus(),
+        archive,
+        answers: count(
+            folded,
+            |body| matches!(body, Body::Message(m) if m.role == Role::Assistant),
+        ),
+        calls: count(folded, |body| matches!(body, Body::ToolUse(_))),
+        tokens_before: state.tokens(),
+        ..Compaction::default()
+    }
 }
 
 fn count(entries: &[Entry], wanted: impl Fn(&Body) -> bool) -> u64 {

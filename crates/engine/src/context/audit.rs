@@ -132,8 +132,15 @@ pub fn audit(entries: &[Entry], scope: &Scope) -> Vec<Audited> {
         .collect()
 }
 
-/// What a person allowed once or for a session, and saved no rule for.
+/// What a person allowed once or for a session, and saved no rule for. What was copied from a log of somebody else is not
+/// among it.
 pub fn approved(entries: &[Entry], scope: &Scope) -> Vec<Approved> {
+    let foreign = crate::store::foreign(entries);
+    let own = entries.partition_point(|entry| entry.entry <= foreign);
+    let entries = match foreign {
+        0 => entries,
+        1.. => entries.get(own..).unwrap_or_default(),
+    };
     let (approvals, _) = by_call(entries);
     calls(entries)
         .take(MAX_CALLS)

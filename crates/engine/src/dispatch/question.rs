@@ -7,7 +7,7 @@ use crate::state::{SessionState, attend};
 use crate::tool::Typed as _;
 use crate::tool::{Done, Question, ToolError};
 use crate::tools::exit_plan_mode::ExitPlanMode;
-use ostler_guard::Mode;
+use ostler_guard::{Mode, Rules};
 use ostler_wire::{
     Ask, AskAnswer, AskKind, Choice, Language, PlanChoice, PreviewFormat, Silence, Word,
 };
@@ -101,7 +101,7 @@ fn plan_ask(plan: String, language: Language) -> Ask {
 
 /// An approved plan ends plan mode, and until the end of the turn its calls are judged as in posture `auto`.
 pub fn settle(
-    permissions: &mut PermissionState,
+    (permissions, rules): (&mut PermissionState, &Rules),
     tool: &str,
     answer: Option<&AskAnswer>,
     done: &mut Done,
@@ -111,6 +111,6 @@ pub fn settle(
     if tool == ExitPlanMode::NAME && approved {
         permissions.enter(Mode::Normal);
         permissions.window = true;
-        done.also.push(permissions.entry(Instant::now()));
+        done.also.push(permissions.entry(rules, Instant::now()));
     }
 }

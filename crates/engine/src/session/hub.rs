@@ -2,6 +2,7 @@
 
 mod child;
 mod open;
+mod servers;
 
 pub use open::OpenError;
 
@@ -28,22 +29,21 @@ use crate::memory::{Memory, SessionRecall};
 use crate::permissions::{PermissionState, mode_of};
 use crate::points;
 use crate::prefixes;
-use crate::servers::{ServerToolState, ServerTools};
+use crate::servers::ServerToolState;
 use crate::sources::Reader;
 use crate::sources::definitions::{DefinitionSources, Definitions};
 use crate::sources::instructions;
 use crate::state::session::{Opening, Session, params_for, settings_of};
 use crate::state::settings::HubSettings;
 use crate::state::{Extensions, SessionSettings, SessionState, ToolServices};
-use crate::store::{Store, copied, moved, project_name};
+use crate::store::{Own, Store, forked, moved, project_name};
 use crate::tool::Scope;
-use crate::tools::Tools;
 use ostler_guard::Mode;
 use ostler_llm::{Model, Prefix, Transport};
 use ostler_mcp::Servers;
 use ostler_wire::{
     Body, ChildOf, Client, Entry, ForkedFrom, Hub, HubError, Meta, Notice, Open, SCHEMA_VERSION,
-    SessionInfo, Settings, Why, Word,
+    SessionInfo, Settings, Word,
 };
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -154,11 +154,7 @@ impl LocalHub {
             None => branch(entries),
         };
         let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
-        let forked_from = ForkedFrom {
-            session: session.unwrap_or_default(),
-            entry: entries.last().map_or(0, |e| e.entry),
-            copied: copied(&entries),
-        };
+        let forked_from = forked(session.unwrap_or_default(), &entries, self.own(&path));
         let mut past = self.fresh(Some(forked_from), entries);
         past.notices
             .extend(damage.notice(self.options.run.language));
@@ -168,15 +164,18 @@ impl LocalHub {
 
     /// What is said of a log that this person's Ostler did not write.
     fn foreign_notice(&self, path: &std::path::Path) -> Option<String> {
-        let is_foreign = !self.store().owners().has(path);
-        let text = || {
-            self.options
-                .run
-                .language
-                .say(Word::SessionForeign)
-                .to_owned()
-        };
-        is_foreign.then(text)
+        let said = || self.options.run.language.say(Word::SessionForeign);
+        match self.own(path) {
+            Own::Yes => None,
+            Own::No => Some(said().to_owned()),
+        }
+    }
+
+    pub(crate) fn own(&self, log: &std::path::Path) -> Own {
+        match self.store().owners().has(log) {
+            true => Own::Yes,
+            false => Own::No,
+        }
     }
 
     fn resume(&self, path: &std::path::Path) -> Result<Past, OpenError> {
@@ -386,20 +385,7 @@ impl LocalHub {
         state.open_own_files();
         let is_new = state.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
-        let (mode, window) = (
-            state.permissions.shown(std::time::Instant::now()),
-            state.conversation.model.target().window,
-        );
-        let commands = {
-            let servers = state.services.servers.as_deref();
-            commands::list(&state.extensions, servers, options.run.language)
-        };
-        feed.update_snapshot(|snapshot| {
-            snapshot.model.clone_from(&reference);
-            snapshot.mode = mode;
-            snapshot.window = window;
-            snapshot.commands = commands;
-        });
+        show_start(&state, &reference);
         feed.begin_after(state.log.head());
         let live = LiveSession {
             id: past.id.clone(),
@@ -515,6 +501,20 @@ impl LocalHub {
     }
 }
 
+/// What clients are shown before the first event.
+fn show_start(state: &SessionState, model: &str) {
+    let rules = &state.policy.rules;
+    let mode = state.permissions.shown(rules, std::time::Instant::now());
+    let servers = state.services.servers.as_deref();
+    let commands = commands::list(&state.extensions, servers, state.settings.language);
+    state.feed.update_snapshot(|snapshot| {
+        model.clone_into(&mut snapshot.model);
+        snapshot.mode = mode;
+        snapshot.window = state.conversation.window();
+        snapshot.commands = commands;
+    });
+}
+
 /// Goes on where these entries end.
 fn take_in(state: &mut SessionState, entries: &[Entry], mode: Option<Mode>) {
     // A fork's entries are committed with its opening; a resumed log's are only read in.
@@ -567,35 +567,4 @@ fn path_of(options: &HubSettings) -> Option<&std::ffi::OsStr> {
     let mut variables = options.tools.env.iter();
     let (_, path) = variables.find(|(name, _)| name == "PATH")?;
     Some(path)
-}
-
-impl LocalHub {
-    pub(crate) fn tools(&self) -> Tools {
-        let tools = Tools::new(&self.options.toolbox.filter).and(&self.options.toolbox.more);
-        match &self.servers {
-            Some(servers) => tools.with_servers(ServerTools::gather(servers).tools),
-            None => tools,
-        }
-    }
-
-    /// Starts servers, and waits for those that a run cannot do without. What became of the others.
-    pub(crate) async fn call_servers(&self) -> Result<Vec<String>, HubError> {
-        let Some(servers) = &self.servers else {
-            return Ok(Vec::new());
-        };
-        let language = self.options.run.language;
-        let spoken = |why: Vec<Why>| why.iter().map(|why| why.say(language)).collect::<Vec<_>>();
-        servers.start();
-        if self.options.mcp.required {
-            let failed = spoken(servers.all_ready().await);
-            return match failed.is_empty() {
-                true => Ok(failed),
-                false => Err(HubError(format!("{} (--require-mcp)", failed.join("; ")))),
-            };
-        }
-        match self.options.run.interactive {
-            true => Ok(Vec::new()),
-            false => Ok(spoken(servers.ready().await)),
-        }
-    }
 }

@@ -2,10 +2,11 @@
 //! does not understand is left out, a file whose front matter has no end is refused. A YAML library would refuse much of
 //! what is written: colons in a description, several brackets in a hint, a backtick or `@` at the start.
 
+pub use ostler_guard::definitions::body;
+use ostler_guard::definitions::split_front;
 use ostler_wire::{Language, Word};
 use std::collections::BTreeMap;
 
-const FENCE: &str = "---";
 /// Its value is text, although people put brackets around it.
 const HINT: &str = "argument-hint";
 /// Keys of one file.
@@ -46,32 +47,8 @@ impl Front {
 /// The front matter of a text, and what follows it.
 pub fn read(text: &str, language: Language) -> Result<(Front, &str), String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (front, body) = split(text).ok_or_else(|| language.say(Word::TemplateOpen))?;
+    let (front, body) = split_front(text).ok_or_else(|| language.say(Word::TemplateOpen))?;
     Ok((parse(front, language)?, body.trim()))
-}
-
-/// What follows the front matter of a text; nothing where its end is missing.
-pub fn body(text: &str) -> &str {
-    let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
-    split(bare).map_or("", |(_, body)| body)
-}
-
-fn split(text: &str) -> Option<(&str, &str)> {
-    let Some(rest) = text
-        .strip_prefix(FENCE)
-        .and_then(|r| r.strip_prefix('\n').or(r.strip_prefix("\r\n")))
-    else {
-        return Some(("", text));
-    };
-    let mut at = 0;
-    for line in rest.split_inclusive('\n') {
-        if line.trim_end() == FENCE {
-            let body = rest.get(at + line.len()..).unwrap_or_default();
-            return Some((rest.get(..at).unwrap_or_default(), body));
-        }
-        at += line.len();
-    }
-    None
 }
 
 fn parse(text: &str, language: Language) -> Result<Front, String> {

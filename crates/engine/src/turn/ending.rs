@@ -47,7 +47,7 @@ pub fn turn_away(
         }
     };
     ending.extend(goal::conclude(
-        &mut state.permissions,
+        (&mut state.permissions, &state.policy.rules),
         outcome,
         state.settings.language,
     ));

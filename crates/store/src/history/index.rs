@@ -2,7 +2,7 @@
 //! logs, so it is deleted when anything is wrong with it.
 
 use super::remark::Remark;
-use super::source::{self, Lines, Meaning, Source, USER};
+use super::source::{Lines, Meaning, Source, USER};
 use super::terms::{self, Term, Words};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 use sha2::{Digest, Sha256};
@@ -277,7 +277,7 @@ impl Index {
         if (row.size, row.changed) == (source.size, source.changed) {
             return Ok(Reached::End);
         }
-        let Ok(mut lines) = Lines::new(&source.path, row.bytes) else {
+        let Ok(mut lines) = Lines::of_log(&source.path, row.bytes) else {
             return Ok(Reached::End);
         };
         let mut doc: i64 = self.db.query_row(
@@ -294,7 +294,7 @@ impl Index {
                 break Reached::End;
             };
             *room -= 1;
-            match source::meaning(&line.bytes) {
+            match lines.meaning(&line) {
                 Meaning::Said(said) => {
                     let entry = row.count(said.entry);
                     if said.role == USER {

@@ -87,6 +87,8 @@ pub struct Lines {
     at: u64,
     /// In the middle of a line that is too long.
     skipping: bool,
+    /// The number of the last entry that was copied from a log of somebody else; 0 where there is none.
+    foreign: u64,
 }
 
 /// A line and where it lies.
@@ -106,7 +108,34 @@ impl Lines {
             taken: 0,
             at: from,
             skipping: false,
+            foreign: 0,
         })
+    }
+
+    /// The same of a log, whose first line says how much of it was copied from somebody else's.
+    pub fn of_log(path: &Path, from: u64) -> io::Result<Self> {
+        let first = Self::new(path, 0)?.next()?;
+        let text = first
+            .as_ref()
+            .map(|line| String::from_utf8_lossy(&line.bytes));
+        let entry = text.and_then(|text| Entry::from_line(&text, UNNUMBERED).ok());
+        let meta = entry.as_ref().and_then(|entry| entry.body.meta());
+        let forked = meta.and_then(|meta| meta.forked_from.as_ref());
+        let foreign = forked.map_or(0, |forked| forked.foreign);
+        Ok(Self {
+            foreign,
+            ..Self::new(path, from)?
+        })
+    }
+
+    /// What a line is to the index. Words that were copied from a log of somebody else are not.
+    pub fn meaning(&self, line: &Line) -> Meaning {
+        match meaning(&line.bytes) {
+            Meaning::Said(Said {
+                entry: Some(entry), ..
+            }) if entry > 0 && entry <= self.foreign => Meaning::Nothing(Some(entry)),
+            other => other,
+        }
     }
 
     /// The byte after the last whole line.

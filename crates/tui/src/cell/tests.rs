@@ -290,7 +290,7 @@ fn others() -> Vec<Cell> {
         }),
         Body::Interrupted(Interrupted::default()),
         Body::Settings(Settings { model: Some("big".into()), effort: Some("high".into()), ..Settings::default() }),
-        Body::Mode(Mode { mode: "plan".into(), posture: "ask".into(), goal: None }),
+        Body::Mode(Mode { mode: "plan".into(), posture: "ask".into(), goal: None, ..Default::default() }),
         Body::TurnEnd(TurnEnd { outcome: Outcome::MaxSteps }),
         Body::Compaction(Compaction {
             through: 90,

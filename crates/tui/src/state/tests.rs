@@ -57,6 +57,7 @@ impl Bench {
             mode: "normal".into(),
             posture: "ask".into(),
             goal: None,
+            ..Default::default()
         });
         let options = Options {
             history: vec!["an old prompt".into()],
@@ -743,6 +744,7 @@ fn jobs_and_usage_are_in_the_status_line() {
             mode: "plan".into(),
             posture: posture.into(),
             goal: None,
+            ..Default::default()
         }));
         let shown = format!("wise-2 · plan · {shown} · ");
         assert!(status(&bench).starts_with(&shown), "{}", status(&bench));

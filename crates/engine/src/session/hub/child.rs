@@ -10,12 +10,12 @@ use crate::sources::instructions;
 use crate::sources::prompt;
 use crate::state::SessionState;
 use crate::state::settings::HubSettings;
-use crate::store::copied;
+use crate::store::forked;
 use crate::tool::Scope;
 use crate::tools::Tools;
 use ostler_host::sandbox::Network;
 use ostler_llm::{Model, Prefix};
-use ostler_wire::{ChildOf, Client, ForkedFrom, HubError};
+use ostler_wire::{ChildOf, Client, HubError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -39,11 +39,8 @@ impl LocalHub {
             entries = branch(past);
             source = id;
         }
-        let from = entries.last().map(|last| ForkedFrom {
-            session: source,
-            entry: last.entry,
-            copied: copied(&entries),
-        });
+        let own = self.own(&self.store().path_of(&source));
+        let from = (!entries.is_empty()).then(|| forked(source, &entries, own));
         let target = self.options.model.models.resolve(Some(&child.model));
         let target = Arc::new(target.map_err(HubError)?);
         let model = Model::new(target, self.transport.clone());

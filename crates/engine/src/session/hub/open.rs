@@ -4,11 +4,14 @@
 use super::{LocalHub, Past};
 use crate::clients::live::LiveSessions;
 use crate::log::{self, LogError};
+use crate::permissions::SESSION;
 use crate::turn::cut_result;
+use ostler_guard::{Posture, Rule, Stance};
 use ostler_wire::{
-    Body, Client, Entry, HubError, Interrupted, Language, Open, Outcome, Role, TurnEnd,
+    Body, Client, Entry, HubError, Interrupted, Language, Mode, Open, Outcome, Role, TurnEnd,
 };
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Why a session could not be opened.
 #[derive(Debug)]
@@ -74,19 +77,42 @@ impl LocalHub {
         Ok(self.new_session(past, failed)?)
     }
 
-    /// Opens a session whose process is gone, for a client that has seen its entries up to `after`. A turn that was cut off
-    /// is ended.
-    pub async fn take_over(&self, id: &str, after: Option<u64>) -> Result<Client, OpenError> {
+    /// Opens a session whose process is gone, for a client that has seen its entries up to `after` and knows how it stood.
+    /// A turn that was cut off is ended. What was tightened for the session holds on; what was allowed for it does not.
+    pub async fn take_over(
+        &self,
+        id: &str,
+        after: Option<u64>,
+        stood: &Mode,
+    ) -> Result<Client, OpenError> {
         let path = self.store().find(id).map_err(HubError)?;
         // The lock is held from here on, while servers start.
         let mut past = self.resume(&path)?;
         end_cut_turn(&mut past).map_err(|e| OpenError::of(e, self.options.run.language))?;
         let failed = self.call_servers().await?;
-        let opened = self.new_session(past, failed)?;
+        let opened = self.kept_strict(stood).new_session(past, failed)?;
         let client = self.live.attach(&opened.session_id, after);
         let mut client = client.ok_or_else(|| HubError(id.to_owned()))?;
         client.notes = opened.notes;
         Ok(client)
+    }
+
+    /// The same with the rules and the posture of a session that goes on here, where they are stricter.
+    fn kept_strict(&self, stood: &Mode) -> Self {
+        let mut hub = self.clone();
+        let policy = &mut Arc::make_mut(&mut hub.options).permissions.policy;
+        let rules = |texts: &[String]| -> Vec<Rule> {
+            let parsed = texts.iter().map(|text| Rule::parse(text, SESSION));
+            parsed.filter_map(Result::ok).collect()
+        };
+        policy.rules.deny.extend(rules(&stood.deny));
+        policy.rules.ask.extend(rules(&stood.ask));
+        let stance = Stance::Posture(policy.posture).stricter(Stance::of_name(&stood.posture));
+        policy.posture = match stance {
+            Stance::Posture(posture) => posture,
+            Stance::Never | Stance::Shell | Stance::Until(_) => Posture::Ask,
+        };
+        hub
     }
 
     /// The log that is to be written to, if there is one already.

@@ -145,7 +145,7 @@ fn any_body() -> impl Strategy<Value = Body> {
             tool_use_id, decision: "once".into(), rule: Some(text.clone()), reason: Some(text.clone()), saved: Some(text),
         })),
         1 => any::<u32>().prop_map(|n| Body::Usage(Usage { input: n.into(), output: 1, cost: Some(f64::from(n)), ..Usage::default() })),
-        1 => any_text().prop_map(|text| Body::Mode(Mode { mode: text.clone(), posture: text, goal: None })),
+        1 => any_text().prop_map(|text| Body::Mode(Mode { mode: text.clone(), posture: text, goal: None, ..Default::default() })),
     ]
 }
 

@@ -14,6 +14,8 @@ fn a_goal_is_shown_and_goes_on_between_its_turns() {
         bench.entry(Body::Mode(ostler_wire::Mode {
             mode: "goal".into(),
             posture: "ask".into(),
+            deny: Vec::new(),
+            ask: Vec::new(),
             goal: Some(Goal {
                 objective: "reach it".into(),
                 state,
@@ -38,6 +40,7 @@ fn a_resumed_session_shows_how_it_stands_now() {
         mode: "plan".into(),
         posture: "yolo".into(),
         goal: None,
+        ..Default::default()
     });
     let entry = Entry {
         entry: 1,
@@ -78,6 +81,8 @@ fn every_turn_of_a_goal_says_how_long_it_took() {
         bench.entry(Body::Mode(ostler_wire::Mode {
             mode: "goal".into(),
             posture: "ask".into(),
+            deny: Vec::new(),
+            ask: Vec::new(),
             goal: Some(Goal {
                 objective: "reach it".into(),
                 state: GoalState::Active,

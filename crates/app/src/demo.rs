@@ -1,7 +1,7 @@
 //! `ostler demo`: a short real coding session in a scratch folder, with a scripted model and everything else real.
 
 use crate::boot::Boot;
-use crate::color::Ink;
+use crate::color::{self, Ink};
 use crate::exec::{self, Farewell, Job};
 use crate::flags::{Demo, Global};
 use crate::output;
@@ -23,7 +23,7 @@ pub async fn run(mut global: Global, args: Demo, language: Language) -> anyhow::
     global.provider = None;
     let boot = Arc::new(Boot::new(&global)?);
     let language = boot.language;
-    let paint = exec::paint(&boot);
+    let paint = color::for_stderr(boot.loaded.config.display.color, &boot.env);
     let mut err = io::stderr();
     let head = language.say(Word::DemoTitle);
     let _ = writeln!(err, "{}\n", paint.with(Ink::Green, head));
