@@ -14,6 +14,7 @@ mod json;
 mod message;
 mod op;
 mod secret;
+mod shown;
 mod snapshot;
 mod subscription;
 mod tool;
@@ -41,6 +42,7 @@ pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{ClientId, Delivery, Op, OpLine, ReplyTo, SentOp, command_of};
 pub use secret::{REDACTED, Secret};
+pub use shown::ShownEntry;
 pub use snapshot::{RetryWait, RunningCall, Snapshot};
 pub use subscription::{BoxFuture, EntrySource, Posted, Replies, Subscription};
 pub use tool::{

@@ -5,7 +5,7 @@ use crate::context::conversation::Conversation;
 use crate::context::digest::Plan;
 use crate::context::transcript::BYTES_PER_TOKEN;
 use crate::log::Log;
-use ostler_wire::{Body, Entry, Language, Part, Role, Table, View, Word};
+use ostler_wire::{Entry, Language, Part, Role, ShownEntry, Table, View, Word};
 
 /// Cells of a bar that is full.
 const BAR: u64 = 20;
@@ -85,8 +85,8 @@ fn said(entries: &[Entry]) -> Vec<(Word, u64)> {
         images += kept.images.len();
     }
     for entry in entries.get(plan.end..).unwrap_or_default() {
-        match &entry.body {
-            Body::Message(message) => match message.role {
+        match entry.body.shown() {
+            Some(ShownEntry::Message(message)) => match message.role {
                 Role::User | Role::System => {
                     user += message.text.len() + message.context.as_ref().map_or(0, String::len);
                     images += message.images.len();
@@ -103,21 +103,15 @@ fn said(entries: &[Entry]) -> Vec<(Word, u64)> {
                         .sum::<usize>();
                 }
             },
-            Body::ToolUse(call) => calls += call.name.len() + call.input.get().len(),
-            Body::ToolResult(result) => results += result.output.get().len(),
-            Body::Meta(_)
-            | Body::Usage(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Notice(_)
-            | Body::Error(_)
-            | Body::Interrupted(_)
-            | Body::TurnEnd(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => {}
+            Some(ShownEntry::Call(call)) => calls += call.name.len() + call.input.get().len(),
+            Some(ShownEntry::Result(result)) => results += result.output.get().len(),
+            Some(
+                ShownEntry::Notice(_)
+                | ShownEntry::Error(_)
+                | ShownEntry::Interrupted
+                | ShownEntry::Digest(_),
+            )
+            | None => {}
         }
     }
     /// What a picture weighs, roughly, in the bytes that stand for its tokens.

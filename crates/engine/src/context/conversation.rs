@@ -202,32 +202,21 @@ impl Conversation {
 
     /// Takes in an entry of the past, checking that the prompts it belongs to come out as they were sent.
     fn replay(&mut self, entry: &Entry) {
-        match &entry.body {
-            Body::Message(message) if message.role == Role::Assistant => {
+        if let Body::Message(message) = &entry.body
+            && message.role == Role::Assistant
+        {
+            self.replayed = Some(self.ready());
+        } else if let Body::Message(_) | Body::Interrupted(_) | Body::Rewind(_) = &entry.body {
+            self.replayed = None;
+        } else if let Body::Usage(usage) = &entry.body
+            // What was asked beside the conversation says nothing about it.
+            && usage.role.is_none()
+        {
+            // An empty answer left no message: its request is the prompt as it stands.
+            if self.replayed.is_none() && !self.fold.is_open() {
                 self.replayed = Some(self.ready());
             }
-            // What was asked beside the conversation says nothing about it.
-            Body::Usage(usage) if usage.role.is_some() => {}
-            Body::Usage(usage) => {
-                // An empty answer left no message: its request is the prompt as it stands.
-                if self.replayed.is_none() && !self.fold.is_open() {
-                    self.replayed = Some(self.ready());
-                }
-                self.compare(usage);
-            }
-            Body::Message(_) | Body::Interrupted(_) | Body::Rewind(_) => self.replayed = None,
-            Body::Meta(_)
-            | Body::ToolUse(_)
-            | Body::ToolResult(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Notice(_)
-            | Body::Error(_)
-            | Body::TurnEnd(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_) => {}
+            self.compare(usage);
         }
         self.take(entry);
     }
