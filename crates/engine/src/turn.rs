@@ -183,7 +183,7 @@ async fn steps(
         }
         attend::answer_commands(state, inbox);
         commands::said::heed(state, inbox).await?;
-        make_room(state, inbox, cancel, steps).await?;
+        Box::pin(make_room(state, inbox, cancel, steps)).await?;
         if cancel.is_cancelled() {
             return Ok(Outcome::Interrupted);
         }

@@ -47,29 +47,25 @@ const PATH_WORDS: [&str; 26] = [
 /// Bytes of a text that may be a path.
 const MAX_PATH: usize = 4096;
 
-/// `folder` is where the server was started, if it is a program with a folder of its own; the person's home counts anyway.
+/// `starts` are folders besides the root from which the server may take relative paths.
 pub fn mcp_accesses(
     server: &str,
     tool: &str,
     args: &Value,
     scope: &Scope,
-    folder: Option<&Path>,
+    starts: &[PathBuf],
 ) -> Vec<Access> {
     let mut out = vec![Access::Mcp {
         server: server.to_owned(),
         tool: tool.to_owned(),
         read_only: false,
     }];
-    let starts: Vec<&Path> = folder
-        .into_iter()
-        .chain(scope.user_home.as_deref())
-        .collect();
     let mut texts = Vec::new();
     collect(args, IsPath::No, MAX_DEPTH, &mut texts);
     let mut paths: Vec<PathBuf> = Vec::new();
     for (text, is_path) in texts {
-        for spelling in spellings(text) {
-            paths.extend(files(spelling, is_path, scope, &starts));
+        for spelling in spellings(text, scope) {
+            paths.extend(files(&spelling, is_path, scope, starts));
         }
         if paths.len() > MAX_FILES {
             paths = vec![PathBuf::from(DEEP)];
@@ -78,7 +74,11 @@ pub fn mcp_accesses(
     }
     paths.dedup();
     for path in paths {
-        out.push(Access::Read(path.clone()));
+        // A server that is given a folder may go through all that is in it.
+        out.push(Access::Read(match path.is_dir() {
+            true => path.join("**"),
+            false => path.clone(),
+        }));
         out.push(Access::Write(path));
     }
     out
@@ -110,6 +110,7 @@ fn collect<'a>(
         }
         Value::Object(fields) => {
             for (name, value) in fields {
+                found.push((name, IsPath::No));
                 let is_path = match names_path(name) {
                     true => IsPath::Yes,
                     false => is_path,
@@ -136,11 +137,49 @@ fn names_path(argument: &str) -> bool {
     PATH_WORDS.contains(&last.unwrap_or_default())
 }
 
-/// A text as it stands, and as a server may take it: without blanks around it, and up to a zero byte.
-fn spellings(text: &str) -> impl Iterator<Item = &str> {
+/// A text as it stands, and as a server may take it: without blanks around it, up to a zero byte, behind the name of an
+/// option, with homes and variables put in, and the folder of a pattern.
+fn spellings(text: &str, scope: &Scope) -> Vec<String> {
+    let mut out = vec![text.to_owned()];
     let bare = text.split('\0').next().unwrap_or_default();
-    let bare = bare.trim_matches(|c: char| c.is_whitespace() || c.is_control());
-    std::iter::once(text).chain((bare != text).then_some(bare))
+    out.push(
+        bare.trim_matches(|c: char| c.is_whitespace() || c.is_control())
+            .to_owned(),
+    );
+    for text in out.clone() {
+        out.extend(text.split_once('=').map(|(_, value)| value.to_owned()));
+    }
+    let home = scope.user_home.as_deref().and_then(Path::to_str);
+    for text in out.clone() {
+        if let Some(home) = home {
+            out.push(text.replace("${HOME}", home).replace("$HOME", home));
+        }
+        out.extend(other_home(&text, scope));
+    }
+    for text in out.clone() {
+        let pattern = text.find(['*', '?', '[', '{']);
+        let before = pattern.and_then(|at| text.get(..at));
+        let folder = before.and_then(|before| before.rsplit_once('/'));
+        out.extend(folder.map(|(folder, _)| format!("{folder}/")));
+    }
+    out.sort();
+    out.dedup();
+    out
+}
+
+/// `~name/x`: homes lie beside each other.
+fn other_home(text: &str, scope: &Scope) -> Option<String> {
+    let rest = text.strip_prefix('~').filter(|rest| !rest.is_empty())?;
+    let home = scope.user_home.as_deref()?;
+    let (name, below) = rest.split_once('/').unwrap_or((rest, ""));
+    if name.is_empty() {
+        return None;
+    }
+    let theirs = match name {
+        "root" => PathBuf::from("/root"),
+        name => home.parent()?.join(name),
+    };
+    theirs.join(below).to_str().map(str::to_owned)
 }
 
 /// The same of a call that only looks: what it names is read, and nothing is written.
@@ -169,8 +208,9 @@ fn has_file_scheme(text: &str) -> bool {
 }
 
 /// The files that a text may mean: a path, or the path of a `file:` address. Other addresses name no file. What only might
-/// be a path, because it has another name or another start than the root, counts if something is there.
-fn files(text: &str, is_path: IsPath, scope: &Scope, starts: &[&Path]) -> Vec<PathBuf> {
+/// be a path, because it has another name or another start than the root, counts if something is there. A path with a
+/// variable may be any.
+fn files(text: &str, is_path: IsPath, scope: &Scope, starts: &[PathBuf]) -> Vec<PathBuf> {
     if has_file_scheme(text) {
         let url = url::Url::parse(text).ok();
         let path = url.and_then(|url| url.to_file_path().ok());
@@ -180,15 +220,29 @@ fn files(text: &str, is_path: IsPath, scope: &Scope, starts: &[&Path]) -> Vec<Pa
     if text.contains("://") || text.is_empty() || text.len() > MAX_PATH {
         return Vec::new();
     }
+    if is_path == IsPath::Yes && has_variable(text) {
+        return vec![PathBuf::from(DEEP)];
+    }
     let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
     let own = scope.path(text);
-    let elsewhere = starts.iter().map(|start| normalise(&start.join(text)));
+    // The server may see another folder for temporary files than commands do.
+    let roots = starts.iter().chain([&scope.root]);
+    let elsewhere = roots.map(|start| normalise(&start.join(text)));
     let elsewhere = elsewhere.filter(|path| *path != own && is_there(path));
     let mut out: Vec<PathBuf> = elsewhere.collect();
     if is_path == IsPath::Yes || is_there(&own) {
         out.push(own);
     }
     out
+}
+
+/// `$NAME` or `${NAME}`, but for the home, which is put in.
+fn has_variable(text: &str) -> bool {
+    let begins = |c: char| c == '{' || c == '_' || c.is_ascii_alphabetic();
+    let mut behind = text.split('$').skip(1);
+    behind.any(|rest| {
+        rest.starts_with(begins) && !rest.starts_with("HOME") && !rest.starts_with("{HOME}")
+    })
 }
 
 #[cfg(test)]
@@ -221,7 +275,7 @@ mod tests {
             (json!({"target": "/etc/x"}), Verdict::Ask, Verdict::Allow),
             (json!({"query": "/no/such"}), Verdict::Allow, Verdict::Allow),
         ] {
-            let accesses = mcp_accesses("files", "get", &args, &scope, None);
+            let accesses = mcp_accesses("files", "get", &args, &scope, &[]);
             let call = Call {
                 tool: tool("mcp__files__get"),
                 accesses: &mcp_looks(accesses.clone()),
@@ -273,7 +327,7 @@ mod tests {
             (json!({"src": ".env"}), Verdict::Deny),
             (json!(null), Verdict::Allow),
         ] {
-            let accesses = mcp_accesses("files", "get", &args, &scope, None);
+            let accesses = mcp_accesses("files", "get", &args, &scope, &[]);
             let call = Call {
                 tool: tool("mcp__files__get"),
                 accesses: &accesses,
@@ -308,9 +362,28 @@ mod tests {
             (json!({"path": "repo/.env"}), Verdict::Deny),
             (json!({"other": ".env"}), Verdict::Deny),
             (json!({"source": "a word"}), Verdict::Allow),
+            (json!({"path": "~me/notes"}), Verdict::Ask),
+            (json!({"path": "$HOME/.ssh/id"}), Verdict::Deny),
+            (json!({"other": "${HOME}/.ssh/id"}), Verdict::Deny),
+            (json!({"path": "$XDG_DATA_HOME/x"}), Verdict::Deny),
+            (
+                json!({"args": [format!("--file={}", home.join("notes").display())]}),
+                Verdict::Ask,
+            ),
+            (
+                json!({"files": {home.join("notes").to_str().unwrap(): true}}),
+                Verdict::Ask,
+            ),
+            (
+                json!({"pattern": format!("{}/*", home.display())}),
+                Verdict::Deny,
+            ),
+            (json!({"path": "/"}), Verdict::Deny),
+            (json!({"path": "/etc"}), Verdict::Ask),
+            (json!({"path": "/tmp"}), Verdict::Deny),
         ] {
-            let own = place.join("own");
-            let accesses = mcp_accesses("files", "get", &args, &scope, Some(&own));
+            let starts = [place.join("own"), home.clone()];
+            let accesses = mcp_accesses("files", "get", &args, &scope, &starts);
             let call = Call {
                 tool: tool("mcp__files__get"),
                 accesses: &mcp_looks(accesses),

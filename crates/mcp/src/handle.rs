@@ -8,6 +8,7 @@ use crate::settings::{Endpoint, Server, ServerContext, Trust};
 use crate::{Lists, ToolInfo, cache};
 use ostler_wire::{Why, Word};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -122,6 +123,22 @@ impl ServerHandle {
         match &self.server.endpoint {
             Endpoint::Program(program) => self.launcher.is_confined(program),
             Endpoint::Address(_) | Endpoint::Unusable(_) => false,
+        }
+    }
+
+    /// Whether it is a program on this machine.
+    pub fn is_program(&self) -> bool {
+        matches!(self.server.endpoint, Endpoint::Program(_))
+    }
+
+    /// The folder in which its program starts, if that is not the project. Blocks.
+    pub fn start_folder(&self) -> Option<PathBuf> {
+        match &self.server.endpoint {
+            Endpoint::Program(program) => {
+                let chosen = program.cwd.clone();
+                chosen.or_else(|| self.launcher.unchosen_folder(program))
+            }
+            Endpoint::Address(_) | Endpoint::Unusable(_) => None,
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -186,14 +186,6 @@ impl Server {
     pub fn fingerprint(&self) -> String {
         let shown = format!("{} {:?}", self.name, self.endpoint);
         ostler_wire::hex::short(&Sha256::digest(shown.as_bytes()), 16)
-    }
-
-    /// The folder that its program is configured to start in.
-    pub fn folder(&self) -> Option<&Path> {
-        match &self.endpoint {
-            Endpoint::Program(program) => program.cwd.as_deref(),
-            Endpoint::Address(_) | Endpoint::Unusable(_) => None,
-        }
     }
 
     /// How long a call of a tool may go without a sign of life, where `general` holds for all servers.

@@ -188,7 +188,8 @@ fn accesses(
     let usage = |message: String| anyhow!(UsageError(message));
     if let Some((server, name)) = tool.strip_prefix("mcp__").and_then(|n| n.split_once("__")) {
         let args = object(args, language).map_err(usage)?;
-        let accesses = ostler_guard::mcp_accesses(server, name, &args, scope, None);
+        let accesses =
+            ostler_guard::mcp_accesses(server, name, &args, scope, scope.user_home.as_slice());
         return Ok((ToolDeclaration::of_other(tool.to_owned(), false), accesses));
     }
     let Some(found) = Tools::new(&[]).find(tool) else {

@@ -192,7 +192,7 @@ fn accesses(call: &ToolUse, args: &Value, scope: &Scope) -> Option<Vec<Access>> 
         .strip_prefix("mcp__")
         .and_then(|name| name.split_once("__"))
     {
-        return Some(ostler_guard::mcp_accesses(server, tool, args, scope, None));
+        return Some(ostler_guard::mcp_accesses(server, tool, args, scope, &[]));
     }
     Tools::new(&[]).find(&call.name)?.access(args, scope).ok()
 }

@@ -246,7 +246,11 @@ impl Call for ServerCall {
             .unwrap_or(&about.name);
         let (server, tool) = rest.split_once("__").unwrap_or((rest, ""));
         let args = Value::Object(self.args.clone());
-        let accesses = mcp_accesses(server, tool, &args, scope, handle.server.folder());
+        let starts = handle.start_folder().or_else(|| match handle.is_program() {
+            true => None,
+            false => scope.user_home.clone(),
+        });
+        let accesses = mcp_accesses(server, tool, &args, scope, starts.as_slice());
         let looks = info.read_only || handle.trusts(&info.name);
         Ok(if looks { mcp_looks(accesses) } else { accesses })
     }

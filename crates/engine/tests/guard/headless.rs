@@ -40,7 +40,7 @@ fn declared(name: &str) -> ToolDeclaration {
 fn accesses(tool: &str, args: &Value) -> Vec<Access> {
     match tool.strip_prefix("mcp__").and_then(|n| n.split_once("__")) {
         Some((server, name)) => {
-            let accesses = ostler_guard::mcp_accesses(server, name, args, &scope(), None);
+            let accesses = ostler_guard::mcp_accesses(server, name, args, &scope(), &[]);
             match name {
                 "look" => ostler_guard::mcp_looks(accesses),
                 _ => accesses,
