@@ -1,7 +1,7 @@
 //! Puts an ask to the person on the terminal, as lines. A line answers only if it is typed after the question could be
 //! read; what outlives the session takes a second one.
 
-use crate::line::typed::{Said, Typed, Want};
+use crate::input::{Said, Typed, Want};
 use ostler_host::keyboard::KeyByKey;
 use ostler_wire::{
     Ask, AskKind, Choice, Language, Op, Takes, Word, count_blanks, printable, printable_block,

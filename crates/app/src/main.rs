@@ -7,10 +7,10 @@ mod boot;
 mod client;
 mod cmd;
 mod color;
-mod config;
 mod conformance;
 #[cfg(unix)]
 mod connect;
+mod conversation;
 mod demo;
 mod drafts;
 mod errors;
@@ -21,10 +21,10 @@ mod flags;
 mod front;
 mod grants;
 mod home;
+mod input;
 mod lenient;
 mod line;
 mod live;
-mod locale;
 mod models;
 mod ops;
 mod output;
@@ -35,7 +35,6 @@ mod resume;
 mod sandbox;
 mod schema_check;
 mod servers;
-mod text;
 mod trust;
 mod typed;
 mod wiring;
@@ -66,7 +65,7 @@ fn main() -> ExitCode {
         return code;
     }
     // Until a configuration is read, which may name another one.
-    let language = Cell::new(locale::chosen(None, &boot::environment()));
+    let language = Cell::new(ostler_config::locale::chosen(None, &boot::environment()));
     let cli = match typed::parse(arguments(), language.get()) {
         Ok(cli) => cli,
         Err(code) => return ExitCode::from(code),
@@ -176,7 +175,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Man) => cmd::completions::man(),
         None => {
             let boot = learn(boot()?).await?;
-            let which = exec::which(&boot);
+            let which = conversation::which(&boot);
             talk(boot, which).await
         }
     }

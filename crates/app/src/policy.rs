@@ -4,14 +4,14 @@
 mod server_rules;
 
 use crate::boot::{Boot, no_tool};
-use crate::config::layers::RuleList;
-use crate::config::schema;
-use crate::config::tree::Layer;
-use crate::config::{agents, keys};
 use crate::flags::PermissionMode;
-use crate::grants::{self, own_skills};
-use crate::text::Speak as _;
+use crate::grants::{self, named_skill_folders, own_skills};
 use anyhow::anyhow;
+use ostler_config::keys;
+use ostler_config::layers::RuleList;
+use ostler_config::schema;
+use ostler_config::text::Speak as _;
+use ostler_config::tree::Layer;
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::sources::Reader;
 use ostler_engine::tool::Scope;
@@ -35,7 +35,7 @@ pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
     let mut forbidden = grants::forbidden(boot)?;
     forbidden.extend(keys::held_in(&boot.loaded, places.user_config()));
     let mut protected = vec![places.home.clone()];
-    protected.extend(agents::named_skill_folders(&boot.loaded, &boot.places));
+    protected.extend(named_skill_folders(boot));
     protected.extend(grants::included_settings(boot));
     Ok(Folders {
         inside: real(inside),

@@ -31,6 +31,16 @@ pub struct Points {
     pub seen: Option<Saved>,
 }
 
+impl Point {
+    /// The first tree that was saved for it, after the one that the session had left.
+    fn find(&mut self, saved: &Saved, left: Option<Saved>) {
+        if self.before.is_none() {
+            self.before = Some(saved.clone());
+            self.left = left.filter(|left| left.tree != saved.tree);
+        }
+    }
+}
+
 impl Points {
     pub fn of(entries: &[Entry]) -> Self {
         let mut out = Self::default();
@@ -86,11 +96,8 @@ impl Points {
                 };
                 match checkpoint.when {
                     When::Before => {
-                        let left = left.take().filter(|left| left.tree != saved.tree);
-                        if point.before.is_none() {
-                            point.before = Some(saved.clone());
-                            point.left = left;
-                        }
+                        let left = left.take();
+                        point.find(saved, left);
                     }
                     When::Also => point.also.push(saved.clone()),
                     When::After => {

@@ -3,19 +3,19 @@
 
 use super::panel::{hub_context, print_view};
 use crate::boot::{self, Boot};
-use crate::config::diagnose;
-use crate::config::layers::RuleList;
-use crate::config::tree::Layer;
 use crate::errors::UsageError;
 use crate::exit::OK;
 use crate::flags::{Listing, Permissions, RuleLayer};
 use crate::lenient::Lenient;
 use crate::output;
 use crate::policy;
-use crate::text::Speak as _;
 use crate::trust::rules::{self, RuleStoreError};
 use anyhow::anyhow;
 use jiff::Timestamp;
+use ostler_config::diagnose;
+use ostler_config::layers::RuleList;
+use ostler_config::text::Speak as _;
+use ostler_config::tree::Layer;
 use ostler_engine::commands::{
     Suggestions, WrittenRule, audit_session, rule_table, suggest_rules, verdict_name,
 };

@@ -7,20 +7,20 @@ mod summary;
 use super::choose::{self, Person};
 use super::panel::print_view;
 use crate::boot::{self, Boot};
-use crate::config::files;
-use crate::config::plugins::gather;
-use crate::config::project::SERVERS;
-use crate::config::trust::{
-    Answer, Approval, Book, Difference, Item, MAX_ITEMS, Record, State, TrustError, Workspace,
-};
 use crate::errors::{Told as _, UsageError};
 use crate::exit::{FAILED, OK};
 use crate::flags::{Listing, Trust};
 use crate::lenient::Lenient;
 use crate::output;
-use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow};
 use items::Layout;
+use ostler_config::files;
+use ostler_config::plugins::gather;
+use ostler_config::project::SERVERS;
+use ostler_config::text::Speak as _;
+use ostler_config::trust::{
+    Answer, Approval, Book, Difference, Item, MAX_ITEMS, Record, State, TrustError, Workspace,
+};
 use ostler_engine::confine::SandboxMode;
 use ostler_mcp::server_name;
 use ostler_wire::{Column, ColumnKind, Language, Table, View, Word, format_age};
@@ -364,7 +364,7 @@ struct Listed<'a> {
     root: &'a str,
     answer: Answer,
     since: &'a str,
-    items: &'a [crate::config::trust::Known],
+    items: &'a [ostler_config::trust::Known],
 }
 
 fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {

@@ -141,10 +141,7 @@ impl Checkpoints {
         };
         let unseen = names_of(&plan, git.as_ref().map(|(_, plan)| plan));
         if guard.unseen == Unseen::Refuse && !unseen.is_empty() {
-            // A checkpoint of what nobody saw would count as seen at the next try.
-            let path = record::path(&self.dir, now.record.id);
-            let gone = self.disk.remove(&path);
-            gone.map_err(|e| Error::io(Word::CpRemove, &path, e))?;
+            self.remove_record(now.record.id)?;
             let since = expected.map_or(id, |e| e.id);
             return Err(Error::Unseen {
                 since,
@@ -159,15 +156,8 @@ impl Checkpoints {
             kept: Vec::new(),
         };
         self.make_sure(&packs, &now);
-        carry_out(
-            &self.folder,
-            &mut packs,
-            &now.cache,
-            plan,
-            guard,
-            &mut report,
-            "",
-        );
+        let (folder, cache) = (&self.folder, &now.cache);
+        carry_out(folder, &mut packs, cache, plan, guard, &mut report, "");
         if let Some((repository, plan)) = git {
             let folder = self.held_or_made(&repository.dir);
             let folder = folder.map_err(|e| Error::io(Word::HostWrite, &repository.dir, e))?;
@@ -189,6 +179,13 @@ impl Checkpoints {
         let after = self.save(&label, &scope, files, Repeat::Reused)?;
         report.after = after.record.id;
         Ok(report)
+    }
+
+    /// A checkpoint of what nobody saw would count as seen at the next try.
+    fn remove_record(&self, id: u64) -> Result<()> {
+        let path = record::path(&self.dir, id);
+        let gone = self.disk.remove(&path);
+        gone.map_err(|e| Error::io(Word::CpRemove, &path, e))
     }
 
     /// The paths that differ between the checkpoints of these spans. One that is gone by now says nothing.

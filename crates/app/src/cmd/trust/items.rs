@@ -1,9 +1,9 @@
 //! Items of a project as rows that a person reads before trusting them. What an item grants is shown whole, with its line
 //! breaks; what is too long for that is not trusted by a question.
 
-use crate::config::trust::Item;
 use crate::output::visible;
-use crate::text::Speak as _;
+use ostler_config::text::Speak as _;
+use ostler_config::trust::Item;
 use ostler_wire::{Language, Word};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -164,7 +164,7 @@ fn fold(line: &str, columns: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::tree::Place;
+    use ostler_config::tree::Place;
 
     fn place() -> Place {
         Place {

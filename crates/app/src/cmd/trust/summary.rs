@@ -2,9 +2,10 @@
 //! items must not push a hook out of sight. The most dangerous come last.
 
 use super::items;
-use crate::config::project::SERVERS;
-use crate::config::trust::{Item, hash};
-use crate::text::Speak as _;
+use ostler_config::digest::hash;
+use ostler_config::project::SERVERS;
+use ostler_config::text::Speak as _;
+use ostler_config::trust::Item;
 use ostler_wire::{Language, Word, clip};
 
 /// Rows of items up to which the question can trust them. The scrollback of a terminal has room for that.
@@ -136,7 +137,7 @@ fn grants(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::tree::Place;
+    use ostler_config::tree::Place;
 
     fn item(what: &str, text: &str) -> Item {
         let place = Place {
