@@ -65,7 +65,7 @@ impl HookSession<'_> {
             }
             let language = self.facts.language;
             let running = async {
-                let mut running = std::pin::pin!(hear(&hook, &facts, &self.context));
+                let mut running = Box::pin(hear(&hook, &facts, &self.context));
                 tokio::select! {
                     biased;
                     said = &mut running => return said,
