@@ -206,6 +206,12 @@ pub fn deciding(boot: &Boot) -> Vec<PathBuf> {
     }
 }
 
+/// Facts of this project and those for all of them. What is remembered about others is theirs.
+pub fn memory(boot: &Boot) -> [PathBuf; 2] {
+    let name = ostler_engine::store::project_name(&boot.places.root);
+    [name.as_str(), "global"].map(|name| boot.places.memory().join(name))
+}
+
 /// Folders of the person's own skills, whose texts name files beside them. Those of a project lie in the project.
 pub fn own_skills(boot: &Boot) -> Vec<PathBuf> {
     let sources = agents::settings(&boot.loaded, &boot.places).skills.sources;

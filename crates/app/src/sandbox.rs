@@ -167,7 +167,7 @@ fn check_conflicts(
 /// What readers see, and of our own home what models are told to read.
 fn reader(boot: &Boot, ground: &Ground<'_>) -> Reader {
     let mut reader = ground.reader();
-    reader.shown.push(boot.places.memory());
+    reader.shown.extend(crate::grants::memory(boot));
     reader.shown.extend(own_skills(boot));
     reader
 }

@@ -1,5 +1,6 @@
 //! The one gate: the mode, then the rules, then the person. What they allow for longer is kept at the state.
 
+use super::preview;
 use super::subject::subject;
 use super::trust;
 use super::{Prepared, never_ran};
@@ -18,9 +19,9 @@ use ostler_guard::{
 };
 use ostler_tools::NoPrograms;
 use ostler_wire::{
-    Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice,
-    PreviewFormat, Silence, Word,
+    Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice, Silence, Word,
 };
+use std::path::Path;
 use std::sync::Arc;
 
 /// Characters of a refused call that the person reads.
@@ -212,20 +213,18 @@ async fn ask(
     if let Some(error) = objection(state, inbox, prepared).await {
         return Ok(Err(error));
     }
-    let mut scopes = (!needs_a_fresh_yes(&prepared.accesses)).then(|| scopes(state, prepared));
-    let preview = preview(state, inbox, prepared).await;
-    let is_server = |access: &Access| matches!(access, Access::Mcp { .. });
-    let is_remote = prepared.accesses.iter().any(is_server);
+    let mut scopes =
+        (!needs_a_fresh_yes(&prepared.accesses)).then(|| scopes(state, prepared, &decision));
     let ask = Ask {
         subject: with_real_paths(state, prepared, &decision),
         options: options(state, scopes.as_ref()),
-        preview: prepared.remark.clone().or(preview),
-        preview_format: match is_remote {
-            true => PreviewFormat::Text,
-            false => PreviewFormat::Diff,
-        },
         ..permission_ask(state, prepared)
     };
+    let ask = preview::with_preview(state, inbox, prepared, ask).await;
+    if ask.is_too_long() {
+        record(state, prepared, &decision, Decided::no(), None)?;
+        return preview::refuse_unshown(state, prepared).map(Err);
+    }
     let answer = match attend::ask(state, inbox, ask).await {
         Ok(answer) => answer,
         Err(Stopped) => return Ok(Err(never_ran())),
@@ -297,10 +296,14 @@ pub fn kept(choice: PermissionChoice, saved: Option<&String>) -> PermissionChoic
     }
 }
 
-/// The subject, and what a path in it really is where that lies outside.
+/// The subject, and what a path in it really is where that lies outside, or is written through a link.
 fn with_real_paths(state: &SessionState, prepared: &Prepared, decision: &Decision) -> String {
     let mut subject = subject(state, prepared);
-    for path in &decision.outside {
+    let is_written = |path: &Path| prepared.accesses.contains(&Access::Write(path.to_owned()));
+    let led = decision.resolved.iter();
+    let led = led.filter(|(named, real)| named != real && is_written(named));
+    let led = led.map(|(_, real)| real);
+    for path in decision.outside.iter().chain(led) {
         let path = state.scope.shown(path);
         if !subject.contains(&path) {
             subject.push_str(&format!(" -> {path}"));
@@ -342,11 +345,11 @@ pub fn leave(prepared: &Prepared) -> Leave {
     }
 }
 
-fn scopes(state: &SessionState, prepared: &Prepared) -> Scopes {
+fn scopes(state: &SessionState, prepared: &Prepared, decision: &Decision) -> Scopes {
     let proposed = propose(prepared.tool.about(), &prepared.accesses, &state.scope);
     let rules: Result<Vec<Rule>, _> = proposed.iter().map(|r| Rule::parse(r, SESSION)).collect();
     let rules = rules.unwrap_or_default();
-    let rules = match would_allow(state, prepared, &rules) {
+    let rules = match would_allow(state, (prepared, decision), &rules) {
         true => rules,
         false => Vec::new(),
     };
@@ -373,14 +376,18 @@ fn scopes(state: &SessionState, prepared: &Prepared) -> Scopes {
 }
 
 /// Whether these rules really allow the same call; a rule that the person saves must not be idle.
-fn would_allow(state: &SessionState, prepared: &Prepared, rules: &[Rule]) -> bool {
+fn would_allow(
+    state: &SessionState,
+    (prepared, decision): (&Prepared, &Decision),
+    rules: &[Rule],
+) -> bool {
     let mut trial = Policy::clone(&state.policy);
     trial.rules.allow.extend(rules.iter().cloned());
     let call = Call {
         tool: prepared.tool.about(),
         accesses: &prepared.accesses,
         scope: &state.scope,
-        resolved: &[],
+        resolved: &decision.resolved,
     };
     !rules.is_empty() && trial.decide_in(Posture::Ask, call).verdict == Verdict::Allow
 }
@@ -425,7 +432,7 @@ pub fn texts(rules: &[Rule]) -> String {
 }
 
 /// What a call has that has not been judged yet: it can start no program.
-fn unjudged(state: &SessionState, inbox: &Inbox, prepared: &Prepared) -> Context {
+pub fn unjudged(state: &SessionState, inbox: &Inbox, prepared: &Prepared) -> Context {
     let (id, tool) = (&prepared.call.id, prepared.tool.about());
     let mut cx = state.context(id, tool, &Leave::default(), inbox.turn());
     cx.services.programs = Arc::new(NoPrograms);
@@ -440,16 +447,6 @@ async fn objection(
     let cx = unjudged(state, inbox, prepared);
     let checking = prepared.typed.objection(cx);
     inbox.attend(checking).await.ok()?
-}
-
-async fn preview(state: &SessionState, inbox: &mut Inbox, prepared: &Prepared) -> Option<String> {
-    let cx = unjudged(state, inbox, prepared);
-    let looking = prepared.typed.preview(cx);
-    let diff = inbox.attend(looking).await.ok()??;
-    Some(match diff.is_empty() {
-        true => state.settings.language.say(Word::NoChange).into(),
-        false => diff,
-    })
 }
 
 /// Writes the rules to where they hold for ever, and names them with the place. What fails is told, and holds for the
