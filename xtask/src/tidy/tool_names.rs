@@ -60,7 +60,7 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ("crates/guard/src/stance.rs", &["ask"], "a posture"),
     ("crates/tui/src/say.rs", &["ask"], "a posture"),
     (
-        "crates/app/src/config/",
+        "crates/config/src/",
         &["ask", "bash", "memory"],
         "keys of the configuration, and folders of the home",
     ),
