@@ -22,6 +22,7 @@ pub use afford::{Afforded, afford};
 pub use offer::{Offered, offer};
 pub use read::{ReadCall, read_call};
 
+use crate::clients::feed::Feed;
 use crate::cut::clip;
 use crate::hooks::{self, Moment, Permission, Said};
 use crate::inbox::{Inbox, Stopped};
@@ -210,7 +211,7 @@ async fn conclude(
         Ok(_) | Err(_) => None,
     };
     let followed = match &result {
-        Ok(_) => followed(state, prepared),
+        Ok(_) => followed(&state.extensions.definitions.skills, prepared),
         Err(_) => None,
     };
     commit(state, &prepared.call, result, took, done)?;
@@ -236,7 +237,7 @@ fn prepare(state: &SessionState, read: ReadCall) -> Result<Prepared, Box<(ToolUs
     };
     let args = call.input.to_value();
     Ok(Prepared {
-        accesses: match is_only_read(state, tool.name(), &args) {
+        accesses: match is_only_read(&state.extensions.definitions.skills, tool.name(), &args) {
             true => Vec::new(),
             false => accesses,
         },
@@ -276,7 +277,7 @@ async fn run_together(
     for prepared in batch.drain(..) {
         let (id, tool) = (&prepared.call.id, prepared.tool.about());
         let cx = state.context(id, tool, &prepared.leave, cancel.clone());
-        started(state, &prepared);
+        started(&state.feed, &prepared);
         running.push_back(timed(prepared.tool.clone(), prepared.typed.clone(), cx));
         calls.push(prepared);
     }
@@ -348,7 +349,12 @@ async fn run_alone(
     .await?;
     let (mut result, took) = ended.finished;
     if let Ok(ended) = &mut result {
-        question::settle(state, name, answer.as_ref(), ended);
+        question::settle(
+            (&mut state.permissions, &state.policy.rules),
+            name,
+            answer.as_ref(),
+            ended,
+        );
     }
     let wrote = ended.wrote || result.is_ok() && prepared.accesses.iter().any(changes);
     conclude(state, inbox, &prepared, (result, took), (cancel, done)).await?;
@@ -400,7 +406,7 @@ async fn run_in_turn(
     cx: Context,
     turn: Option<OwnedSemaphorePermit>,
 ) -> Finished {
-    started(state, prepared);
+    started(&state.feed, prepared);
     let running = timed(prepared.tool.clone(), prepared.typed.clone(), cx);
     let finished = match attend::attend(state, inbox, running).await {
         Ok(finished) => finished,
@@ -433,8 +439,8 @@ async fn accept_edit(state: &SessionState, prepared: &Prepared) {
     state.services.sandbox.share.accept(written.collect()).await;
 }
 
-fn started(state: &SessionState, prepared: &Prepared) {
-    state.feed.delta(Delta::ToolStarted {
+fn started(feed: &Feed, prepared: &Prepared) {
+    feed.delta(Delta::ToolStarted {
         id: prepared.call.id.clone(),
         name: prepared.tool.name().into(),
     });

@@ -15,6 +15,7 @@ mod json;
 mod message;
 mod op;
 mod secret;
+mod shown;
 mod snapshot;
 mod subscription;
 mod tool;
@@ -43,6 +44,7 @@ pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{ClientId, Delivery, Op, OpLine, ReplyTo, SentOp, command_of};
 pub use secret::{REDACTED, Secret};
+pub use shown::ShownEntry;
 pub use snapshot::{RetryWait, RunningCall, Snapshot};
 pub use subscription::{BoxFuture, EntrySource, Posted, Replies, Subscription};
 pub use tool::{

@@ -96,27 +96,14 @@ impl Outstanding {
     /// What an event says about them.
     pub fn follow(&mut self, event: &Event) {
         match event {
-            Event::Entry(entry) => match &entry.body {
-                Body::Message(message) => {
+            Event::Entry(entry) => {
+                if let Body::Message(message) = &entry.body {
                     let is_own = message.op.as_ref().is_some_and(|op| self.ids.remove(op));
                     self.is_running |= is_own;
+                } else if let Body::TurnEnd(_) = &entry.body {
+                    self.is_running = false;
                 }
-                Body::TurnEnd(_) => self.is_running = false,
-                Body::Meta(_)
-                | Body::ToolUse(_)
-                | Body::ToolResult(_)
-                | Body::Usage(_)
-                | Body::Settings(_)
-                | Body::Mode(_)
-                | Body::Approval(_)
-                | Body::Todo(_)
-                | Body::Notice(_)
-                | Body::Error(_)
-                | Body::Interrupted(_)
-                | Body::Compaction(_)
-                | Body::Checkpoint(_)
-                | Body::Rewind(_) => {}
-            },
+            }
             Event::Reply(reply) if !reply.more => {
                 if let Some(op) = &reply.op {
                     self.ids.remove(op);

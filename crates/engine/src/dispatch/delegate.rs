@@ -3,7 +3,7 @@
 use super::{Dispatched, Prepared, never_ran, permit, refuse, run_together};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::sources::skills::RunAs;
+use crate::sources::skills::{RunAs, Skills};
 use crate::state::SessionState;
 use crate::state::checkpoints;
 use crate::tool::Typed as _;
@@ -16,25 +16,22 @@ use tokio_util::sync::CancellationToken;
 const MAX_DELEGATED: usize = 64;
 
 /// The text of a skill that this session follows itself is no work of others.
-pub(super) fn is_only_read(state: &SessionState, tool: &str, args: &Value) -> bool {
-    tool == Skill::NAME && inline_skill(state, args).is_some()
+pub(super) fn is_only_read(skills: &Skills, tool: &str, args: &Value) -> bool {
+    tool == Skill::NAME && inline_skill(skills, args).is_some()
 }
 
-fn inline_skill<'a>(
-    state: &'a SessionState,
-    args: &Value,
-) -> Option<&'a crate::sources::skills::Skill> {
+fn inline_skill<'a>(skills: &'a Skills, args: &Value) -> Option<&'a crate::sources::skills::Skill> {
     let name = args.get("name").or_else(|| args.get("skill"))?.as_str()?;
-    let skill = state.extensions.definitions.skills.find(name)?;
+    let skill = skills.find(name)?;
     (skill.run_as == RunAs::Inline).then_some(skill)
 }
 
 /// The skill that a call has brought into this session.
 pub(super) fn followed(
-    state: &SessionState,
+    skills: &Skills,
     prepared: &Prepared,
 ) -> Option<crate::sources::skills::Skill> {
-    let skill = inline_skill(state, &prepared.args).filter(|skill| !skill.hidden);
+    let skill = inline_skill(skills, &prepared.args).filter(|skill| !skill.hidden);
     skill
         .filter(|_| prepared.tool.name() == Skill::NAME)
         .cloned()

@@ -2,6 +2,7 @@
 //! refused instead of being asked about.
 
 use super::Prepared;
+use super::permit::surroundings;
 use super::permit::unjudged;
 use super::subject::subject;
 use crate::cut::clip;
@@ -65,7 +66,7 @@ pub fn refuse_unshown(
     state: &mut SessionState,
     prepared: &Prepared,
 ) -> Result<ToolError, LogError> {
-    let shown = clip(&subject(state, prepared), MAX_SUBJECT);
+    let shown = clip(&subject(prepared, surroundings(state)), MAX_SUBJECT);
     let text = state.settings.language.fill(
         Word::QuestionTooLong,
         &[&shown, &MAX_ASK_LINES.to_string(), &kibibytes()],

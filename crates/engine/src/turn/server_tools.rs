@@ -5,7 +5,8 @@ use crate::confine::helpers;
 use crate::context::transcript::prefix_text;
 use crate::prefixes;
 use crate::servers::ServerTools;
-use crate::state::session::{Opening, Session};
+use crate::state::SessionState;
+use crate::state::session::Opening;
 use crate::tools::tool_search;
 use ostler_llm::Prefix;
 use ostler_wire::{Body, Notice, SERVER_TOOL_PREFIX, Settings, ToolSpec, Word, is_server_tool};
@@ -15,28 +16,31 @@ const MAX_CHANGES: u32 = 12;
 /// Notices about servers that are remembered, so that none is said twice.
 const MAX_TOLD: usize = 256;
 
-impl Session {
+impl SessionState {
     /// Takes in what servers offer now, and says what became of them. Nobody is waited for.
     pub(crate) fn take_server_tools(&mut self, opening: &mut Opening) {
-        let Some(servers) = self.state.services.servers.clone() else {
+        let Some(servers) = self.services.servers.clone() else {
             return;
         };
         opening.entries.extend(self.helper_notice());
         for why in servers.failures() {
-            let text = why.say(self.options.run.language);
+            let text = why.say(self.settings.language);
             self.tell_once(opening, text);
         }
         let found = ServerTools::gather(&servers);
-        if found.editions == self.server_tools.editions {
+        if found.editions == self.extensions.server_tools.editions {
             return;
         }
-        self.server_tools.editions.clone_from(&found.editions);
+        self.extensions
+            .server_tools
+            .editions
+            .clone_from(&found.editions);
         self.replace_server_tools(opening, found);
     }
 
     /// What programs that belong to no session changed against the rules, and was put back.
     pub(crate) fn helper_notice(&self) -> Option<Body> {
-        let text = helpers::take_notice(&self.options.paths.root)?;
+        let text = helpers::take_notice(&self.scope.root)?;
         Some(Body::Notice(Notice { text }))
     }
 
@@ -47,20 +51,20 @@ impl Session {
             trusted,
             ..
         } = found;
-        let tools = self.state.tools.clone().with_servers(tools);
-        let old = &self.state.conversation.prefix;
+        let tools = self.tools.clone().with_servers(tools);
+        let old = &self.conversation.prefix;
         let specs = merged(&old.tools, tools.specs(), &unknown);
         for name in trusted {
-            if !self.state.permissions.trusted.contains(&name) {
-                self.state.permissions.trusted.push(name);
+            if !self.permissions.trusted.contains(&name) {
+                self.permissions.trusted.push(name);
             }
         }
         if specs == old.tools {
-            self.state.tools = tools;
+            self.tools = tools;
             return;
         }
-        if self.server_tools.changes == MAX_CHANGES {
-            let text = self.options.run.language.say(Word::McpRestless).to_owned();
+        if self.extensions.server_tools.changes == MAX_CHANGES {
+            let text = self.settings.language.say(Word::McpRestless).to_owned();
             return self.tell_once(opening, text);
         }
         let changed = changed(&old.tools, &specs).join(", ");
@@ -68,36 +72,23 @@ impl Session {
             system: old.system.clone(),
             tools: specs,
         };
-        self.server_tools.changes += 1;
-        self.state.tools = tools;
+        self.extensions.server_tools.changes += 1;
+        self.tools = tools;
         if !changed.is_empty() {
-            let text = self
-                .options
-                .run
-                .language
-                .fill(Word::McpChanged, &[&changed]);
+            let text = self.settings.language.fill(Word::McpChanged, &[&changed]);
             self.tell_once(opening, text);
         }
         let hash = prefixes::hash(&prefix_text(&prefix));
-        let entries = self.state.log.branch();
-        let envelope = self.state.services.settings.envelope;
-        let anew = self
-            .state
-            .conversation
-            .with_prefix(prefix, &entries, envelope);
-        self.state.conversation = anew;
+        let entries = self.log.branch();
+        let envelope = self.services.settings.envelope;
+        let anew = self.conversation.with_prefix(prefix, &entries, envelope);
+        self.conversation = anew;
         name_prefix(opening, hash);
-        if self.options.run.save {
-            // One that cannot be kept shows again when the log cannot be written.
-            let _ = prefixes::keep(
-                &self.options.paths.home,
-                &prefix_text(&self.state.conversation.prefix),
-            );
-        }
+        self.keep_prefix();
     }
 
     fn tell_once(&mut self, opening: &mut Opening, text: String) {
-        let told = &mut self.server_tools.told;
+        let told = &mut self.extensions.server_tools.told;
         if told.len() < MAX_TOLD && !told.contains(&text) {
             told.push(text.clone());
             opening.entries.push(Body::Notice(Notice { text }));
