@@ -1,5 +1,6 @@
 //! What to run and what comes back of it, as plain data. Running it is `process`.
 
+pub use crate::exit::Exit;
 use crate::sandbox::Plan;
 use bytes::Bytes;
 use std::ffi::OsString;
@@ -46,28 +47,23 @@ pub enum Output {
     Exited(Exit),
 }
 
-/// How a program ended: a code, or the signal that ended it, or neither when its end was lost with the watchdog.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exit {
-    pub code: Option<i32>,
-    pub signal: Option<i32>,
-}
-
-impl Exit {
-    pub const LOST: Exit = Exit {
-        code: None,
-        signal: None,
-    };
-
-    pub fn success(self) -> bool {
-        self.code == Some(0)
-    }
-}
-
 impl Command {
     /// The program's name, for messages.
     pub(crate) fn program(&self) -> String {
         let program = self.argv.first();
         program.map_or_else(String::new, |word| word.to_string_lossy().into_owned())
+    }
+}
+
+impl Plan {
+    /// Has the command run under this plan.
+    pub fn put_on(self: &Arc<Self>, command: &mut Command) {
+        if !self.wrap.is_empty() {
+            let mut argv = self.wrap.clone();
+            argv.extend(["--chdir".into(), command.cwd.clone().into(), "--".into()]);
+            argv.append(&mut command.argv);
+            command.argv = argv;
+        }
+        command.sandbox = Some(self.clone());
     }
 }

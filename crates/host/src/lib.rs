@@ -4,8 +4,11 @@
 mod account;
 pub mod checkpoint;
 mod command;
+#[cfg(unix)]
+mod descriptors;
 pub mod diff;
 mod error;
+mod exit;
 mod files;
 #[expect(unsafe_code, reason = "the environment block has no safe form")]
 mod hide;
@@ -16,6 +19,8 @@ mod host;
 )]
 pub mod keyboard;
 mod local;
+#[cfg(target_os = "linux")]
+mod other_process;
 mod process;
 mod program;
 pub mod raw;

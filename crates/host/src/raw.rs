@@ -2,8 +2,8 @@
 //! link and decides nothing; what a system lacks reads as zero and is left alone when set.
 
 use std::ffi::OsString;
-use std::fs::{File, Metadata};
-use std::io::{self, Read as _};
+use std::fs::Metadata;
+use std::io;
 use std::path::Path;
 
 /// What changes when a file does. Equal marks mean equal content unless the clock was too coarse to tell.
@@ -57,26 +57,6 @@ pub fn name(bytes: &[u8]) -> OsString {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 
-/// Opens a regular file to read by an absolute path, without following a link in any part of it or waiting at a fifo.
-pub fn open(path: &Path) -> io::Result<File> {
-    crate::files::open_plain(path)
-}
-
-/// All bytes of a regular file. It follows no link at its end, waits for no pipe, and refuses what is longer.
-pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let file = crate::files::open_to_read(path)?;
-    let meta = file.metadata()?;
-    if !meta.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let mut bytes = Vec::new();
-    io::Read::take(file, most.saturating_add(1)).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > most {
-        true => Err(io::ErrorKind::FileTooLarge.into()),
-        false => Ok(bytes),
-    }
-}
-
 #[cfg(unix)]
 pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -96,30 +76,4 @@ pub fn symlink(target: &Path, at: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 pub fn symlink(_target: &Path, _at: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_regular_files_are_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        std::fs::write(at("file"), "1234").unwrap();
-        std::os::unix::fs::symlink("file", at("link")).unwrap();
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            at("pipe"),
-            rustix::fs::FileType::Fifo,
-            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
-            0,
-        )
-        .unwrap();
-        assert_eq!(read(&at("file"), 4).unwrap(), b"1234");
-        for (name, most) in [("file", 3), ("link", 4), ("pipe", 4), (".", 4), ("none", 4)] {
-            assert!(read(&at(name), most).is_err(), "{name}");
-        }
-        assert!(read(Path::new("/dev/zero"), 4).is_err());
-    }
 }

@@ -4,6 +4,7 @@
 pub mod burst;
 pub mod canvas;
 pub mod cell;
+pub mod cells;
 pub mod diff;
 pub mod editor;
 pub mod errands;

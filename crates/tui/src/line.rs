@@ -1,6 +1,6 @@
 //! Styled rows of text: what cells, layers and the composer are drawn as before they become bytes.
 
-use crate::text;
+use crate::cells;
 
 /// A colour as terminals know them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub struct Span {
 impl Span {
     pub fn new(text: impl Into<String>, style: Style) -> Self {
         Self {
-            text: text::visible(text.into()),
+            text: cells::visible(text.into()),
             style,
         }
     }
@@ -88,7 +88,7 @@ impl Span {
     }
 
     pub fn width(&self) -> usize {
-        text::width(&self.text)
+        cells::width(&self.text)
     }
 }
 

@@ -40,6 +40,52 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("commands", &["agents", "checkpoints", "clients", "compaction", "confine", "context", "dispatch", "goal", "hooks", "inbox", "interfaces", "permissions", "sources", "state"]),
     ("turn", &["accept", "agents", "clients", "commands", "compaction", "context", "dispatch", "goal", "hooks", "inbox", "permissions", "servers", "sources", "state"]),
     ("session", &["agents", "clients", "commands", "confine", "context", "goal", "hooks", "inbox", "interfaces", "permissions", "servers", "sources", "state", "turn"]),
+]), ("app", &[
+    // What has no configuration: exit codes, output, input, colours, flags.
+    ("exit", &[]),
+    ("output", &[]),
+    ("color", &[]),
+    ("print", &["color", "output"]),
+    ("input", &[]),
+    ("asking", &["input"]),
+    ("flags", &[]),
+    // Logins, and errors in the person's language.
+    ("client", &[]),
+    ("auth", &["client"]),
+    ("errors", &["auth"]),
+    ("schema_check", &["errors"]),
+    // The process and its configuration.
+    ("home", &[]),
+    ("boot", &["auth", "errors", "flags", "home", "output"]),
+    ("models", &["boot"]),
+    ("typed", &["boot", "exit", "flags"]),
+    ("lenient", &["boot", "errors", "flags", "output"]),
+    // What a session may do, from the folders it is granted to the settings of its sandbox.
+    ("grants", &["boot"]),
+    ("policy", &["boot", "flags", "grants"]),
+    ("sandbox", &["boot", "grants", "policy"]),
+    ("trust", &["boot", "flags"]),
+    ("servers", &["auth", "boot", "trust"]),
+    // The settings of the engine.
+    ("wiring", &["boot", "errors", "flags", "grants", "policy", "sandbox", "servers", "trust"]),
+    // Utilities, and those of them that sessions have as commands.
+    ("cmd", &["asking", "auth", "boot", "client", "color", "errors", "exit", "flags", "grants", "home", "input", "lenient", "output", "policy", "sandbox", "servers", "trust", "wiring"]),
+    ("extras", &["boot", "cmd", "errors", "flags"]),
+    // Sessions, and the ways to show one.
+    ("connect", &[]),
+    ("live", &[]),
+    ("conversation", &["boot", "cmd", "color", "errors", "exit", "extras", "live", "print", "sandbox", "wiring"]),
+    ("drafts", &[]),
+    ("pictures", &[]),
+    ("around", &["drafts", "pictures"]),
+    ("front", &["around", "boot", "color", "conversation", "exit", "grants", "policy"]),
+    ("line", &["asking", "boot", "color", "conversation", "exit", "input", "print"]),
+    ("ops", &["boot", "color", "conversation", "exit", "input", "print"]),
+    ("exec", &["asking", "boot", "color", "conversation", "errors", "exit", "flags", "input", "ops", "print", "schema_check"]),
+    ("resume", &["boot", "conversation", "errors", "exec", "flags"]),
+    ("demo", &["boot", "color", "exec", "flags", "output"]),
+    ("conformance", &["auth"]),
+    ("bin", &[]),
 ])];
 
 pub fn check(rooms: &[Rooms]) -> Vec<Violation> {

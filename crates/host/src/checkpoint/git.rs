@@ -2,7 +2,6 @@
 //! never run.
 
 use super::tree::{Rel, join};
-use crate::raw;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -103,7 +102,7 @@ pub fn read_small(path: &Path, most: u64) -> Option<Vec<u8>> {
 
 /// A regular file in a git folder. No part of its path may be a link.
 pub fn open_regular(path: &Path) -> Option<File> {
-    regular(raw::open(path).ok()?)
+    regular(crate::files::open_plain(path).ok()?)
 }
 
 fn regular(file: File) -> Option<File> {

@@ -136,7 +136,7 @@ impl Checkpoints {
         let bytes = packs.read(&hash).ok().or_else(|| {
             let path = self.root.join(raw::name(&tree::unquote(&change.path)));
             let mut bytes = Vec::new();
-            let file = raw::open(&path).ok()?;
+            let file = crate::files::open_plain(&path).ok()?;
             file.take(MAX_TEXT).read_to_end(&mut bytes).ok()?;
             Some(bytes)
         });

@@ -54,6 +54,21 @@ const MAX_SCANNED: usize = 100_000;
 /// Memory set aside at once for a file's bytes; the rest grows as they come.
 const FIRST_RESERVE: u64 = 1 << 20;
 
+/// All bytes of a regular file. It follows no link at its end, waits for no pipe, and refuses what is longer.
+pub(crate) fn read_whole(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = open_to_read(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut bytes = Vec::new();
+    io::Read::take(file, most.saturating_add(1)).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > most {
+        true => Err(io::ErrorKind::FileTooLarge.into()),
+        false => Ok(bytes),
+    }
+}
+
 pub(crate) fn stat(path: &Path) -> Result<Stat> {
     let path = resolve::follow(path)?;
     match std::fs::symlink_metadata(&path) {
@@ -288,5 +303,31 @@ fn cannot_write(path: &Path, source: io::Error) -> Error {
         io::ErrorKind::AlreadyExists => Error::Exists { path },
         io::ErrorKind::IsADirectory => Error::IsDirectory { path },
         _ => Error::Write { path, source },
+    }
+}
+
+#[cfg(all(test, unix))]
+mod whole_file_tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("file"), "1234").unwrap();
+        std::os::unix::fs::symlink("file", at("link")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            at("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        assert_eq!(read_whole(&at("file"), 4).unwrap(), b"1234");
+        for (name, most) in [("file", 3), ("link", 4), ("pipe", 4), (".", 4), ("none", 4)] {
+            assert!(read_whole(&at(name), most).is_err(), "{name}");
+        }
+        assert!(read_whole(Path::new("/dev/zero"), 4).is_err());
     }
 }

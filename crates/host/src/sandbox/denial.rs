@@ -2,7 +2,7 @@
 //! word things as they like, and may lie.
 
 use super::{ClosedFolder, Layer, Network, PROXY, Policy, holder};
-use crate::command::Exit;
+use crate::exit::Exit;
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;

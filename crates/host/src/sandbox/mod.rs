@@ -41,7 +41,6 @@ pub use settings_copy::{CopyPlace, SettingsCopy, TakenOver};
 #[cfg(unix)]
 pub use watch::{Change, Watch};
 
-use crate::command::Command;
 use ostler_wire::{Why, Word};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -275,7 +274,7 @@ pub struct Plan {
     limits: Vec<&'static str>,
     loose: Vec<PathBuf>,
     /// The program that confines, and its arguments; empty where we do it ourselves.
-    wrap: Vec<std::ffi::OsString>,
+    pub(crate) wrap: Vec<std::ffi::OsString>,
     #[cfg(target_os = "linux")]
     jail: Option<linux::Prepared>,
 }
@@ -312,17 +311,6 @@ impl Plan {
             #[cfg(target_os = "linux")]
             jail: None,
         }
-    }
-
-    /// Has the command run under this plan.
-    pub fn put_on(self: &Arc<Self>, command: &mut Command) {
-        if !self.wrap.is_empty() {
-            let mut argv = self.wrap.clone();
-            argv.extend(["--chdir".into(), command.cwd.clone().into(), "--".into()]);
-            argv.append(&mut command.argv);
-            command.argv = argv;
-        }
-        command.sandbox = Some(self.clone());
     }
 
     /// The layer this plan uses; `None` confines nothing.

@@ -176,7 +176,7 @@ impl Records {
         }
         let kept = self.folder.join(format!("{}.kept", unique()));
         let mut file = open(&kept)?;
-        file.write_all(&crate::raw::read(path, meta.len())?)?;
+        file.write_all(&crate::files::read_whole(path, meta.len())?)?;
         Ok(Some(kept))
     }
 

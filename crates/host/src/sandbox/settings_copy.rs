@@ -61,7 +61,7 @@ impl SettingsCopy {
         if !meta.is_file() || meta.len() > MAX_SETTINGS {
             return Ok(None);
         }
-        let base = crate::raw::read(file, MAX_SETTINGS)?;
+        let base = crate::files::read_whole(file, MAX_SETTINGS)?;
         let CopyPlace { folder, seen, link } = place;
         fs::DirBuilder::new().mode(0o700).create(&folder)?;
         // From here on it is removed with this.

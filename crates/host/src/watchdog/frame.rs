@@ -3,24 +3,18 @@
 
 use super::sys::RawTermios;
 use crate::command::{Command, Exit, Stdio};
+pub(super) use crate::descriptors::{send, take};
 use crate::error::{Error, Result};
 #[cfg(target_os = "linux")]
 use crate::sandbox::linux::Way;
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
-};
 use std::ffi::CStr;
-use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 /// Longest body; no system takes longer command lines.
 const MAX_BODY: usize = 8 << 20;
-/// Descriptors with one frame: the keeper's socket, the pipe for failures, the three standard streams, the sandbox's
-/// rules, and the two namespaces of its network.
-const MAX_FDS: usize = 8;
+
 const HEAD_SIZE: usize = 8;
 const SPAWN: u32 = 1;
 const GUARD: u32 = 2;
@@ -102,30 +96,6 @@ fn with_head(kind: u32, body: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Sends what the socket takes at once, and how much that was.
-pub(crate) fn send(
-    socket: BorrowedFd<'_>,
-    bytes: &[u8],
-    fds: &[BorrowedFd<'_>],
-) -> io::Result<usize> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    if !fds.is_empty() && !control.push(SendAncillaryMessage::ScmRights(fds)) {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    // A closed socket must be an error, not a signal; other systems have no such flag and rely on the ignored signal.
-    #[cfg(target_os = "linux")]
-    let flags = SendFlags::NOSIGNAL;
-    #[cfg(not(target_os = "linux"))]
-    let flags = SendFlags::empty();
-    Ok(sendmsg(
-        socket,
-        &[IoSlice::new(bytes)],
-        &mut control,
-        flags,
-    )?)
-}
-
 /// A request as the watchdog got it.
 pub(super) enum Frame {
     Spawn {
@@ -181,27 +151,6 @@ pub(super) fn receive(socket: BorrowedFd<'_>) -> Option<Frame> {
         }),
         _ => None,
     }
-}
-
-/// Takes what is there at once, and how much that was.
-pub(crate) fn take(
-    socket: BorrowedFd<'_>,
-    bytes: &mut [u8],
-    fds: &mut Vec<OwnedFd>,
-) -> rustix::io::Result<usize> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    #[cfg(target_os = "linux")]
-    let flags = RecvFlags::CMSG_CLOEXEC;
-    #[cfg(not(target_os = "linux"))]
-    let flags = RecvFlags::empty();
-    let got = recvmsg(socket, &mut [IoSliceMut::new(bytes)], &mut control, flags)?.bytes;
-    for message in control.drain() {
-        if let RecvAncillaryMessage::ScmRights(rights) = message {
-            fds.extend(rights);
-        }
-    }
-    Ok(got)
 }
 
 fn fill(socket: BorrowedFd<'_>, mut bytes: &mut [u8], fds: &mut Vec<OwnedFd>) -> Option<()> {

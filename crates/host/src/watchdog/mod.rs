@@ -29,17 +29,11 @@ mod sys;
 mod terminal;
 #[cfg(unix)]
 mod tree;
-#[cfg(target_os = "linux")]
-mod unix_table;
 
 #[cfg(unix)]
 pub(crate) use client::{Control, Spawner, Started};
 #[cfg(unix)]
 pub(crate) use frame::Report;
-#[cfg(target_os = "linux")]
-pub(crate) use frame::{send, take};
-#[cfg(target_os = "linux")]
-pub(crate) use supervisor::can_supervise;
 
 /// The hidden argument that makes a program a watchdog.
 #[cfg(unix)]

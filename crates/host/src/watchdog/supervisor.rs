@@ -5,15 +5,14 @@
 
 use super::sys;
 use super::tree;
-use super::unix_table::{Listening, UnixTable};
+use crate::other_process::{Listening, UnixTable, last_errno, read_memory, take_descriptor};
 use crate::sandbox::linux::Jail;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use rustix::fd::{AsRawFd, OwnedFd, RawFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2};
 use rustix::io::Errno;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::ffi::OsString;
-use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,8 +29,6 @@ const ANSWER: libc::c_ulong = 0xc018_2101;
 const IS_VALID: libc::c_ulong = 0x4008_2102;
 /// Room for notices of kernels to come.
 const NOTICE_WORDS: usize = 32;
-/// For a thread that is not the first of its process.
-const PIDFD_THREAD: libc::c_uint = libc::O_EXCL as libc::c_uint;
 
 /// What the command sent before it began: where its calls are noticed, and the sockets of its network.
 pub(super) struct Notices {
@@ -121,29 +118,6 @@ impl Notices {
             }
         }
     }
-}
-
-/// Whether this machine can do all of it. Tried once.
-pub(crate) fn can_supervise() -> bool {
-    static CAN: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    *CAN.get_or_init(|| {
-        let own = std::process::id().cast_signed();
-        let word = 7_u64;
-        let copied = read_memory(own, (&raw const word) as u64, size_of::<u64>());
-        // With the highest restriction on debuggers no process is looked into, not even by those above it.
-        let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope");
-        let closed = scope.is_ok_and(|scope| scope.trim() == "3");
-        let table = crate::sandbox::linux::open_table().map(UnixTable::new);
-        let (first, _second) = match io::pipe() {
-            Ok(ends) => ends,
-            Err(_) => return false,
-        };
-        !closed
-            && copied.is_ok_and(|bytes| bytes == word.to_ne_bytes())
-            && take_descriptor(own, first.as_raw_fd()).is_ok()
-            && table.is_ok_and(|table| table.list().is_ok())
-            && crate::sandbox::linux::try_listener().is_ok()
-    })
 }
 
 /// Takes one call and answers it on a thread: what it does may wait, for a server or for a file system.
@@ -351,67 +325,4 @@ fn connect(socket: &OwnedFd, address: &[u8]) -> Result<(), Errno> {
         0 => Ok(()),
         _ => Err(last_errno()),
     }
-}
-
-/// A copy of a descriptor of the caller: the same open socket.
-fn take_descriptor(thread: i32, fd: RawFd) -> Result<OwnedFd, Errno> {
-    let process = open_thread(thread)?;
-    // SAFETY: what it gives is a new descriptor.
-    unsafe {
-        let fd = libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), fd, 0);
-        descriptor(fd)
-    }
-}
-
-fn open_thread(thread: i32) -> Result<OwnedFd, Errno> {
-    // SAFETY: what they give are new descriptors.
-    unsafe {
-        let fd = libc::syscall(libc::SYS_pidfd_open, thread, PIDFD_THREAD);
-        if fd >= 0 {
-            return descriptor(fd);
-        }
-        // Older kernels know processes only.
-        let status = std::fs::read_to_string(format!("/proc/{thread}/status"));
-        let status = status.map_err(|_| Errno::SRCH)?;
-        let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
-        let process: i32 = process
-            .and_then(|p| p.trim().parse().ok())
-            .ok_or(Errno::SRCH)?;
-        descriptor(libc::syscall(libc::SYS_pidfd_open, process, 0))
-    }
-}
-
-/// # Safety
-/// The number is that of a descriptor that nobody else owns, or an error.
-unsafe fn descriptor(number: libc::c_long) -> Result<OwnedFd, Errno> {
-    match RawFd::try_from(number) {
-        // SAFETY: passed on to the caller.
-        Ok(fd @ 0..) => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
-        _ => Err(last_errno()),
-    }
-}
-
-fn read_memory(thread: i32, from: u64, length: usize) -> Result<Vec<u8>, Errno> {
-    let mut bytes = vec![0_u8; length];
-    let local = libc::iovec {
-        iov_base: bytes.as_mut_ptr().cast(),
-        iov_len: length,
-    };
-    let remote = libc::iovec {
-        iov_base: from as *mut libc::c_void,
-        iov_len: length,
-    };
-    // SAFETY: the local part is as long as it says; the remote one belongs to the other process.
-    let count =
-        unsafe { libc::process_vm_readv(thread, &raw const local, 1, &raw const remote, 1, 0) };
-    match count {
-        -1 => Err(last_errno()),
-        count if count.cast_unsigned() == length => Ok(bytes),
-        _ => Err(Errno::FAULT),
-    }
-}
-
-fn last_errno() -> Errno {
-    let errno = io::Error::last_os_error().raw_os_error();
-    Errno::from_raw_os_error(errno.unwrap_or(libc::EIO))
 }

@@ -175,7 +175,7 @@ pub(crate) fn restrict(
         (Some(notices), Some(table)) => listen_to(&jail.filter)
             .and_then(|listener| {
                 let sent = [listener.as_fd(), table.as_fd()];
-                crate::watchdog::send(notices, &[0], &sent)
+                crate::descriptors::send(notices, &[0], &sent)
             })
             .map(drop)
             .map_err(failed),

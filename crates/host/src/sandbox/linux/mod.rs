@@ -12,6 +12,7 @@ mod mounts;
 mod places;
 mod seccomp;
 mod shared;
+mod supervised;
 
 pub(crate) use enter::{Step, isolate, namespaces, open_table, restrict, retire, try_listener};
 pub(crate) use jail::{Jail, Way};
@@ -192,7 +193,7 @@ fn unix_sockets(policy: &Policy, layer: Layer) -> Unix {
     let open = layer == Layer::Namespaces || !policy.sockets.is_empty();
     match (policy.unix, open) {
         (UnixSockets::None, _) | (UnixSockets::Own, false) => Unix::Refused,
-        (UnixSockets::Own, true) if crate::watchdog::can_supervise() => Unix::Supervised,
+        (UnixSockets::Own, true) if supervised::can_supervise() => Unix::Supervised,
         (UnixSockets::Own, true) => Unix::Free,
     }
 }

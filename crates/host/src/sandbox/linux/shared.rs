@@ -5,8 +5,8 @@
 use super::enter::{self, Step};
 use super::jail::{User, Way};
 use super::{choose, found};
+use crate::descriptors::{send, take};
 use crate::sandbox::{Choice, Error, Layer};
-use crate::watchdog::{send, take};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::Pid;

@@ -24,13 +24,13 @@ const PIECE: usize = 64 << 10;
 const MAX_ATTEMPTS: usize = 8;
 
 /// A descriptor that belongs to the network whose sockets it lists.
-pub(super) struct UnixTable {
+pub(crate) struct UnixTable {
     link: Mutex<OwnedFd>,
 }
 
 /// One that listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Listening {
+pub(crate) struct Listening {
     /// The number in `socket:[…]`.
     pub number: u32,
     /// With the zero in front that names without a file have.
@@ -40,13 +40,13 @@ pub(super) struct Listening {
 }
 
 impl UnixTable {
-    pub(super) fn new(link: OwnedFd) -> Self {
+    pub(crate) fn new(link: OwnedFd) -> Self {
         Self {
             link: Mutex::new(link),
         }
     }
 
-    pub(super) fn list(&self) -> rustix::io::Result<Vec<Listening>> {
+    pub(crate) fn list(&self) -> rustix::io::Result<Vec<Listening>> {
         let link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..MAX_ATTEMPTS {
             if let Some(list) = ask(&link)? {
