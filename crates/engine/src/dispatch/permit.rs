@@ -1,5 +1,6 @@
 //! The one gate: the mode, then the rules, then the person. What they allow for longer is kept at the state.
 
+use super::preview;
 use super::subject::{Surroundings, subject};
 use super::trust;
 use super::{Prepared, never_ran};
@@ -18,9 +19,9 @@ use ostler_guard::{
 };
 use ostler_tools::NoPrograms;
 use ostler_wire::{
-    Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice,
-    PreviewFormat, Silence, Word,
+    Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice, Silence, Word,
 };
+use std::path::Path;
 use std::sync::Arc;
 
 /// Characters of a refused call that the person reads.
@@ -223,11 +224,8 @@ async fn ask(
     }
     let mut scopes = (!needs_a_fresh_yes(&prepared.accesses)).then(|| {
         let rules = (&*state.policy, &*state.scope);
-        scopes(prepared, rules, state.settings.language)
+        scopes((prepared, &decision), rules, state.settings.language)
     });
-    let preview = preview(state, inbox, prepared).await;
-    let is_server = |access: &Access| matches!(access, Access::Mcp { .. });
-    let is_remote = prepared.accesses.iter().any(is_server);
     let ask = Ask {
         subject: with_real_paths(prepared, &decision, surroundings(state)),
         options: options(
@@ -235,13 +233,13 @@ async fn ask(
             state.services.rules.as_ref(),
             state.settings.language,
         ),
-        preview: prepared.remark.clone().or(preview),
-        preview_format: match is_remote {
-            true => PreviewFormat::Text,
-            false => PreviewFormat::Diff,
-        },
         ..permission_ask(prepared, state.settings.language)
     };
+    let ask = preview::with_preview(state, inbox, prepared, ask).await;
+    if ask.is_too_long() {
+        record(state, prepared, &decision, Decided::no(), None)?;
+        return preview::refuse_unshown(state, prepared).map(Err);
+    }
     let answer = match attend::ask(state, inbox, ask).await {
         Ok(answer) => answer,
         Err(Stopped) => return Ok(Err(never_ran())),
@@ -312,10 +310,14 @@ pub fn kept(choice: PermissionChoice, saved: Option<&String>) -> PermissionChoic
     }
 }
 
-/// The subject, and what a path in it really is where that lies outside.
+/// The subject, and what a path in it really is where that lies outside, or is written through a link.
 fn with_real_paths(prepared: &Prepared, decision: &Decision, about: Surroundings<'_>) -> String {
     let mut subject = subject(prepared, about);
-    for path in &decision.outside {
+    let is_written = |path: &Path| prepared.accesses.contains(&Access::Write(path.to_owned()));
+    let led = decision.resolved.iter();
+    let led = led.filter(|(named, real)| named != real && is_written(named));
+    let led = led.map(|(_, real)| real);
+    for path in decision.outside.iter().chain(led) {
         let path = about.scope.shown(path);
         if !subject.contains(&path) {
             subject.push_str(&format!(" -> {path}"));
@@ -357,11 +359,15 @@ pub fn leave(prepared: &Prepared) -> Leave {
     }
 }
 
-fn scopes(prepared: &Prepared, (policy, scope): (&Policy, &Scope), language: Language) -> Scopes {
+fn scopes(
+    (prepared, decision): (&Prepared, &Decision),
+    (policy, scope): (&Policy, &Scope),
+    language: Language,
+) -> Scopes {
     let proposed = propose(prepared.tool.about(), &prepared.accesses, scope);
     let rules: Result<Vec<Rule>, _> = proposed.iter().map(|r| Rule::parse(r, SESSION)).collect();
     let rules = rules.unwrap_or_default();
-    let rules = match would_allow(prepared, &rules, (policy, scope)) {
+    let rules = match would_allow((prepared, decision), &rules, (policy, scope)) {
         true => rules,
         false => Vec::new(),
     };
@@ -387,14 +393,18 @@ fn scopes(prepared: &Prepared, (policy, scope): (&Policy, &Scope), language: Lan
 }
 
 /// Whether these rules really allow the same call; a rule that the person saves must not be idle.
-fn would_allow(prepared: &Prepared, rules: &[Rule], (policy, scope): (&Policy, &Scope)) -> bool {
+fn would_allow(
+    (prepared, decision): (&Prepared, &Decision),
+    rules: &[Rule],
+    (policy, scope): (&Policy, &Scope),
+) -> bool {
     let mut trial = Policy::clone(policy);
     trial.rules.allow.extend(rules.iter().cloned());
     let call = Call {
         tool: prepared.tool.about(),
         accesses: &prepared.accesses,
         scope,
-        resolved: &[],
+        resolved: &decision.resolved,
     };
     !rules.is_empty() && trial.decide_in(Posture::Ask, call).verdict == Verdict::Allow
 }
@@ -445,7 +455,7 @@ pub fn texts(rules: &[Rule]) -> String {
 }
 
 /// What a call has that has not been judged yet: it can start no program.
-fn unjudged(state: &SessionState, inbox: &Inbox, prepared: &Prepared) -> Context {
+pub fn unjudged(state: &SessionState, inbox: &Inbox, prepared: &Prepared) -> Context {
     let (id, tool) = (&prepared.call.id, prepared.tool.about());
     let mut cx = state.context(id, tool, &Leave::default(), inbox.turn());
     cx.services.programs = Arc::new(NoPrograms);
@@ -460,16 +470,6 @@ async fn objection(
     let cx = unjudged(state, inbox, prepared);
     let checking = prepared.typed.objection(cx);
     inbox.attend(checking).await.ok()?
-}
-
-async fn preview(state: &SessionState, inbox: &mut Inbox, prepared: &Prepared) -> Option<String> {
-    let cx = unjudged(state, inbox, prepared);
-    let looking = prepared.typed.preview(cx);
-    let diff = inbox.attend(looking).await.ok()??;
-    Some(match diff.is_empty() {
-        true => state.settings.language.say(Word::NoChange).into(),
-        false => diff,
-    })
 }
 
 /// Writes the rules to where they hold for ever, and names them with the place. What fails is told, and holds for the

@@ -1,6 +1,7 @@
 //! Questions of tools to the person: words, and plans, whose approval changes the mode.
 
 use super::never_ran;
+use super::preview::too_long;
 use crate::inbox::Inbox;
 use crate::permissions::PermissionState;
 use crate::state::{SessionState, attend};
@@ -48,6 +49,9 @@ pub async fn put(
     };
     if !state.settings.interactive {
         return Ok(None);
+    }
+    if ask.is_too_long() {
+        return Err(too_long());
     }
     let words = ask.kind == AskKind::Question;
     let ask = Ask {

@@ -33,6 +33,9 @@ pub async fn offer(
     };
     let mut rules = rules(&wanted);
     let ask = question(state, prepared, &wanted, &rules);
+    if ask.is_too_long() {
+        return Ok(first);
+    }
     let answer = match attend::ask(state, inbox, ask).await {
         Ok(answer) => answer,
         Err(Stopped) => return Ok(first),

@@ -6,23 +6,8 @@ use crate::memory::Memory;
 use crate::tool::Scope;
 use ostler_wire::{Access, Language, Word};
 
-/// Characters of an address that are shown; of a longer one, its beginning and its end.
-const MAX_ADDRESS: usize = 600;
-const MAX_ADDRESS_HEAD: usize = 300;
-const MAX_ADDRESS_TAIL: usize = 200;
 /// Characters of a fact's name that are shown.
 const MAX_NAME: usize = 80;
-
-/// An address as it is, or without its middle where it is very long.
-fn shorten(text: &str) -> String {
-    let count = text.chars().count();
-    if count <= MAX_ADDRESS {
-        return text.to_owned();
-    }
-    let head: String = text.chars().take(MAX_ADDRESS_HEAD).collect();
-    let tail: String = text.chars().skip(count - MAX_ADDRESS_TAIL).collect();
-    format!("{head} […{count} characters…] {tail}")
-}
 
 /// What the words of a question are taken from, beside the call.
 #[derive(Clone, Copy)]
@@ -60,7 +45,7 @@ pub fn subject(prepared: &Prepared, about: Surroundings<'_>) -> String {
             }
             // What an address or a search says leaves the machine with it.
             Access::Net(host) => match said(&["url", "query"]) {
-                Some(sent) => shorten(sent),
+                Some(sent) => sent.to_owned(),
                 None => host.clone(),
             },
             Access::Mcp { server, tool, .. } => format!("{server} {tool}"),

@@ -2,6 +2,7 @@
 //! can be kept.
 
 use super::permit::{Decided, commit_approval, deny, kept, permission_ask, planning, surroundings};
+use super::preview;
 use super::subject::subject;
 use super::{Prepared, never_ran};
 use crate::inbox::{Inbox, Stopped};
@@ -33,6 +34,10 @@ pub async fn ask_trust(
         options: trust_options(name, keeping.as_ref(), state.settings.language),
         ..permission_ask(prepared, state.settings.language)
     };
+    let ask = preview::with_preview(state, inbox, prepared, ask).await;
+    if ask.is_too_long() {
+        return preview::refuse_unshown(state, prepared).map(Err);
+    }
     let Ok(answer) = attend::ask(state, inbox, ask).await else {
         return Ok(Err(never_ran()));
     };

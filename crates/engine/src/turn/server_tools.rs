@@ -1,6 +1,7 @@
 //! Tools of servers, taken into a session between turns: the prompt breaks where they change, which the log says, and that
 //! does not happen too often.
 
+use crate::confine::helpers;
 use crate::context::transcript::prefix_text;
 use crate::prefixes;
 use crate::servers::ServerTools;
@@ -21,6 +22,7 @@ impl SessionState {
         let Some(servers) = self.services.servers.clone() else {
             return;
         };
+        opening.entries.extend(self.helper_notice());
         for why in servers.failures() {
             let text = why.say(self.settings.language);
             self.tell_once(opening, text);
@@ -34,6 +36,12 @@ impl SessionState {
             .editions
             .clone_from(&found.editions);
         self.replace_server_tools(opening, found);
+    }
+
+    /// What programs that belong to no session changed against the rules, and was put back.
+    pub(crate) fn helper_notice(&self) -> Option<Body> {
+        let text = helpers::take_notice(&self.scope.root)?;
+        Some(Body::Notice(Notice { text }))
     }
 
     fn replace_server_tools(&mut self, opening: &mut Opening, found: ServerTools) {
