@@ -38,7 +38,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("dispatch", &["accept", "clients", "confine", "hooks", "inbox", "interfaces", "permissions", "sources", "state"]),
     ("compaction", &["clients", "context", "dispatch", "hooks", "inbox", "state"]),
     ("commands", &["agents", "checkpoints", "clients", "compaction", "confine", "context", "dispatch", "goal", "hooks", "inbox", "interfaces", "permissions", "sources", "state"]),
-    ("turn", &["accept", "agents", "clients", "commands", "compaction", "context", "dispatch", "goal", "hooks", "inbox", "permissions", "servers", "sources", "state"]),
+    ("turn", &["accept", "agents", "clients", "commands", "compaction", "confine", "context", "dispatch", "goal", "hooks", "inbox", "permissions", "servers", "sources", "state"]),
     ("session", &["agents", "clients", "commands", "confine", "context", "goal", "hooks", "inbox", "interfaces", "permissions", "servers", "sources", "state", "turn"]),
 ]), ("app", &[
     // What has no configuration: exit codes, output, input, colours, flags.

@@ -2,8 +2,7 @@
 //! refused instead of being asked about.
 
 use super::Prepared;
-use super::permit::surroundings;
-use super::permit::unjudged;
+use super::permit::{surroundings, unjudged};
 use super::subject::subject;
 use crate::cut::clip;
 use crate::inbox::Inbox;
