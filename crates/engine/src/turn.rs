@@ -145,7 +145,7 @@ fn open(
     let mut entries = opening.entries;
     entries.extend(close_dangling(state));
     if state.permissions.unrecorded {
-        entries.push(state.permissions.entry(&state.policy.rules, Instant::now()));
+        entries.push(state.permissions.entry(&state.policy, Instant::now()));
     }
     entries.push(Body::Message(Message {
         context: briefing::join(

@@ -36,6 +36,25 @@ pub enum Containment {
 }
 
 impl Containment {
+    /// As another process of the same session reads it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sandbox => "on",
+            Self::SandboxOnline => "online",
+            Self::Waived | Self::Missing => "off",
+        }
+    }
+
+    /// Whether commands are held here no less than where this is what holds them.
+    pub fn holds_as_much_as(self, name: &str) -> bool {
+        let rank = |name: &str| match name {
+            "off" => 0,
+            "online" => 1,
+            _ => 2,
+        };
+        rank(self.name()) >= rank(name)
+    }
+
     pub fn has_layer(self) -> bool {
         match self {
             Self::Sandbox | Self::SandboxOnline => true,

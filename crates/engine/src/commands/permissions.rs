@@ -392,8 +392,7 @@ fn list<'a>(rules: &'a mut Rules, verb: &str) -> &'a mut Vec<Rule> {
 
 /// Other terminals of the session know its rules, so that one which takes it over keeps to them.
 fn tell_mode(state: &SessionState) {
-    let rules = &state.policy.rules;
-    let mode = state.permissions.shown(rules, Instant::now());
+    let mode = state.permissions.shown(&state.policy, Instant::now());
     state.feed.delta(Delta::Mode { mode });
 }
 

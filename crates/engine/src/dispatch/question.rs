@@ -110,6 +110,6 @@ pub fn settle(state: &mut SessionState, tool: &str, answer: Option<&AskAnswer>, 
         state.permissions.enter(Mode::Normal);
         state.permissions.window = true;
         done.also
-            .push(state.permissions.entry(&state.policy.rules, Instant::now()));
+            .push(state.permissions.entry(&state.policy, Instant::now()));
     }
 }

@@ -388,7 +388,7 @@ impl LocalHub {
         let (mode, window) = (
             state
                 .permissions
-                .shown(&state.policy.rules, std::time::Instant::now()),
+                .shown(&state.policy, std::time::Instant::now()),
             state.conversation.model.target().window,
         );
         let commands = commands::list(&state);

@@ -106,7 +106,7 @@ pub(crate) fn conclude(state: &mut SessionState, outcome: Outcome) -> Vec<Body> 
     }
     bodies.push(Body::Mode(ostler_wire::Mode {
         goal: Some(shown),
-        ..state.permissions.shown(&state.policy.rules, Instant::now())
+        ..state.permissions.shown(&state.policy, Instant::now())
     }));
     bodies
 }
