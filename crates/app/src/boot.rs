@@ -15,7 +15,7 @@ use crate::config::env::Override;
 use crate::config::keys::{self, Dotenv};
 use crate::config::layers::{self, Inputs, Loaded};
 use crate::config::logins::Logins;
-use crate::config::paths::{Env, Places, Platform, RUNNING, config_files};
+use crate::config::paths::{Env, Places, Platform, RUNNING, USUAL_HOME, config_files};
 use crate::config::plugins::{Configured, gather};
 use crate::config::providers;
 use crate::config::resolve::Resolver;
@@ -307,8 +307,12 @@ fn wide_root_notice(loaded: &Loaded, places: &Places) -> Option<Notice> {
 /// Before anything of the project is read: files that commands of a session changed which was killed before it could put
 /// them back itself.
 fn put_back_killed(places: &Places, language: Language) {
-    let records = Records::new(places.home.join(RUNNING));
-    for one in records.put_back(&places.root) {
+    let usual = places.user_home.as_ref();
+    let usual = usual.map(|home| home.join(USUAL_HOME).join(RUNNING));
+    let mut folders = vec![places.home.join(RUNNING)];
+    folders.extend(usual.filter(|usual| !folders.contains(usual)));
+    let records = folders.into_iter().map(Records::new);
+    for one in records.flat_map(|records| records.put_back(&places.root)) {
         // A command chose the names of hooks.
         let path = places.shown(&one.path).escape_debug().to_string();
         let said = match (one.done, &one.kept) {

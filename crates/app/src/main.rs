@@ -47,6 +47,7 @@ use lenient::Lenient;
 use ostler_wire::{Language, Word};
 use std::cell::Cell;
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -89,6 +90,10 @@ fn main() -> ExitCode {
             fail(&error, language.get())
         }
     };
+    // Servers and plugins are dead before anybody else reads what they wrote.
+    if let Some(notice) = runtime.block_on(ostler_engine::confine::helpers::finish()) {
+        let _ = writeln!(std::io::stderr(), "{notice}");
+    }
     // A thread may still sit in a read of stdin; nothing is worth waiting for.
     runtime.shutdown_background();
     crate::grants::remove_temp();

@@ -149,7 +149,8 @@ pub fn reader(boot: &Boot) -> Reader {
     Reader::new(border.unwrap_or_default(), language)
 }
 
-/// The text of a prompt file. One that an untrusted project names lies in the project, and rules for reading bind it.
+/// The text of a prompt file. Rules for reading bind one that a project names, and no link leads it out of the project; a
+/// trusted project may name a file elsewhere by its path, which the question of trust has shown.
 pub fn prompt_file(boot: &Boot, file: &Path) -> Result<String, String> {
     let language = boot.language;
     let layer = boot.loaded.layer_of(&["agent", "system_prompt_file"]);
@@ -157,9 +158,10 @@ pub fn prompt_file(boot: &Boot, file: &Path) -> Result<String, String> {
         return Reader::unbound(language).read_text(file, MAX_PROMPT_FILE);
     }
     let reader = reader(boot);
-    match boot.loaded.workspace.is_trusted() {
+    let root = &boot.places.root;
+    match boot.loaded.workspace.is_trusted() && !file.starts_with(root) {
         true => reader.read_text(file, MAX_PROMPT_FILE),
-        false => reader.read_inside(file, &boot.places.root, MAX_PROMPT_FILE),
+        false => reader.read_inside(file, root, MAX_PROMPT_FILE),
     }
 }
 

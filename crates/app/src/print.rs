@@ -383,10 +383,11 @@ impl<O: Write, E: Write> Printer<O, E> {
             return Ok(());
         }
         // One that an earlier process asked for and never ran: nobody who reads this saw it begin.
-        let Some(name) = call.map(|c| c.name) else {
+        let Some(ToolUse { name, title, .. }) = call else {
             return Ok(());
         };
-        let how = outcome(&name, &result.output.to_value());
+        let form = title.map_or_else(Default::default, |title| title.result);
+        let how = outcome(form, &result.output.to_value());
         let head = self.show.language.fill(Word::ToolFinished, &[&name]);
         let head = self.paint.with(Ink::Yellow, &printable(&head));
         let how = self

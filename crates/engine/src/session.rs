@@ -41,9 +41,15 @@ impl Session {
         commands::answer_waiting(&mut self.state, &mut self.inbox);
         self.state.services.jobs.close().await;
         let put_back = self.state.services.sandbox.share.finish().await;
-        if let Some(text) = put_back.filter(|_| !self.state.log.is_empty()) {
+        let put_back = put_back.map(|text| Body::Notice(Notice { text }));
+        let notices: Vec<Body> = match self.state.log.is_empty() {
+            // The end of the process says what servers did.
+            true => Vec::new(),
+            false => put_back.into_iter().chain(self.helper_notice()).collect(),
+        };
+        if !notices.is_empty() {
             // A log that cannot be written has said so before.
-            let _ = self.state.commit(vec![Body::Notice(Notice { text })]);
+            let _ = self.state.commit(notices);
         }
         if !self.options.run.save {
             // It lies in the system's temporary folder, which is cleared some day when this fails.

@@ -46,8 +46,8 @@ pub use secret::{REDACTED, Secret};
 pub use snapshot::{RetryWait, RunningCall, Snapshot};
 pub use subscription::{BoxFuture, EntrySource, Posted, Replies, Subscription};
 pub use tool::{
-    CallTitle, SERVER_TOOL_PREFIX, ToolDeclaration, ToolFact, ToolKind, ToolMaker, ToolMark,
-    ToolSpec, is_server_tool,
+    CallTitle, ResultForm, SERVER_TOOL_PREFIX, ToolDeclaration, ToolFact, ToolKind, ToolMaker,
+    ToolMark, ToolSpec, is_server_tool,
 };
 pub use tricky::{
     Marked, escape_json, is_plain, marked, marked_piece, printable, printable_block,

@@ -20,7 +20,9 @@ const PLAIN_FILES: &[&str] = &[
 ];
 
 /// Crates that know no vendor.
-const NEUTRAL: &[&str] = &["wire", "llm", "host", "store", "guard", "mcp", "engine"];
+const NEUTRAL: &[&str] = &[
+    "wire", "llm", "host", "store", "guard", "tools", "mcp", "engine",
+];
 const VENDORS: &[&str] = &[
     "anthropic",
     "claude",

@@ -20,7 +20,8 @@ use ostler_engine::commands::{
     Suggestions, WrittenRule, audit_session, rule_table, suggest_rules, verdict_name,
 };
 use ostler_engine::tool::Scope;
-use ostler_engine::tools::Tools;
+use ostler_engine::tool::Typed as _;
+use ostler_engine::tools::{Tools, bash::Bash};
 use ostler_guard::resolve;
 use ostler_guard::{Call, Containment, Decision, Policy, Posture, Verdict};
 use ostler_wire::{Access, Language, Report, ToolDeclaration, View, Word};
@@ -196,7 +197,7 @@ fn accesses(
     let args = match (found.name(), object(args, language)) {
         (_, Ok(args)) => args,
         // A command is easier to type than its JSON.
-        ("bash", Err(_))
+        (Bash::NAME, Err(_))
             if !args.trim_start().starts_with('{') || !args.contains("\"command\"") =>
         {
             let plain = serde_json::from_str::<String>(args);

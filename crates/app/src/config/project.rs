@@ -4,11 +4,12 @@
 use crate::text::phrase;
 use ostler_wire::{Why, Word};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::diagnose::Notice;
 use super::hooks;
 use super::layers::read_text;
-use super::paths::{Places, absolute, is_inside};
+use super::paths::{Places, absolute, is_inside, real};
 use super::show::{from_json, node_text};
 use super::tree::{At, Node, Place, Sources, Value, position, push_key};
 use super::trust::{Item, hash};
@@ -123,7 +124,11 @@ const ENV_PASS: &str = "tools.shell.env_pass";
 const ADDING: [&str; 2] = ["permissions.allow", "sandbox.allow_write"];
 
 /// Keys that name a file. One that lies in the project is trusted with its content, not by its name.
-const FILES: [&str; 2] = ["network.ca_file", "tools.shell.path"];
+const FILES: [&str; 3] = [
+    "agent.system_prompt_file",
+    "network.ca_file",
+    "tools.shell.path",
+];
 /// Most bytes of such a file that are looked at; its length always counts.
 const MAX_CONTENT: u64 = 16 * 1024 * 1024;
 
@@ -309,13 +314,9 @@ impl Taken {
                 continue;
             }
             if FILES.contains(&key.as_str())
-                && let Some(content) = content(node, places)
+                && let Some(named) = NamedFile::of(node, places)
             {
-                let text = node_text("", node);
-                let (shown, normal) = (
-                    format!("{text} (content {})", content.get(..8).unwrap_or_default()),
-                    format!("{text} {content}"),
-                );
+                let (shown, normal) = named.describe(&node_text("", node));
                 let place = sources.place(node.at);
                 out.push(Item::new(key.clone(), place, shown, &normal));
                 continue;
@@ -349,13 +350,48 @@ impl Taken {
     }
 }
 
-/// A hash of a file of the project that a setting names; none for a program on PATH and for files elsewhere.
-fn content(node: &Node, places: &Places) -> Option<String> {
-    let written = node
-        .as_str()
-        .filter(|path| path.contains(['/', '.', '\\']))?;
-    let path = absolute(written, &places.root, places.user_home.as_deref());
-    let file = Some(&path).filter(|path| is_inside(path, &places.root))?;
+/// A file of the project that a setting names.
+struct NamedFile {
+    /// Where it really lies, if a link of the project leads there.
+    target: Option<String>,
+    /// A hash of what it holds; none of a file elsewhere.
+    content: Option<String>,
+}
+
+impl NamedFile {
+    /// None for a program on PATH and for a path outside of the project that is written as one.
+    fn of(node: &Node, places: &Places) -> Option<Self> {
+        let written = node
+            .as_str()
+            .filter(|path| path.contains(['/', '.', '\\']))?;
+        let path = absolute(written, &places.root, places.user_home.as_deref());
+        let real = real(&path);
+        let is_linked = path.starts_with(&places.root) && real != path;
+        let target = is_linked.then(|| places.shown(&real));
+        let file = Some(&path).filter(|path| is_inside(path, &places.root));
+        let content = file.and_then(|file| content(file));
+        (target.is_some() || content.is_some()).then_some(Self { target, content })
+    }
+
+    /// For the question, and for the hash that an answer is bound to.
+    fn describe(&self, written: &str) -> (String, String) {
+        let (mut shown, mut normal) = (written.to_owned(), written.to_owned());
+        if let Some(target) = &self.target {
+            shown.push_str(&format!(" -> {target}"));
+            normal.push_str(&format!(" -> {target}"));
+        }
+        if let Some(content) = &self.content {
+            shown.push_str(&format!(
+                " (content {})",
+                content.get(..8).unwrap_or_default()
+            ));
+            normal.push_str(&format!(" {content}"));
+        }
+        (shown, normal)
+    }
+}
+
+fn content(file: &Path) -> Option<String> {
     let read = ostler_host::read_bounded(file, MAX_CONTENT, &ostler_host::Border::none()).ok()?;
     Some(format!("{}-{}", hash(&[&read.bytes]), read.stat.len))
 }

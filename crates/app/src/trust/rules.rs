@@ -12,6 +12,7 @@ use crate::config::tree::{Layer, Place};
 use crate::config::trust::{Answer, Approval, Book, MAX_ITEMS, Record, State, TrustError};
 use crate::flags::RuleLayer;
 use crate::text::Speak as _;
+use ostler_engine::confine::helpers;
 use ostler_engine::{Keep, RuleStore};
 use ostler_guard::Rule;
 use ostler_wire::{Language, Say as _, Word};
@@ -204,6 +205,8 @@ impl Saved {
             // Nothing new stands in the file, so nothing new was said about it.
             book.set(&path, &self.places().root, before)?;
         }
+        // A server that runs now did not write it.
+        helpers::accept(&self.places().project_config());
         Ok(added?)
     }
 

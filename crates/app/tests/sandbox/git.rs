@@ -502,7 +502,10 @@ fn what_is_left_in_the_git_folder_leads_nowhere() {
 #[test]
 fn included_settings_of_the_project_stay() {
     let evil = "[core]\n\tfsmonitor = evil\n";
-    let command = format!("printf '{evil}' > .gitconfig; printf '{evil}' > shared/new; true");
+    let command = "python3 write.py; true";
+    let script = format!(
+        "for name in ['config', '/../shared/new']:\n  try: open('.git' + name, 'w').write({evil:?})\n  except OSError as error: print(error)\n"
+    );
     for layer in layers() {
         let scene = Scene::with_config(Kind::Chat, &config(layer), []);
         project(&scene);
@@ -510,6 +513,7 @@ fn included_settings_of_the_project_stay() {
             .space
             .write(".gitconfig", "[include]\n\tpath = shared/new\n");
         scene.space.write("shared/other", "");
+        scene.space.write("write.py", &script);
         let root = scene.space.root().to_owned();
         git(&root, &["config", "include.path", "../.gitconfig"]);
         let write = json!({"path": ".gitconfig", "content": evil});
@@ -526,6 +530,11 @@ fn included_settings_of_the_project_stay() {
             "{layer}: {told:#?}"
         );
         assert!(!scene.space.exists("shared/new"), "{layer}: {told:#?}");
-        assert!(told[1].1.contains("protected"), "{layer}: {told:#?}");
+        let (bash, tool) = (&told[0].1, &told[1].1);
+        assert!(bash.contains("shared/new"), "{layer}: {told:#?}");
+        assert!(
+            tool.contains("decides what runs later"),
+            "{layer}: {told:#?}"
+        );
     }
 }

@@ -27,6 +27,7 @@ pub fn read_call(state: &SessionState, mut call: ToolUse) -> ReadCall {
             kind: tool.about().kind,
             subject: clip(&subject.text, MAX_SUBJECT),
             body: subject.body.map(Into::into),
+            result: tool.about().result,
         });
     }
     ReadCall { call, typed }

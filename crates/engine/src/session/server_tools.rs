@@ -1,6 +1,7 @@
 //! Tools of servers, taken into a session between turns: the prompt breaks where they change, which the log says, and that
 //! does not happen too often.
 
+use crate::confine::helpers;
 use crate::context::transcript::prefix_text;
 use crate::prefixes;
 use crate::servers::ServerTools;
@@ -20,6 +21,7 @@ impl Session {
         let Some(servers) = self.state.services.servers.clone() else {
             return;
         };
+        opening.entries.extend(self.helper_notice());
         for why in servers.failures() {
             let text = why.say(self.options.run.language);
             self.tell_once(opening, text);
@@ -30,6 +32,12 @@ impl Session {
         }
         self.server_tools.editions.clone_from(&found.editions);
         self.replace_server_tools(opening, found);
+    }
+
+    /// What programs that belong to no session changed against the rules, and was put back.
+    pub(crate) fn helper_notice(&self) -> Option<Body> {
+        let text = helpers::take_notice(&self.options.paths.root)?;
+        Some(Body::Notice(Notice { text }))
     }
 
     fn replace_server_tools(&mut self, opening: &mut Opening, found: ServerTools) {

@@ -5,7 +5,7 @@ use super::{memory, walk};
 use crate::memory::{Fact, Kind, Memory, Place, Wish};
 use crate::tool::{Context, Done, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark, Word};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -75,8 +75,9 @@ impl Typed for Remember {
     type Uses = Arc<Memory>;
     const NAME: &'static str = "remember";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Memory)
+        .result(ResultForm::Fact)
         .question(Word::WantsToRemember)
-        .marks(&[ToolMark::NotForReaders]);
+        .marks(&[ToolMark::Private, ToolMark::NotForReaders]);
     const PROSE: &'static str = include_str!("remember.md");
 
     fn access(&self, _: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -17,7 +17,7 @@ use ostler_wire::{
     Interrupted, Item, Json, List, Message, Outcome as End, PermissionChoice, PlanChoice,
     PreviewFormat, Silence, ToolResult, ToolUse, TurnEnd, Usage,
 };
-use ostler_wire::{CallTitle, ToolKind};
+use ostler_wire::{CallTitle, ResultForm, ToolKind};
 use serde_json::json;
 use std::fmt::Write as _;
 
@@ -301,6 +301,7 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                     kind: ToolKind::Run,
                     subject: "make".into(),
                     body: Some("command".into()),
+                    result: ResultForm::Command,
                 }),
             }));
             let (id, name) = ("c1".to_owned(), "bash".to_owned());

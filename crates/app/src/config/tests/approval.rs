@@ -219,6 +219,39 @@ fn files_of_the_project_are_trusted_with_their_content() {
     assert_eq!(state(), State::Changed);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_prompt_file_is_trusted_with_its_content_and_the_place_it_lies_in() {
+    let project = "[agent]\nsystem_prompt_file = 'p.md'\n";
+    let bench = Bench::new().project(project);
+    let work = bench.path("work");
+    fs::write(work.join("real.md"), "a").unwrap();
+    fs::write(work.join("other.md"), "a").unwrap();
+    fs::write(bench.path("outside.md"), "a").unwrap();
+    let link = |to: &str| {
+        let _ = fs::remove_file(work.join("p.md"));
+        std::os::unix::fs::symlink(to, work.join("p.md")).unwrap();
+    };
+    link("real.md");
+    assert_snapshot!(lines(&bench.load().unwrap().workspace), @r#"+ ostler.toml:2:1 agent.system_prompt_file "p.md" -> real.md (content ca978112)"#);
+    let record = bench.record();
+    let state = || {
+        let loaded = bench.load_with(Approval::Recorded(Some(&record)));
+        loaded.unwrap().workspace.state
+    };
+    assert_eq!(state(), State::Trusted);
+    fs::write(work.join("real.md"), "b").unwrap();
+    assert_eq!(state(), State::Changed);
+    fs::write(work.join("real.md"), "a").unwrap();
+    assert_eq!(state(), State::Trusted);
+    for other in ["other.md", "../outside.md"] {
+        link(other);
+        assert_eq!(state(), State::Changed, "{other}");
+    }
+    let shown = lines(&bench.load().unwrap().workspace);
+    assert!(shown.contains("outside.md"), "{shown}");
+}
+
 fn record(items: usize) -> Record {
     let known = |n: usize| Known {
         what: "w".into(),
