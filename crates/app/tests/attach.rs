@@ -301,7 +301,7 @@ fn a_terminal_without_the_sandbox_does_not_take_a_session_over() {
     owner.keys("hello\r");
     owner.wait_for("First answer.");
     idle(&owner);
-    let mut other = terminal(&scene, ["resume", "--yolo", "--no-sandbox"]);
+    let other = terminal(&scene, ["resume", "--yolo", "--no-sandbox"]);
     other.wait_for("attached · 2 terminals");
     let run = Step::answer().calls([("bash", json!({"command": "touch RAN"}))]);
     scene.server.push(run);
