@@ -292,6 +292,25 @@ fn rules_and_posture_of_a_session_outlive_its_owner() {
     assert!(!scene.space.root().join("asked").exists());
 }
 
+/// Flags that were said to have no effect have none when the owner is gone: a prompt that waits does not run without the
+/// sandbox, nor in another folder.
+#[test]
+fn a_terminal_without_the_sandbox_does_not_take_a_session_over() {
+    let scene = scene([Step::answer().text("First answer.")]);
+    let mut owner = terminal(&scene, []);
+    owner.keys("hello\r");
+    owner.wait_for("First answer.");
+    idle(&owner);
+    let other = terminal(&scene, ["resume", "--yolo", "--no-sandbox"]);
+    other.wait_for("attached · 2 terminals");
+    let run = Step::answer().calls([("bash", json!({"command": "touch RAN"}))]);
+    scene.server.push(run);
+    owner.keys("\x04");
+    assert!(owner.wait().success());
+    other.wait_for("does not go on here");
+    assert!(!scene.space.root().join("RAN").exists());
+}
+
 /// A turn of several steps that takes a while.
 fn working(pace: Duration) -> Server {
     Server::answering(move |request| {

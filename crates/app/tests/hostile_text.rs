@@ -59,8 +59,6 @@ fn whatever_is_printed_for_people_is_tame() {
     let said = format!("z{}w", '\u{200b}');
     let says = |line: &serde_json::Value| line.to_string().contains(&said);
     assert!(ostler_testkit::json_lines(&json.stdout).iter().any(says));
-    scene.server.push(Step::answer().text(TRICKS));
-    is_safe("result", &run("result").ok().stdout);
     let system = scene.server.request(0).system_text();
     is_safe("the system prompt", &system);
     assert!(
@@ -90,6 +88,8 @@ fn whatever_is_printed_for_people_is_tame() {
             .stdout;
         is_safe(form, &text);
     }
+    scene.server.push(Step::answer().text(TRICKS));
+    is_safe("result", &run("result").ok().stdout);
 }
 
 /// The same on a terminal, where the answer itself must be tame, too.

@@ -350,7 +350,7 @@ async fn run_alone(
     let (mut result, took) = ended.finished;
     if let Ok(ended) = &mut result {
         question::settle(
-            (&mut state.permissions, &state.policy.rules),
+            (&mut state.permissions, &state.policy),
             name,
             answer.as_ref(),
             ended,

@@ -4,7 +4,7 @@
 use crate::confine::Terms;
 use crate::goal::Goal;
 use crate::sources::templates::Template;
-use ostler_guard::{Decision, Mode, Posture, Rule, Rules, Stance};
+use ostler_guard::{Decision, Mode, Policy, Posture, Rule, Rules, Stance};
 use ostler_wire::{Access, Body, Entry, ToolDeclaration};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -127,11 +127,11 @@ impl PermissionState {
         }
     }
 
-    pub fn entry(&self, rules: &Rules, now: Instant) -> Body {
-        Body::Mode(self.shown(rules, now))
+    pub fn entry(&self, policy: &Policy, now: Instant) -> Body {
+        Body::Mode(self.shown(policy, now))
     }
 
-    pub fn shown(&self, rules: &Rules, now: Instant) -> ostler_wire::Mode {
+    pub fn shown(&self, policy: &Policy, now: Instant) -> ostler_wire::Mode {
         let added = |rules: &[Rule]| -> Vec<String> {
             let of_session = rules.iter().filter(|rule| rule.from == SESSION);
             of_session.map(|rule| rule.text.clone()).collect()
@@ -140,8 +140,9 @@ impl PermissionState {
             mode: self.mode.name().into(),
             posture: self.stance.name(now),
             goal: self.goal.as_ref().map(Goal::shown),
-            deny: added(&rules.deny),
-            ask: added(&rules.ask),
+            deny: added(&policy.rules.deny),
+            ask: added(&policy.rules.ask),
+            sandbox: policy.containment.name().into(),
         }
     }
 

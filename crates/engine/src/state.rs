@@ -272,7 +272,7 @@ impl SessionState {
     pub fn record_standing(&mut self) -> Result<(), LogError> {
         match self.permissions.unrecorded && !self.log.is_empty() {
             true => {
-                let entry = self.permissions.entry(&self.policy.rules, Instant::now());
+                let entry = self.permissions.entry(&self.policy, Instant::now());
                 self.commit(vec![entry])
             }
             false => Ok(()),

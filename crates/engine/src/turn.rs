@@ -122,7 +122,7 @@ pub async fn turn(
         ending.push(Body::Interrupted(Interrupted::default()));
     }
     ending.extend(goal::conclude(
-        (&mut state.permissions, &state.policy.rules),
+        (&mut state.permissions, &state.policy),
         outcome,
         state.settings.language,
     ));
@@ -147,7 +147,7 @@ fn open(state: &mut SessionState, taken: Intake, opening: Opening) -> Result<(),
     let mut entries = opening.entries;
     entries.extend(close_dangling(&state.conversation));
     if state.permissions.unrecorded {
-        entries.push(state.permissions.entry(&state.policy.rules, Instant::now()));
+        entries.push(state.permissions.entry(&state.policy, Instant::now()));
     }
     entries.push(Body::Message(Message {
         context: briefing::join(

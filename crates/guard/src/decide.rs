@@ -2,7 +2,8 @@
 
 use super::Folders;
 use super::call::{Call, shows_what_was};
-use super::headless::{self, Containment, Headless};
+use super::containment::Containment;
+use super::headless::{self, Headless};
 use super::rules::{Rule, Rules};
 use ostler_host::Place;
 use ostler_wire::{Access, Segment, ToolFact, Word};

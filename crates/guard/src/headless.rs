@@ -3,6 +3,7 @@
 //! a refused call is found in `remedy`.
 
 use super::call::Call;
+use super::containment::Containment;
 use super::decide::Decision;
 use super::decide::Policy;
 use super::{Fallback, Posture, Reading, glob};
@@ -19,29 +20,6 @@ pub enum Headless {
     /// Everything that is not denied runs.
     Allow,
     Deny,
-}
-
-/// What holds the commands of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Containment {
-    /// A layer of the sandbox works.
-    Sandbox,
-    /// The same, and the person gave commands the whole network.
-    SandboxOnline,
-    /// The person turned the sandbox off, which is consent to run commands without it.
-    Waived,
-    /// No layer works, and nobody consented to that.
-    #[default]
-    Missing,
-}
-
-impl Containment {
-    pub fn has_layer(self) -> bool {
-        match self {
-            Self::Sandbox | Self::SandboxOnline => true,
-            Self::Waived | Self::Missing => false,
-        }
-    }
 }
 
 /// Why a call is not run where nobody can be asked, and what a rule would have to speak of.

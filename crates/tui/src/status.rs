@@ -85,6 +85,7 @@ impl Status {
             goal,
             deny: _,
             ask: _,
+            sandbox: _,
         }) = &self.mode
         {
             match mode.as_str() {

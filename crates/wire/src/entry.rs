@@ -193,6 +193,10 @@ pub struct Mode {
     pub deny: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ask: Vec<String>,
+    /// What holds commands: `on`, `online` with the whole network, or `off`. Whoever takes the session over holds them no
+    /// less; where nothing is said, that is `on`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sandbox: String,
 }
 
 /// A goal and how it stands.

@@ -225,7 +225,7 @@ impl Shown {
     fn fold(&self, text: &str) -> String {
         let width = self
             .width
-            .map_or(usize::MAX, |width| width.saturating_sub(4).max(10));
+            .map_or(usize::MAX, |width| width.saturating_sub(2).max(10));
         let rows = text.lines().flat_map(|line| items::folded(line, width));
         rows.map(|row| row + "\n").collect()
     }

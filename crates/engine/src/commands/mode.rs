@@ -136,7 +136,7 @@ fn said(goal: &Goal, language: Language) -> String {
 /// A change that could not be written down holds all the same; the person is told.
 fn changed(state: &mut SessionState, text: String) -> View {
     let recorded = state.record_standing();
-    let mode = state.permissions.shown(&state.policy.rules, Instant::now());
+    let mode = state.permissions.shown(&state.policy, Instant::now());
     state.feed.delta(Delta::Mode { mode });
     match recorded {
         Ok(()) => View::Text(text),

@@ -366,7 +366,7 @@ pub(super) fn slash(state: &mut SessionState, _: &mut Inbox, words: &str) -> Vie
                 "remove" => remove(rules, rule, language),
                 verb => add(rules, verb, rule, language),
             };
-            tell_mode(&state.feed, &state.permissions, &state.policy.rules);
+            tell_mode(&state.feed, &state.permissions, &state.policy);
             view
         }
         _ => View::Error(language.say(Word::PermissionsUsage).into()),
@@ -395,8 +395,8 @@ fn list<'a>(rules: &'a mut Rules, verb: &str) -> &'a mut Vec<Rule> {
 }
 
 /// Other terminals of the session know its rules, so that one which takes it over keeps to them.
-fn tell_mode(feed: &Feed, permissions: &PermissionState, rules: &Rules) {
-    let mode = permissions.shown(rules, Instant::now());
+fn tell_mode(feed: &Feed, permissions: &PermissionState, policy: &Policy) {
+    let mode = permissions.shown(policy, Instant::now());
     feed.delta(Delta::Mode { mode });
 }
 

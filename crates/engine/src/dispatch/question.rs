@@ -8,7 +8,7 @@ use crate::state::{SessionState, attend};
 use crate::tool::Typed as _;
 use crate::tool::{Done, Question, ToolError};
 use crate::tools::exit_plan_mode::ExitPlanMode;
-use ostler_guard::{Mode, Rules};
+use ostler_guard::{Mode, Policy};
 use ostler_wire::{
     Ask, AskAnswer, AskKind, Choice, Language, PlanChoice, PreviewFormat, Silence, Word,
 };
@@ -105,7 +105,7 @@ fn plan_ask(plan: String, language: Language) -> Ask {
 
 /// An approved plan ends plan mode, and until the end of the turn its calls are judged as in posture `auto`.
 pub fn settle(
-    (permissions, rules): (&mut PermissionState, &Rules),
+    (permissions, policy): (&mut PermissionState, &Policy),
     tool: &str,
     answer: Option<&AskAnswer>,
     done: &mut Done,
@@ -115,6 +115,6 @@ pub fn settle(
     if tool == ExitPlanMode::NAME && approved {
         permissions.enter(Mode::Normal);
         permissions.window = true;
-        done.also.push(permissions.entry(rules, Instant::now()));
+        done.also.push(permissions.entry(policy, Instant::now()));
     }
 }

@@ -503,8 +503,8 @@ impl LocalHub {
 
 /// What clients are shown before the first event.
 fn show_start(state: &SessionState, model: &str) {
-    let rules = &state.policy.rules;
-    let mode = state.permissions.shown(rules, std::time::Instant::now());
+    let policy = &state.policy;
+    let mode = state.permissions.shown(policy, std::time::Instant::now());
     let servers = state.services.servers.as_deref();
     let commands = commands::list(&state.extensions, servers, state.settings.language);
     state.feed.update_snapshot(|snapshot| {

@@ -47,7 +47,7 @@ pub fn turn_away(
         }
     };
     ending.extend(goal::conclude(
-        (&mut state.permissions, &state.policy.rules),
+        (&mut state.permissions, &state.policy),
         outcome,
         state.settings.language,
     ));

@@ -8,7 +8,7 @@ use crate::inbox::{Inbox, Prompt, Purpose, Stopped};
 use crate::log::LogError;
 use crate::permissions::{PermissionState, SESSION};
 use crate::state::SessionState;
-use ostler_guard::{Mode, Rules};
+use ostler_guard::{Mode, Policy};
 use ostler_wire::{Body, GoalState, Interrupted, Language, Notice, Outcome, TurnEnd, Word};
 use std::time::Instant;
 
@@ -90,7 +90,7 @@ async fn begin(state: &mut SessionState, prompt: &mut Prompt, strategy: Strategy
 
 /// What a turn that ended so means for the goal: what is to be written down before its end is.
 pub(crate) fn conclude(
-    (permissions, rules): (&mut PermissionState, &Rules),
+    (permissions, policy): (&mut PermissionState, &Policy),
     outcome: Outcome,
     language: Language,
 ) -> Vec<Body> {
@@ -108,7 +108,7 @@ pub(crate) fn conclude(
     }
     bodies.push(Body::Mode(ostler_wire::Mode {
         goal: Some(shown),
-        ..permissions.shown(rules, Instant::now())
+        ..permissions.shown(policy, Instant::now())
     }));
     bodies
 }
@@ -117,7 +117,7 @@ pub(crate) fn conclude(
 pub(crate) fn stop(state: &mut SessionState) -> Result<(), LogError> {
     let mut bodies = vec![Body::Interrupted(Interrupted::default())];
     bodies.extend(conclude(
-        (&mut state.permissions, &state.policy.rules),
+        (&mut state.permissions, &state.policy),
         Outcome::Interrupted,
         state.settings.language,
     ));

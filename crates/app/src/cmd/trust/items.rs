@@ -14,7 +14,7 @@ const MAX_PROSE_ROWS: usize = 20;
 /// Columns of a row where no terminal says how wide it is; a longer line goes on in the next.
 const ROW_WIDTH: usize = 100;
 /// The least columns of the text of an item, and those between two columns.
-const LEAST_WIDTH: usize = 10;
+const LEAST_WIDTH: usize = 6;
 const GAP: usize = 2;
 /// Before a row that begins a line of the text, and before one that goes on with it.
 const BREAK: &str = "⏎ ";
@@ -42,7 +42,7 @@ impl Layout {
             };
         };
         let side = (width / 4).max(LEAST_WIDTH);
-        let marks = mark + 3 * GAP + BREAK.width();
+        let marks = mark + 3 * (GAP + BREAK.width());
         let left = width.saturating_sub(2 * side + marks);
         Self {
             what: side,

@@ -121,16 +121,15 @@ fn granted(item: &Item, language: Language) -> String {
 /// The lines of the head of a role or skill that grant something, and the commands in its text. What is not known to be
 /// harmless counts.
 fn grants(text: &str) -> impl Iterator<Item = &str> {
-    let mut is_known = false;
+    let mut below_known = false;
     text.lines().filter(move |line| {
         let key = line.split_once(':').map(|(key, _)| key);
-        let is_rest = line.trim().is_empty() || line.trim_end() == "---";
-        is_known = match key {
-            Some(key) if HARMLESS_KEYS.contains(&key) => true,
-            // What is indented belongs to the key above it.
-            Some(_) | None => is_rest || (is_known && line.starts_with([' ', '\t'])),
-        };
-        !is_known
+        let is_known = key.is_some_and(|key| HARMLESS_KEYS.contains(&key));
+        // What is indented belongs to the key above it.
+        let is_rest = below_known && line.starts_with([' ', '\t']);
+        let is_empty = line.trim().is_empty();
+        below_known = is_known || is_rest || (below_known && is_empty);
+        !(below_known || is_empty || line.trim_end() == "---")
     })
 }
 

@@ -5,10 +5,11 @@ use super::{LocalHub, Past};
 use crate::clients::live::LiveSessions;
 use crate::log::{self, LogError};
 use crate::permissions::SESSION;
+use crate::store::moved;
 use crate::turn::cut_result;
 use ostler_guard::{Posture, Rule, Stance};
 use ostler_wire::{
-    Body, Client, Entry, HubError, Interrupted, Language, Mode, Open, Outcome, Role, TurnEnd,
+    Body, Client, Entry, HubError, Interrupted, Language, Mode, Open, Outcome, Role, TurnEnd, Word,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -88,6 +89,7 @@ impl LocalHub {
         let path = self.store().find(id).map_err(HubError)?;
         // The lock is held from here on, while servers start.
         let mut past = self.resume(&path)?;
+        self.check_honours(&past, stood)?;
         end_cut_turn(&mut past).map_err(|e| OpenError::of(e, self.options.run.language))?;
         let failed = self.call_servers().await?;
         let opened = self.kept_strict(stood).new_session(past, failed)?;
@@ -95,6 +97,22 @@ impl LocalHub {
         let mut client = client.ok_or_else(|| HubError(id.to_owned()))?;
         client.notes = opened.notes;
         Ok(client)
+    }
+
+    /// A process that was started in another folder, or holds commands less, is no place for the session to go on: what was
+    /// queued would run there, and the flags of this process were said to have no effect.
+    fn check_honours(&self, past: &Past, stood: &Mode) -> Result<(), HubError> {
+        let language = self.options.run.language;
+        let containment = self.options.permissions.policy.containment;
+        if moved(&past.entries, &self.options.paths.root, language).is_some() {
+            return Err(HubError(
+                language.fill(Word::TakeOverElsewhere, &[&past.id]),
+            ));
+        }
+        match containment.holds_as_much_as(&stood.sandbox) {
+            true => Ok(()),
+            false => Err(HubError(language.fill(Word::TakeOverUnheld, &[&past.id]))),
+        }
     }
 
     /// The same with the rules and the posture of a session that goes on here, where they are stricter.

@@ -16,6 +16,7 @@ fn a_goal_is_shown_and_goes_on_between_its_turns() {
             posture: "ask".into(),
             deny: Vec::new(),
             ask: Vec::new(),
+            sandbox: String::new(),
             goal: Some(Goal {
                 objective: "reach it".into(),
                 state,
@@ -83,6 +84,7 @@ fn every_turn_of_a_goal_says_how_long_it_took() {
             posture: "ask".into(),
             deny: Vec::new(),
             ask: Vec::new(),
+            sandbox: String::new(),
             goal: Some(Goal {
                 objective: "reach it".into(),
                 state: GoalState::Active,
