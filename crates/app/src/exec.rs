@@ -155,7 +155,7 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
         printer.note(Ink::Grey, &format!("ostler resume {id}"))?;
     }
     quiet(printer.flush())?;
-    close(client).await;
+    close_noting(client, &mut printer).await;
     Ok(code)
 }
 
@@ -174,6 +174,20 @@ pub fn code(end: &End) -> u8 {
 /// Waits until the session has put everything away.
 pub async fn close(client: Client) {
     end(client, |_| {}).await;
+}
+
+/// The same; what was found at the very end, such as what commands left in repositories, is a note.
+async fn close_noting(client: Client, printer: &mut Printer<Out, Err>) {
+    end(client, |event| {
+        if let Event::Entry(entry) = event
+            && let ostler_wire::Body::Notice(notice) = &entry.body
+        {
+            // Whoever reads us may be gone.
+            let _ = printer.lines(Ink::Yellow, &notice.text);
+        }
+    })
+    .await;
+    let _ = printer.flush();
 }
 
 /// The same, showing what is still said.

@@ -11,7 +11,7 @@ use crate::config::paths::{Env, absolute, is_inside, real};
 use crate::config::schema;
 use crate::text::phrase;
 use anyhow::anyhow;
-pub use git::Git;
+pub use git::{Git, enclosing};
 pub use included::find as included_below;
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::sources::Owner;

@@ -8,8 +8,8 @@ use crate::boot::Boot;
 use crate::config::paths::{RUNNING, USUAL_HOME, is_inside, real};
 use crate::config::{agents, keys};
 use crate::grants::{
-    COMMAND_CACHES, DECIDING, Git, Ground, SHARED_MEMORY, active, bubblewrap, find_temp, forbidden,
-    granted, included_below, layer, mode, own_skills, protected_roots, shared_temp,
+    COMMAND_CACHES, DECIDING, Git, Ground, SHARED_MEMORY, active, bubblewrap, enclosing, find_temp,
+    forbidden, granted, included_below, layer, mode, own_skills, protected_roots, shared_temp,
     visible_in_temp,
 };
 use crate::policy::policy;
@@ -51,6 +51,14 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let denied = denied(boot);
     let granted = granted(boot);
     let roots = protected_roots(boot, &granted);
+    let part = roots.iter().find_map(|root| Some((root, enclosing(root)?)));
+    if let Some((root, folder)) = part {
+        let shown = [root, &folder].map(|path| path.display().to_string());
+        bail!(
+            boot.language
+                .filled(Word::SandboxPartOfGit, &[&shown[0], &shown[1]])
+        );
+    }
     let git = Git::of_all(&roots);
     let mut writable = granted;
     writable.extend(git.writable.iter().cloned());
