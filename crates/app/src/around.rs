@@ -2,7 +2,7 @@
 
 use crate::drafts::{Drafts, Found};
 use crate::pictures;
-use crate::text::phrase;
+use ostler_config::text::phrase;
 use ostler_engine::store::Store;
 use ostler_host::keyboard::{Keyboard, Typed};
 use ostler_host::{Border, Programs};

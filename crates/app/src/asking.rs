@@ -1,10 +1,11 @@
 //! Puts an ask to the person on the terminal, as lines. A line answers only if it is typed after the question could be
 //! read; what outlives the session takes a second one.
 
-use crate::line::typed::{Said, Typed, Want};
+use crate::input::{Said, Typed, Want};
 use ostler_host::keyboard::KeyByKey;
-use ostler_wire::{Ask, AskKind, Choice, Language, Op, Takes, Word};
-use ostler_wire::{printable, printable_block};
+use ostler_wire::{
+    Ask, AskKind, Choice, Language, Op, Takes, Word, count_blanks, printable, printable_block,
+};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
@@ -112,7 +113,7 @@ pub fn is_yes(line: &str) -> bool {
 fn question_at(ask: &Ask, sign: &str, language: Language) -> String {
     let mut text = String::new();
     if let Some(preview) = &ask.preview {
-        text.push_str(printable_block(preview).trim_end());
+        text.push_str(printable_block(&count_blanks(preview)).trim_end());
         text.push_str("\n\n");
     }
     if let Some(child) = &ask.from {
@@ -175,7 +176,11 @@ fn approval(ask: &Ask, language: Language) -> String {
 
 /// On one line, with line breaks to be seen: they separate commands.
 fn one_line(text: &str) -> String {
-    printable(&text.trim_end().replace("\r\n", "\n").replace('\n', " ⏎ "))
+    printable(
+        &count_blanks(text.trim_end())
+            .replace("\r\n", "\n")
+            .replace('\n', " ⏎ "),
+    )
 }
 
 /// `user@host$`, as far as it is known.

@@ -9,23 +9,23 @@ mod target;
 mod tools;
 
 use crate::auth::known_secrets;
-use crate::config::budget::{self, Cap};
-use crate::config::diagnose::{self, ConfigError, Notice};
-use crate::config::env::Override;
-use crate::config::keys::{self, Dotenv};
-use crate::config::layers::{self, Inputs, Loaded};
-use crate::config::logins::Logins;
-use crate::config::paths::{Env, Places, Platform, RUNNING, config_files};
-use crate::config::plugins::{Configured, gather};
-use crate::config::providers;
-use crate::config::resolve::Resolver;
-use crate::config::schema::{self, ProviderConfig};
-use crate::config::trust::{Approval, Book};
 use crate::errors::UsageError;
 use crate::flags::Global;
-use crate::locale;
-use crate::text::{Explain as _, Speak as _, phrase};
 use anyhow::anyhow;
+use ostler_config::budget::{self, Cap};
+use ostler_config::diagnose::{self, ConfigError, Notice};
+use ostler_config::env::Override;
+use ostler_config::keys::{self, Dotenv};
+use ostler_config::layers::{self, Inputs, Loaded};
+use ostler_config::locale;
+use ostler_config::logins::Logins;
+use ostler_config::paths::{Env, Places, Platform, RUNNING, USUAL_HOME, config_files};
+use ostler_config::plugins::{Configured, gather};
+use ostler_config::providers;
+use ostler_config::resolve::Resolver;
+use ostler_config::schema::{self, ProviderConfig};
+use ostler_config::text::{Explain as _, Speak as _, phrase};
+use ostler_config::trust::{Approval, Book};
 use ostler_engine::budget::{Budget, Limits};
 use ostler_engine::ledger::Ledger;
 use ostler_engine::redact::Redactor;
@@ -307,8 +307,12 @@ fn wide_root_notice(loaded: &Loaded, places: &Places) -> Option<Notice> {
 /// Before anything of the project is read: files that commands of a session changed which was killed before it could put
 /// them back itself.
 fn put_back_killed(places: &Places, language: Language) {
-    let records = Records::new(places.home.join(RUNNING));
-    for one in records.put_back(&places.root) {
+    let usual = places.user_home.as_ref();
+    let usual = usual.map(|home| home.join(USUAL_HOME).join(RUNNING));
+    let mut folders = vec![places.home.join(RUNNING)];
+    folders.extend(usual.filter(|usual| !folders.contains(usual)));
+    let records = folders.into_iter().map(Records::new);
+    for one in records.flat_map(|records| records.put_back(&places.root)) {
         // A command chose the names of hooks.
         let path = places.shown(&one.path).escape_debug().to_string();
         let said = match (one.done, &one.kept) {

@@ -1,6 +1,6 @@
 //! The HTTP client for what is no request to a model: lists of models and logins. It follows no redirect.
 
-use crate::text::phrase;
+use ostler_config::text::phrase;
 use ostler_wire::{Why, Word};
 use std::path::PathBuf;
 

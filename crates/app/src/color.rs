@@ -1,7 +1,7 @@
 //! The few colours of the line output.
 
-use crate::config::paths::Env;
-use crate::config::units::ColorChoice;
+use ostler_config::paths::Env;
+use ostler_config::units::ColorChoice;
 use std::io::{self, IsTerminal as _};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 
 use crate::VERSION;
 use crate::auth::ServerTokens;
-use crate::config::logins::Logins;
-use crate::config::oauth::TokenStore as TokenStoreKind;
 use anyhow::{Context as _, anyhow};
 use futures_util::future::BoxFuture;
+use ostler_config::logins::Logins;
+use ostler_config::oauth::TokenStore as TokenStoreKind;
 use ostler_engine::SandboxLauncher;
 use ostler_mcp::{
     Address, Asker, CallError, Caller, Confinement, Connection, Endpoint, Form, FormReply, Lists,

@@ -2,14 +2,14 @@
 //! own words.
 
 use crate::auth::IssuerError;
-use crate::config::diagnose::{ConfigError, Paint};
-use crate::config::keys::{KeyError, SaveError};
-use crate::config::logins::StoreError;
-use crate::config::paths::NoHome;
-use crate::config::resolve::{LoginError, Redirected, ResolveError};
-use crate::config::show::GetError;
-use crate::config::trust::TrustError;
-use crate::text::Explained;
+use ostler_config::diagnose::{ConfigError, Paint};
+use ostler_config::keys::{KeyError, SaveError};
+use ostler_config::logins::StoreError;
+use ostler_config::paths::NoHome;
+use ostler_config::resolve::{LoginError, Redirected, ResolveError};
+use ostler_config::show::GetError;
+use ostler_config::text::Explained;
+use ostler_config::trust::TrustError;
 use ostler_wire::{Language, Say, Why, Word};
 use std::error::Error;
 

@@ -1,23 +1,21 @@
 //! Runs prompts without a conversation: `exec`, `-p`, `demo`, and ops from stdin.
 
-pub mod hub;
-pub mod joined;
-
 use crate::boot::Boot;
-use crate::color::{self, Ink};
+use crate::color::Ink;
+use crate::conversation::hub::{Attendance, ConversationHub};
+use crate::conversation::joined::Began;
+use crate::conversation::{Err, Out, announce, close_noting, code, printer, quiet, warn, which};
 use crate::errors::UsageError;
-use crate::exit::{FAILED, INTERRUPTED, OK, TERMINATED};
+use crate::exit::{OK, TERMINATED};
 use crate::flags::{Exec, Format as FlagFormat, InputFormat, Output, OutputFormat};
-use crate::line::typed::Typed;
-use crate::print::{End, Format, Printer, Show};
-use crate::text::Speak as _;
+use crate::input::Typed;
+use crate::print::{End, Format, Printer};
 use anyhow::Context as _;
-use hub::{Attendance, ConversationHub};
-use joined::Began;
+use ostler_config::text::Speak as _;
 use ostler_engine::PIPED;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{
-    Ask, Client, Delivery, Delta, Event, Hub as _, Language, Op, Open, Outcome, Say, Word,
+    Ask, Client, Delivery, Delta, Event, Hub as _, Language, Op, Open, Outcome, Word,
 };
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::Arc;
@@ -25,8 +23,7 @@ use std::time::{Duration, Instant};
 
 /// How long a prompt waits for a pipe that has said nothing yet.
 const STDIN_PATIENCE: Duration = Duration::from_millis(500);
-/// How long a session may take to put its things away.
-const CLOSING: Duration = Duration::from_secs(5);
+
 /// How long a turn that was stopped may take to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// What is taken from a pipe at most.
@@ -53,15 +50,6 @@ pub fn format(output: &Output) -> Format {
         (Some(FlagFormat::Json), _) | (None, Some(OutputFormat::StreamJson)) => Format::Stream,
         (Some(FlagFormat::Result), _) | (None, Some(OutputFormat::Json)) => Format::Result,
         (Some(FlagFormat::Text), _) | (None, Some(OutputFormat::Text) | None) => Format::Text,
-    }
-}
-
-/// The session that the flags speak of.
-pub fn which(boot: &Boot) -> Open {
-    match (&boot.global.session, &boot.global.fork) {
-        (Some(id), _) => Open::Resume(id.clone()),
-        (None, Some(id)) => Open::Fork(id.clone()),
-        (None, None) => Open::New,
     }
 }
 
@@ -159,133 +147,6 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-/// The exit code of a turn.
-pub fn code(end: &End) -> u8 {
-    match end {
-        End::Turn(Outcome::Done) => OK,
-        End::Turn(Outcome::Interrupted) => INTERRUPTED,
-        End::Turn(
-            Outcome::Error | Outcome::MaxSteps | Outcome::EmptyResponse | Outcome::Refusal,
-        )
-        | End::Unrecorded => FAILED,
-    }
-}
-
-/// Waits until the session has put everything away.
-pub async fn close(client: Client) {
-    end(client, |_| {}).await;
-}
-
-/// The same; what was found at the very end, such as what commands left in repositories, is a note.
-async fn close_noting(client: Client, printer: &mut Printer<Out, Err>) {
-    end(client, |event| {
-        if let Event::Entry(entry) = event
-            && let ostler_wire::Body::Notice(notice) = &entry.body
-        {
-            // Whoever reads us may be gone.
-            let _ = printer.lines(Ink::Yellow, &notice.text);
-        }
-    })
-    .await;
-    let _ = printer.flush();
-}
-
-/// The same, showing what is still said.
-pub async fn close_showing(client: Client, printer: &mut Printer<Out, Err>) {
-    end(client, |event| {
-        // Whoever reads us may be gone.
-        let _ = printer.event(event, &ostler_engine::log::now());
-    })
-    .await;
-    let _ = printer.flush();
-}
-
-async fn end(client: Client, mut show: impl FnMut(&Event)) {
-    let Client {
-        ops, mut events, ..
-    } = client;
-    // A session that is gone already has nothing to close.
-    let _ = ops.send(Op::Close).await;
-    drop(ops);
-    let over = async {
-        while let Some(event) = events.next().await {
-            show(&event);
-        }
-    };
-    // Leaving must not hang on work that does not want to end; the watchdog sees to its processes.
-    let _ = tokio::time::timeout(CLOSING, over).await;
-}
-
-pub type Out = io::BufWriter<io::Stdout>;
-pub type Err = io::BufWriter<io::Stderr>;
-
-pub fn printer(boot: &Boot, format: Format) -> Printer<Out, Err> {
-    let language = boot.language;
-    let display = &boot.loaded.config.display;
-    Printer::new(
-        io::BufWriter::with_capacity(1 << 16, io::stdout()),
-        io::BufWriter::new(io::stderr()),
-        format,
-        Show {
-            tool_calls: display.show_tool_calls,
-            reasoning: display.show_reasoning,
-            tokens: display.show_tokens && (boot.global.verbose || wants_tokens(boot)),
-            on_terminal: io::stdout().is_terminal(),
-            language: language,
-        },
-        color::for_stderr(boot.loaded.config.display.color, &boot.env),
-    )
-}
-
-/// Who sets `show_tokens` wants to see them; the default leaves them to `--verbose`.
-fn wants_tokens(boot: &Boot) -> bool {
-    boot.loaded.place(&["display", "show_tokens"]).is_some()
-}
-
-/// Says on stderr what is odd about the configuration: before anything can fail because of it.
-pub fn warn(boot: &Boot, printer: &mut Printer<Out, Err>) -> io::Result<()> {
-    for notice in &boot.loaded.notices {
-        printer.note(Ink::Yellow, &notice.say(boot.language))?;
-    }
-    for warning in &boot.dotenv.warnings {
-        printer.note(Ink::Yellow, &warning.say(boot.language))?;
-    }
-    if let Some(text) = crate::sandbox::uncovered_rules(boot) {
-        printer.note(Ink::Yellow, text)?;
-    }
-    if let Some(text) = crate::sandbox::nothing_holds(boot) {
-        printer.note(Ink::Yellow, &text)?;
-    }
-    quiet(printer.flush())
-}
-
-/// Says on stderr what a person should know before the answer comes.
-pub fn announce(boot: &Boot, client: &Client, printer: &mut Printer<Out, Err>) -> io::Result<()> {
-    let language = boot.language;
-    if boot.wanted_model().is_none() && boot.loaded.config.default_model.is_none() {
-        printer.note(
-            Ink::Grey,
-            &language.filled(Word::ModelHeadline, &[&client.snapshot.model]),
-        )?;
-    }
-    // Most have no key in a file, and pay for no second look.
-    if boot
-        .loaded
-        .config
-        .providers
-        .iter()
-        .any(|p| p.api_key.is_some())
-        && let Ok(model) = boot.resolver().resolve(&client.snapshot.model)
-        && let Some(warning) = model.key.and_then(|key| key.warning)
-    {
-        printer.note(Ink::Yellow, &warning.say(language))?;
-    }
-    for note in &client.notes {
-        printer.remark(note)?;
-    }
-    quiet(printer.flush())
-}
-
 /// How watching a turn ended.
 pub enum Ended {
     Turn(End),
@@ -310,7 +171,7 @@ pub async fn turn(
     };
     let mut first = None;
     if client.snapshot.clients.is_remote() {
-        match joined::begin(client, printer, signals, op, language).await? {
+        match crate::conversation::joined::begin(client, printer, signals, op, language).await? {
             Began::Turn(event) => first = Some(event),
             Began::Stopped(stop) => {
                 printer.note(Ink::Grey, language.say(Word::PromptWaits))?;
@@ -454,7 +315,8 @@ impl Answers {
             Answers::Nobody => Ok(None),
             Answers::Terminal(language, lines) => {
                 // Nothing is read before somebody is asked.
-                let lines = lines.get_or_insert_with(|| Typed::new(crate::ops::read_lines(), true));
+                let lines =
+                    lines.get_or_insert_with(|| Typed::new(crate::input::read_lines(), true));
                 crate::asking::on_terminal(ask, *language, lines)
                     .await
                     .map(Some)
@@ -515,13 +377,6 @@ fn wants_prompts(boot: &Boot) -> bool {
     boot.global.permission_mode == Some(crate::flags::PermissionMode::Ask)
         && io::stdin().is_terminal()
         && io::stderr().is_terminal()
-}
-
-fn quiet(result: io::Result<()>) -> io::Result<()> {
-    match result {
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
-    }
 }
 
 /// The prompt of the flags, with what a pipe brings.

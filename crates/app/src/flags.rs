@@ -87,8 +87,8 @@ pub struct Global {
     #[arg(long, global = true, value_name = "N")]
     pub max_steps: Option<u32>,
     /// Most that this run may cost: USD, or tokens like 500ktokens
-    #[arg(long, global = true, value_name = "LIMIT", value_parser = crate::config::budget::Cap::parse)]
-    pub budget: Option<crate::config::budget::Cap>,
+    #[arg(long, global = true, value_name = "LIMIT", value_parser = ostler_config::budget::Cap::parse)]
+    pub budget: Option<ostler_config::budget::Cap>,
     /// Another configuration file in place of the user's
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,

@@ -3,11 +3,11 @@
 use crate::around::{Around, Places};
 use crate::boot::Boot;
 use crate::color;
-use crate::config::units::ColorChoice;
-use crate::exec::hub::{Attendance, ConversationHub};
+use crate::conversation::hub::{Attendance, ConversationHub};
 use crate::exit::{OK, TERMINATED};
-use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow};
+use ostler_config::text::Speak as _;
+use ostler_config::units::ColorChoice;
 use ostler_host::signals::{Signals, Stop};
 use ostler_tui::editor;
 use ostler_tui::run::{Start, run as show};

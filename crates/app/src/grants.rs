@@ -7,12 +7,12 @@ mod reader;
 mod temp;
 
 use crate::boot::{Boot, agents};
-use crate::config::paths::{Env, absolute, is_inside, real};
-use crate::config::schema;
-use crate::text::phrase;
 use anyhow::anyhow;
 pub use git::{Git, enclosing};
 pub use included::find as included_below;
+use ostler_config::paths::{Env, absolute, is_inside, real};
+use ostler_config::schema;
+use ostler_config::text::phrase;
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::sources::Owner;
 use ostler_engine::tool::normalise;
@@ -206,6 +206,12 @@ pub fn deciding(boot: &Boot) -> Vec<PathBuf> {
     }
 }
 
+/// Facts of this project and those for all of them. What is remembered about others is theirs.
+pub fn memory(boot: &Boot) -> [PathBuf; 2] {
+    let name = ostler_engine::store::project_name(&boot.places.root);
+    [name.as_str(), "global"].map(|name| boot.places.memory().join(name))
+}
+
 /// Folders of the person's own skills, whose texts name files beside them. Those of a project lie in the project.
 pub fn own_skills(boot: &Boot) -> Vec<PathBuf> {
     let sources = agents::settings(&boot.loaded, &boot.places).skills.sources;
@@ -231,6 +237,15 @@ pub fn protected_roots(boot: &Boot, granted: &[PathBuf]) -> Vec<PathBuf> {
 /// Files of the project and of added folders that settings of git include.
 pub fn included_settings(boot: &Boot) -> Vec<PathBuf> {
     included::find(boot, &protected_roots(boot, &granted(boot)))
+}
+
+/// Folders of skills in the project that the settings name. One that holds the project protects nothing.
+pub fn named_skill_folders(boot: &Boot) -> Vec<PathBuf> {
+    let root = &boot.places.root;
+    let paths = boot.loaded.config.skills.paths.iter().map(PathBuf::from);
+    paths
+        .filter(|path| is_inside(path, root) && !is_inside(root, path))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Ostler's home is the person's alone: what is looser is tightened at the start, cheaply, and `doctor` names the rest.
 
-use crate::config::paths::Places;
+use ostler_config::paths::Places;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -66,7 +66,7 @@ pub fn loose(places: &Places) -> Vec<PathBuf> {
 /// Files with keys, of which more is said elsewhere.
 fn has_own_warning(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
-    name == ".env" || name == crate::config::logins::AUTH_FILE
+    name == ".env" || name == ostler_config::logins::AUTH_FILE
 }
 
 fn is_loose(path: &Path) -> bool {

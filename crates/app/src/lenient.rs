@@ -1,15 +1,15 @@
 //! The start of commands that must work although the configuration does not: they look at it, mend it, or do without it.
 
 use crate::boot::{Boot, Surroundings, surroundings};
-use crate::config::keys::Dotenv;
-use crate::config::layers::{self, Inputs, Loaded};
-use crate::config::paths::{Env, Places};
-use crate::config::providers;
-use crate::config::trust::Approval;
 use crate::errors::Told as _;
 use crate::flags::Global;
-use crate::text::Speak as _;
 use anyhow::anyhow;
+use ostler_config::keys::Dotenv;
+use ostler_config::layers::{self, Inputs, Loaded};
+use ostler_config::paths::{Env, Places};
+use ostler_config::providers;
+use ostler_config::text::Speak as _;
+use ostler_config::trust::Approval;
 use ostler_engine::budget::{Budget, Limits};
 use ostler_engine::ledger::Ledger;
 use ostler_wire::Word;
@@ -47,7 +47,7 @@ impl Lenient {
             dotenv: Dotenv::load(&places.dotenv(), ostler_host::mode_of),
             built_in: providers::built_in(ostler_llm::builtin_providers()),
             env,
-            servers: crate::config::plugins::gather(&loaded, &places, &mut Vec::new()),
+            servers: ostler_config::plugins::gather(&loaded, &places, &mut Vec::new()),
             hooks: crate::boot::hooks::gather(&loaded, &places, &mut Vec::new()),
             places,
             loaded,

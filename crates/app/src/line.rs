@@ -2,14 +2,14 @@
 
 mod asks;
 mod shared;
-pub mod typed;
 
 use crate::asking;
 use crate::boot::Boot;
 use crate::color::{self, Ink, Paint};
-use crate::exec;
-use crate::exec::hub::{Attendance, ConversationHub};
+use crate::conversation;
+use crate::conversation::hub::{Attendance, ConversationHub};
 use crate::exit::{OK, TERMINATED};
+use crate::input::{Said, Typed, Want};
 use crate::print::{Format, Printer};
 use anyhow::Context as _;
 use ostler_host::keyboard::KeyByKey;
@@ -23,7 +23,6 @@ use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use typed::{Said, Typed, Want};
 
 /// How long the reply to a command may take before the next line is read without it.
 const REPLY_PATIENCE: Duration = Duration::from_secs(5);
@@ -32,16 +31,17 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let language = boot.language;
-    let warn = |boot: &Boot| exec::warn(boot, &mut exec::printer(boot, Format::Text));
+    let warn =
+        |boot: &Boot| conversation::warn(boot, &mut conversation::printer(boot, Format::Text));
     let hub = ConversationHub::start(boot, Attendance::Conversation, warn)?;
     let boot = hub.boot();
-    let mut printer = exec::printer(&boot, Format::Text);
+    let mut printer = conversation::printer(&boot, Format::Text);
     let client = hub.open(which).await?;
-    exec::announce(&boot, &client, &mut printer)?;
+    conversation::announce(&boot, &client, &mut printer)?;
     let exchange = Exchange::new(&client);
     let mut talk = Talk {
         paint: color::for_stderr(boot.loaded.config.display.color, &boot.env),
-        lines: Typed::new(crate::ops::read_lines(), io::stdin().is_terminal()),
+        lines: Typed::new(crate::input::read_lines(), io::stdin().is_terminal()),
         boot,
         hub,
         client,
@@ -59,7 +59,7 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
         Ok(over) => talk.leave(over).await,
         Err(error) if is_closed_pipe(&error) => {
             talk.interrupt_own().await;
-            exec::close(talk.client).await;
+            conversation::close(talk.client).await;
             Ok(OK)
         }
         Err(error) => Err(error),
@@ -76,7 +76,7 @@ struct Talk {
     boot: Arc<Boot>,
     hub: ConversationHub,
     client: Client,
-    printer: Printer<exec::Out, exec::Err>,
+    printer: Printer<conversation::Out, conversation::Err>,
     lines: Typed,
     paint: Paint,
     language: Language,
@@ -295,7 +295,7 @@ impl Talk {
                 return Ok(Some(Over::Left));
             }
             // The end of input was a key.
-            self.lines.go_on(crate::ops::read_lines());
+            self.lines.go_on(crate::input::read_lines());
             return Ok(None);
         };
         let line = line.trim();
@@ -559,7 +559,7 @@ impl Talk {
             let text = language.fill(Word::LeftBehind, &[&ids.join(", ")]);
             printer.note(Ink::Yellow, &text)?;
         }
-        exec::close_showing(client, &mut printer).await;
+        conversation::close_showing(client, &mut printer).await;
         hub.close().await;
         if matches!(over, Over::Terminated) {
             return Ok(TERMINATED);

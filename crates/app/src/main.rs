@@ -7,10 +7,10 @@ mod boot;
 mod client;
 mod cmd;
 mod color;
-mod config;
 mod conformance;
 #[cfg(unix)]
 mod connect;
+mod conversation;
 mod demo;
 mod drafts;
 mod errors;
@@ -21,10 +21,10 @@ mod flags;
 mod front;
 mod grants;
 mod home;
+mod input;
 mod lenient;
 mod line;
 mod live;
-mod locale;
 mod models;
 mod ops;
 mod output;
@@ -35,7 +35,6 @@ mod resume;
 mod sandbox;
 mod schema_check;
 mod servers;
-mod text;
 mod trust;
 mod typed;
 mod wiring;
@@ -47,6 +46,7 @@ use lenient::Lenient;
 use ostler_wire::{Language, Word};
 use std::cell::Cell;
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
         return code;
     }
     // Until a configuration is read, which may name another one.
-    let language = Cell::new(locale::chosen(None, &boot::environment()));
+    let language = Cell::new(ostler_config::locale::chosen(None, &boot::environment()));
     let cli = match typed::parse(arguments(), language.get()) {
         Ok(cli) => cli,
         Err(code) => return ExitCode::from(code),
@@ -89,6 +89,10 @@ fn main() -> ExitCode {
             fail(&error, language.get())
         }
     };
+    // Servers and plugins are dead before anybody else reads what they wrote.
+    if let Some(notice) = runtime.block_on(ostler_engine::confine::helpers::finish()) {
+        let _ = writeln!(std::io::stderr(), "{notice}");
+    }
     // A thread may still sit in a read of stdin; nothing is worth waiting for.
     runtime.shutdown_background();
     crate::grants::remove_temp();
@@ -171,7 +175,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Man) => cmd::completions::man(),
         None => {
             let boot = learn(boot()?).await?;
-            let which = exec::which(&boot);
+            let which = conversation::which(&boot);
             talk(boot, which).await
         }
     }

@@ -1,7 +1,7 @@
 //! Which models there are to choose from, and what a reference means: the configuration as the engine asks for it.
 
 use crate::boot::Boot;
-use crate::config::providers::Provider;
+use ostler_config::providers::Provider;
 use ostler_engine::Models;
 use ostler_llm::Target;
 use ostler_wire::{Language, Say as _, Word};

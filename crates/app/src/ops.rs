@@ -2,25 +2,21 @@
 
 use crate::boot::Boot;
 use crate::color::Ink;
-use crate::exec;
-use crate::exec::hub::{Attendance, ConversationHub};
-use crate::exec::joined::Outstanding;
+use crate::conversation;
+use crate::conversation::hub::{Attendance, ConversationHub};
+use crate::conversation::joined::Outstanding;
 use crate::exit::{FAILED, INTERRUPTED, OK, TERMINATED};
+use crate::input::read_lines;
 use crate::print::{End, Format, Printer};
-use crate::text::Explain as _;
+use ostler_config::text::Explain as _;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{Ask, Body, Client, Delta, Event, Hub as _, Op, OpLine, Role, Word};
-use std::io::{self, BufRead};
+use std::io;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::{mpsc, watch};
 
-/// Lines that may wait.
-const LINES: usize = 64;
 /// Prompts that may be on their way; fewer than a session lets wait, so that none is lost.
 const AHEAD: usize = 128;
-/// The longest line that is read.
-const MAX_LINE: usize = 16 * 1024 * 1024;
 
 pub async fn run(boot: Arc<Boot>, format: Format) -> anyhow::Result<u8> {
     // Ops only make sense with events to react to.
@@ -29,11 +25,11 @@ pub async fn run(boot: Arc<Boot>, format: Format) -> anyhow::Result<u8> {
     } else {
         format
     };
-    let mut printer = exec::printer(&boot, format);
-    let warn = |boot: &Boot| exec::warn(boot, &mut printer);
+    let mut printer = conversation::printer(&boot, format);
+    let warn = |boot: &Boot| conversation::warn(boot, &mut printer);
     let hub = ConversationHub::start(boot.clone(), Attendance::Answers, warn)?;
-    let client = hub.open(exec::which(&boot)).await?;
-    exec::announce(&boot, &client, &mut printer)?;
+    let client = hub.open(conversation::which(&boot)).await?;
+    conversation::announce(&boot, &client, &mut printer)?;
     let joined = client.snapshot.clients.is_remote();
     let mut talk = Talk {
         own: joined.then(Outstanding::default),
@@ -52,7 +48,7 @@ pub async fn run(boot: Arc<Boot>, format: Format) -> anyhow::Result<u8> {
         // A session that is over already has nothing to stop.
         let _ = talk.client.ops.send(Op::Interrupt).await;
     }
-    exec::close(talk.client).await;
+    conversation::close(talk.client).await;
     match ended {
         Ok(()) => Ok(talk.code),
         Err(error) if is_closed_pipe(&error) => Ok(OK),
@@ -63,7 +59,7 @@ pub async fn run(boot: Arc<Boot>, format: Format) -> anyhow::Result<u8> {
 /// A session driven by lines.
 struct Talk {
     client: Client,
-    printer: Printer<exec::Out, exec::Err>,
+    printer: Printer<conversation::Out, conversation::Err>,
     start: Instant,
     /// Prompts that were sent and have not come back as a message.
     unheard: usize,
@@ -199,7 +195,7 @@ impl Talk {
             self.running = false;
             self.asks.clear();
             if was_own {
-                self.code = exec::code(&end);
+                self.code = conversation::code(&end);
             }
         }
         Ok(self.printer.flush()?)
@@ -231,76 +227,4 @@ fn parse(line: &str) -> Result<Option<OpLine>, String> {
     serde_json::from_str(line).map(Some).map_err(|e| {
         format!("this line is not an op ({e}); write {{\"op\":\"prompt\",\"text\":\"…\"}}, {{\"op\":\"answer\",…}} or {{\"op\":\"interrupt\"}}")
     })
-}
-
-/// A line, when its first byte was read and when its end was. A terminal in line mode hands over a line when it is complete.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    pub text: String,
-    pub begun: Instant,
-    pub at: Instant,
-}
-
-/// Lines of stdin as they come, and when the last byte of any came.
-pub struct Lines {
-    pub lines: mpsc::Receiver<Line>,
-    pub last_byte: watch::Receiver<Option<Instant>>,
-}
-
-/// Lines of stdin, read by a thread of their own: stdin cannot be cancelled.
-pub fn read_lines() -> Lines {
-    let (sender, lines) = mpsc::channel(LINES);
-    let (seen, last_byte) = watch::channel(None);
-    std::thread::spawn(move || {
-        let mut stdin = io::stdin().lock();
-        loop {
-            let mut bytes = Vec::new();
-            let mut begun = None;
-            let note = || {
-                let now = Instant::now();
-                begun.get_or_insert(now);
-                seen.send_replace(Some(now));
-            };
-            match read_line(&mut stdin, &mut bytes, note) {
-                Ok(0) | Err(_) => return,
-                Ok(_) => {}
-            }
-            let text = String::from_utf8_lossy(&bytes);
-            let at = Instant::now();
-            let line = Line {
-                text: text.trim_end_matches(['\n', '\r']).to_owned(),
-                begun: begun.unwrap_or(at),
-                at,
-            };
-            if sender.blocking_send(line).is_err() {
-                return;
-            }
-        }
-    });
-    Lines { lines, last_byte }
-}
-
-/// A line of any length, of which at most `MAX_LINE` bytes are kept. `note` hears of every part of it that is read.
-fn read_line(
-    input: &mut impl BufRead,
-    out: &mut Vec<u8>,
-    mut note: impl FnMut(),
-) -> io::Result<usize> {
-    let mut total = 0;
-    loop {
-        let buffer = input.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(total);
-        }
-        note();
-        let end = buffer.iter().position(|b| *b == b'\n').map(|i| i + 1);
-        let take = end.unwrap_or(buffer.len());
-        let room = MAX_LINE.saturating_sub(out.len()).min(take);
-        out.extend_from_slice(buffer.get(..room).unwrap_or_default());
-        input.consume(take);
-        total += take;
-        if end.is_some() {
-            return Ok(total);
-        }
-    }
 }

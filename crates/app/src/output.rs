@@ -1,6 +1,6 @@
 //! How the utilities print: results to stdout, remarks to stderr, and nothing from a log that drives the terminal.
 
-use crate::text::Explain as _;
+use ostler_config::text::Explain as _;
 use ostler_engine::redact::Redactor;
 use ostler_wire::Word;
 pub use ostler_wire::{format_size as size, one_line, short_id as short, visible};

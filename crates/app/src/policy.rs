@@ -4,14 +4,14 @@
 mod server_rules;
 
 use crate::boot::{Boot, no_tool};
-use crate::config::layers::RuleList;
-use crate::config::schema;
-use crate::config::tree::Layer;
-use crate::config::{agents, keys};
 use crate::flags::PermissionMode;
-use crate::grants::{self, own_skills};
-use crate::text::Speak as _;
+use crate::grants::{self, named_skill_folders, own_skills};
 use anyhow::anyhow;
+use ostler_config::keys;
+use ostler_config::layers::RuleList;
+use ostler_config::schema;
+use ostler_config::text::Speak as _;
+use ostler_config::tree::Layer;
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::sources::Reader;
 use ostler_engine::tool::Scope;
@@ -29,13 +29,13 @@ const MAX_PROMPT_FILE: u64 = 1 << 20;
 pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
     let places = &boot.places;
     let mut inside = grants::granted(boot);
-    inside.push(places.memory());
+    inside.extend(grants::memory(boot));
     inside.extend(grants::temp_folder(boot));
     inside.extend(own_skills(boot));
     let mut forbidden = grants::forbidden(boot)?;
     forbidden.extend(keys::held_in(&boot.loaded, places.user_config()));
     let mut protected = vec![places.home.clone()];
-    protected.extend(agents::named_skill_folders(&boot.loaded, &boot.places));
+    protected.extend(named_skill_folders(boot));
     protected.extend(grants::included_settings(boot));
     Ok(Folders {
         inside: real(inside),
@@ -149,7 +149,8 @@ pub fn reader(boot: &Boot) -> Reader {
     Reader::new(border.unwrap_or_default(), language)
 }
 
-/// The text of a prompt file. One that an untrusted project names lies in the project, and rules for reading bind it.
+/// The text of a prompt file. Rules for reading bind one that a project names, and no link leads it out of the project; a
+/// trusted project may name a file elsewhere by its path, which the question of trust has shown.
 pub fn prompt_file(boot: &Boot, file: &Path) -> Result<String, String> {
     let language = boot.language;
     let layer = boot.loaded.layer_of(&["agent", "system_prompt_file"]);
@@ -157,9 +158,10 @@ pub fn prompt_file(boot: &Boot, file: &Path) -> Result<String, String> {
         return Reader::unbound(language).read_text(file, MAX_PROMPT_FILE);
     }
     let reader = reader(boot);
-    match boot.loaded.workspace.is_trusted() {
+    let root = &boot.places.root;
+    match boot.loaded.workspace.is_trusted() && !file.starts_with(root) {
         true => reader.read_text(file, MAX_PROMPT_FILE),
-        false => reader.read_inside(file, &boot.places.root, MAX_PROMPT_FILE),
+        false => reader.read_inside(file, root, MAX_PROMPT_FILE),
     }
 }
 

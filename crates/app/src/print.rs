@@ -7,7 +7,7 @@ use crate::color::{Ink, Paint};
 use ostler_wire::{
     Act, Action, Body, Caller, Cell, Column, ColumnKind, Compaction, Deed, Delta, Entry, Event,
     GoalState, Language, List, Open, Outcome, Role, Table, ToolResult, ToolUse, Usage, View, Word,
-    printable, printable_piece, short_id,
+    escape_json, printable, printable_piece, short_id,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -101,7 +101,7 @@ impl<O: Write, E: Write> Printer<O, E> {
     pub fn event(&mut self, event: &Event, now: &str) -> io::Result<Option<End>> {
         if self.format == Format::Stream {
             let line = event.to_line(now)?;
-            writeln!(self.out, "{line}")?;
+            writeln!(self.out, "{}", escape_json(&line))?;
         }
         match event {
             Event::Entry(entry) => self.entry(entry),
@@ -180,7 +180,7 @@ impl<O: Write, E: Write> Printer<O, E> {
         if let Some((kind, message)) = &tally.error {
             result["error"] = json!({"kind": kind, "message": message});
         }
-        writeln!(self.out, "{result}")
+        writeln!(self.out, "{}", escape_json(&result.to_string()))
     }
 
     /// Starts counting for the next prompt of the same session.
@@ -383,10 +383,11 @@ impl<O: Write, E: Write> Printer<O, E> {
             return Ok(());
         }
         // One that an earlier process asked for and never ran: nobody who reads this saw it begin.
-        let Some(name) = call.map(|c| c.name) else {
+        let Some(ToolUse { name, title, .. }) = call else {
             return Ok(());
         };
-        let how = outcome(&name, &result.output.to_value());
+        let form = title.map_or_else(Default::default, |title| title.result);
+        let how = outcome(form, &result.output.to_value());
         let head = self.show.language.fill(Word::ToolFinished, &[&name]);
         let head = self.paint.with(Ink::Yellow, &printable(&head));
         let how = self
@@ -562,7 +563,7 @@ pub fn failed_early(message: &str, exit_code: u8, took: std::time::Duration) {
         "error": {"kind": "start", "message": message},
     });
     // A reader that went away wants to know nothing.
-    let _ = writeln!(io::stdout(), "{result}");
+    let _ = writeln!(io::stdout(), "{}", escape_json(&result.to_string()));
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `ostler resume`: goes on with a session, as a conversation or with one prompt.
 
 use crate::boot::Boot;
+use crate::conversation;
 use crate::errors::UsageError;
 use crate::exec;
 use crate::flags::{Exec, InputFormat, Resume};
@@ -38,7 +39,7 @@ fn which(boot: &Boot, args: &Resume) -> Open {
     match (&args.id, args.last) {
         (Some(id), _) => Open::Resume(id.clone()),
         (None, true) => Open::Last,
-        (None, false) => match exec::which(boot) {
+        (None, false) => match conversation::which(boot) {
             Open::New => Open::Last,
             named @ (Open::Resume(_) | Open::Fork(_) | Open::Last) => named,
         },

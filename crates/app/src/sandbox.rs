@@ -5,17 +5,17 @@ mod home;
 mod stores;
 
 use crate::boot::Boot;
-use crate::config::paths::{RUNNING, USUAL_HOME, is_inside, real};
-use crate::config::{agents, keys};
 use crate::grants::{
     COMMAND_CACHES, DECIDING, Git, Ground, SHARED_MEMORY, active, bubblewrap, enclosing, find_temp,
-    forbidden, granted, included_below, layer, mode, own_skills, protected_roots, shared_temp,
-    visible_in_temp,
+    forbidden, granted, included_below, layer, mode, named_skill_folders, own_skills,
+    protected_roots, shared_temp, visible_in_temp,
 };
 use crate::policy::policy;
-use crate::text::Speak as _;
 use anyhow::bail;
 use denied::Denied;
+use ostler_config::keys;
+use ostler_config::paths::{RUNNING, USUAL_HOME, is_inside, real};
+use ostler_config::text::Speak as _;
 use ostler_engine::confine::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings};
 use ostler_engine::tool::Scope;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Policy};
@@ -93,12 +93,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let keys = keys::held_in(&boot.loaded, boot.places.user_config());
     forbid_read.extend(keys.iter().cloned());
     sealed.extend(keys);
-    protect.extend(
-        included_below(boot, &roots)
-            .into_iter()
-            .chain(named_config(boot)),
-    );
-    protect.extend(agents::named_skill_folders(&boot.loaded, &boot.places));
+    protect.extend(named_settings(boot, &roots));
     for paths in [&mut forbid_read, &mut sealed, &mut protect] {
         add_real(paths);
     }
@@ -180,7 +175,7 @@ fn check_conflicts(
 /// What readers see, and of our own home what models are told to read.
 fn reader(boot: &Boot, ground: &Ground<'_>) -> Reader {
     let mut reader = ground.reader();
-    reader.shown.push(boot.places.memory());
+    reader.shown.extend(crate::grants::memory(boot));
     reader.shown.extend(own_skills(boot));
     reader
 }
@@ -266,6 +261,14 @@ fn own_folder(boot: &Boot, root: &Path) -> Vec<PathBuf> {
     }
 }
 
+/// Files and folders that settings name and that decide what runs later.
+fn named_settings(boot: &Boot, roots: &[PathBuf]) -> Vec<PathBuf> {
+    let mut named = included_below(boot, roots);
+    named.extend(named_config(boot));
+    named.extend(named_skill_folders(boot));
+    named
+}
+
 /// Another file of settings that the person named: the next start with the same flag reads it again.
 fn named_config(boot: &Boot) -> Option<PathBuf> {
     let named = boot.global.config.as_ref()?;
@@ -275,8 +278,8 @@ fn named_config(boot: &Boot) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{hooks, paths, project};
     use crate::wiring;
+    use ostler_config::{agents, hooks, paths, project};
 
     /// Whatever Ostler itself reads of a project that runs, or tells a model what to do, is changed by nobody but the person.
     #[test]

@@ -1,8 +1,8 @@
 //! `--output-schema`: the answer must be JSON that fits a JSON Schema.
 
 use crate::errors::UsageError;
-use crate::text::Speak as _;
 use anyhow::Context as _;
+use ostler_config::text::Speak as _;
 use ostler_wire::{Language, Word};
 use serde_json::Value;
 use std::path::Path;

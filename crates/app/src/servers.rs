@@ -3,16 +3,16 @@
 use crate::auth::{ServerTokens, known_secrets};
 use crate::boot::Boot;
 use crate::boot::env::is_secret;
-use crate::config::diagnose;
-use crate::config::keys::Dotenv;
-use crate::config::paths::absolute;
-use crate::config::plugins::{
+use crate::trust::tools::TrustedTools;
+use ostler_config::diagnose;
+use ostler_config::keys::Dotenv;
+use ostler_config::paths::absolute;
+use ostler_config::plugins::{
     Configured, PluginConfig, PluginKind, PluginProvides, PluginSampling, Scope,
 };
-use crate::config::trust::State;
-use crate::config::variables::{self, Part};
-use crate::text::Speak as _;
-use crate::trust::tools::TrustedTools;
+use ostler_config::text::Speak as _;
+use ostler_config::trust::State;
+use ostler_config::variables::{self, Part};
 use ostler_mcp::{
     Address, Confinement, Endpoint, McpSettings, Program, Redaction, Registration, Sampling, Server,
 };

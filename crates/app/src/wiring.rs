@@ -4,16 +4,16 @@
 pub mod plugins;
 
 use crate::boot::{Boot, agents};
-use crate::config::context::{ContextConfig, ContextStrategy};
-use crate::config::schema;
 use crate::flags::PermissionMode;
 use crate::grants::granted;
 use crate::policy::{policy, prompt_file};
 use crate::sandbox;
-use crate::text::Speak as _;
 use crate::trust::rules;
 use crate::trust::watch::Watch;
 use anyhow::{Context as _, anyhow};
+use ostler_config::context::{ContextConfig, ContextStrategy};
+use ostler_config::schema;
+use ostler_config::text::Speak as _;
 use ostler_engine::checkpoint::Limits;
 use ostler_engine::confine::SandboxSettings;
 use ostler_engine::hooks::Hook;

@@ -700,3 +700,30 @@ fn servers_of_a_trusted_project_share_a_variable() {
         out.stderr
     );
 }
+
+/// A link of the project is no way to a file of the person's, trusted or not.
+#[test]
+fn a_prompt_file_behind_a_link_out_of_the_project_is_not_read() {
+    let scene = Scene::new(Kind::Chat, []);
+    let home = scene.space.user_home().to_owned();
+    scene.space.write(home.join("notes"), "SECRET-NOTES");
+    scene.space.write("inside.md", "BE-KIND");
+    let root = scene.space.root().to_owned();
+    std::os::unix::fs::symlink(&home, root.join("h")).expect("a link");
+    std::os::unix::fs::symlink("inside.md", root.join("in.md")).expect("a link");
+    for (file, is_read) in [("h/notes", false), ("in.md", true)] {
+        let project = format!("[agent]\nsystem_prompt_file = \"{file}\"\n");
+        scene.space.write("ostler.toml", project);
+        scene.server.push(Step::answer().text("ok"));
+        let run = ["--trust-workspace", "exec", "-p", "go"];
+        let out = scene.ostler(run).output();
+        let sent = scene.server.requests();
+        let sent: Vec<String> = sent
+            .iter()
+            .map(|request| request.body.to_string())
+            .collect();
+        let sent = sent.join("\n");
+        assert!(!sent.contains("SECRET-NOTES"), "{file}: {}", out.stderr);
+        assert_eq!(sent.contains("BE-KIND"), is_read, "{file}: {}", out.stderr);
+    }
+}

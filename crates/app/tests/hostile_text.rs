@@ -54,9 +54,13 @@ fn whatever_is_printed_for_people_is_tame() {
     scene.server.push(Step::status(400, &refused.to_string()));
     let json = run("json").exits(1);
     is_safe("stderr", &json.stderr);
-    // A line of JSON has its control characters escaped.
-    let raw = ['\u{1b}', '\u{7}', '\r'];
-    assert!(!json.stdout.contains(raw), "{:?}", json.stdout);
+    // A line of JSON has whatever drives a terminal escaped, and means the same.
+    is_safe("json", &json.stdout);
+    let said = format!("z{}w", '\u{200b}');
+    let says = |line: &serde_json::Value| line.to_string().contains(&said);
+    assert!(ostler_testkit::json_lines(&json.stdout).iter().any(says));
+    scene.server.push(Step::answer().text(TRICKS));
+    is_safe("result", &run("result").ok().stdout);
     let system = scene.server.request(0).system_text();
     is_safe("the system prompt", &system);
     assert!(

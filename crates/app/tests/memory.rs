@@ -295,3 +295,31 @@ fn two_processes_at_once_lose_nothing() {
     let facts: Vec<Value> = serde_json::from_str(&out.stdout).unwrap();
     assert_eq!(facts.len(), 20);
 }
+
+/// Facts about another project are read by no file tool unasked; one's own and the common ones are.
+#[test]
+fn facts_of_other_projects_are_not_read_unasked() {
+    let scene = scene();
+    put(&scene, "own", "OWNFACT\n");
+    let own = folder(&scene);
+    let all = own.parent().expect("the folder of all").to_owned();
+    for (name, text) in [("global", "COMMONFACT"), ("other-11111111", "OTHERFACT")] {
+        std::fs::create_dir_all(all.join(name)).unwrap();
+        std::fs::write(all.join(name).join("f.md"), text).unwrap();
+    }
+    let read = |path: PathBuf| Step::answer().call("read_file", json!({"path": path}));
+    scene.server.push(read(own.join("own.md")));
+    scene.server.push(read(all.join("global/f.md")));
+    scene.server.push(read(all.join("other-11111111/f.md")));
+    let grep = json!({"pattern": "OTHERFACT|f", "path": all});
+    scene.server.push(Step::answer().call("grep", grep));
+    scene.server.push(Step::answer().text("Done."));
+    scene.exec("go").ok();
+    let log = scene.log();
+    let results = common::of_type(&log, "tool_result");
+    let texts: Vec<String> = results.iter().map(|r| r["output"].to_string()).collect();
+    assert!(texts[0].contains("OWNFACT"), "{texts:?}");
+    assert!(texts[1].contains("COMMONFACT"), "{texts:?}");
+    assert!(!texts[2].contains("OTHERFACT"), "{texts:?}");
+    assert!(!texts[3].contains("OTHERFACT"), "{texts:?}");
+}

@@ -6,6 +6,8 @@
 mod common;
 #[path = "sandbox/git.rs"]
 mod git;
+#[path = "sandbox/helpers.rs"]
+mod helpers;
 #[path = "sandbox/later.rs"]
 mod later;
 #[path = "sandbox/places.rs"]

@@ -3,6 +3,7 @@
 
 use crate::checkpoint::{Checkpoints, Error, Limits, Reach, Record, Scope, Target, Why};
 use crate::cut::shorten_prompt;
+use crate::redact::Redactor;
 use ostler_wire::{Access, Body, Checkpoint, Language, Notice, Saved, Say, Segment, When, Word};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -112,12 +113,13 @@ impl SessionCheckpoints {
         }
     }
 
-    pub fn begin(&mut self, said: &str) {
+    /// The person said something: what changes from now on is because of it. The words become a label in the store.
+    pub fn begin(&mut self, said: &str, redactor: &Redactor) {
         self.stage = match self.below {
             true => Stage::Changing,
             false => Stage::Unchanged,
         };
-        self.label = shorten_prompt(said);
+        self.label = shorten_prompt(&redactor.text(said.to_owned()));
         self.named.clear();
         self.touched.clear();
     }

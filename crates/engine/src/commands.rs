@@ -24,19 +24,21 @@ pub mod transcript;
 mod usage;
 mod window;
 
+use crate::clients::feed::Feed;
 use crate::compaction;
 use crate::cut::clip;
-use crate::hooks::Hook;
+use crate::hooks::{Hook, Hooks};
 use crate::inbox::{CommandLine, Inbox};
 use crate::interfaces::extra::Extra;
-use crate::state::SessionState;
 use crate::state::session::Session;
+use crate::state::{Extensions, SessionState};
 pub use agents::agents;
 pub use cache::{CacheRequest, cache};
 pub use checkpoint::{CheckpointRequest, checkpoint, restored};
 pub use context::HubContext;
 pub use memory::{MemoryRequest, memory};
-use ostler_wire::{CommandInfo, Entry, Language, Table, View, Word};
+use ostler_mcp::Servers;
+use ostler_wire::{CommandInfo, Language, Table, View, Word};
 pub use permissions::{
     Suggestion, Suggestions, WrittenRule, audit_session, rule_table, suggest_rules, verdict_name,
 };
@@ -88,25 +90,25 @@ const fn command(name: &'static str, help: Word, arguments: &'static str, run: R
 // tidy: table
 #[rustfmt::skip]
 pub(crate) const COMMANDS: &[Command] = &[
-    command("agents", Word::HelpAgents, "", Run::Now(agents::slash)),
+    command("agents", Word::HelpAgents, "", Run::Now(|s, inbox, _| agents::slash(&s.extensions.definitions.roles, &inbox.children, s.settings.language))),
     command("approve", Word::HelpApprove, "[ask|all|none|<duration>]", Run::Now(mode::approve)),
     command("bg", Word::HelpBg, "<prompt>", Run::Now(tasks::bg)),
-    command("cache", Word::HelpCache, "", Run::Now(cache::slash)),
+    command("cache", Word::HelpCache, "", Run::Now(|s, _, _| cache::slash(&s.log, &s.account.session, s.settings.language))),
     command("clear", Word::HelpClear, "", Run::Between(session::clear)),
     command("compact", Word::HelpCompact, "[focus]", Run::Work(compact)),
-    command("context", Word::HelpContext, "", Run::Now(window::context)),
-    command("copy", Word::HelpCopy, "[n]", Run::Now(front::copy)),
-    command("cost", Word::HelpCost, "", Run::Now(usage::cost)),
+    command("context", Word::HelpContext, "", Run::Now(|s, _, _| window::context(&s.log, &s.conversation, s.tokens(), s.settings.language))),
+    command("copy", Word::HelpCopy, "[n]", Run::Now(|s, _, which| front::copy(&s.log, which))),
+    command("cost", Word::HelpCost, "", Run::Now(|s, _, _| usage::cost(&s.log, &s.account, s.settings.language))),
     command("diff", Word::HelpDiff, "[n]", Run::Work(diff::diff)),
     command("effort", Word::HelpEffort, "[none|minimal|low|medium|high|max]", Run::Between(session::effort)),
     command("export", Word::HelpExport, "[file.md|file.html|file.json]", Run::Between(session::export)),
     command("fork", Word::HelpFork, "[n]", Run::Between(session::fork)),
     command("goal", Word::HelpGoal, "[--research|--simple] <objective>|clear", Run::Now(mode::goal)),
     command("handoff", Word::HelpHandoff, "<goal>", Run::Work(handoff::handoff)),
-    command("help", Word::HelpHelp, "[command]", Run::Now(front::help)),
-    command("hooks", Word::HelpHooks, "", Run::Now(hooks)),
+    command("help", Word::HelpHelp, "[command]", Run::Now(|s, _, name| front::help(&list(&s.extensions, s.services.servers.as_deref(), s.settings.language), name, s.settings.language))),
+    command("hooks", Word::HelpHooks, "", Run::Now(|s, _, _| hooks(&s.settings.hooks, s.settings.language))),
     command("kill", Word::HelpKill, "<id>", Run::AtOnce(tasks::kill)),
-    command("mcp", Word::HelpMcp, "[reconnect|trust|untrust NAME]", Run::Now(mcp::panel)),
+    command("mcp", Word::HelpMcp, "[reconnect|trust|untrust NAME]", Run::Now(|s, _, words| mcp::panel(s.services.servers.as_deref(), &mut s.permissions.trusted, words, s.settings.language))),
     command("memory", Word::HelpMemory, "[show|edit|archive|restore ID|search WORDS|recall]", Run::Work(memory::slash)),
     command("mode", Word::HelpMode, "[normal|plan|goal|next]", Run::Now(mode::mode)),
     command("model", Word::HelpModel, "[provider/model]", Run::Between(session::model)),
@@ -114,13 +116,13 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("permissions", Word::HelpPermissions, "[allow|ask|deny|remove RULE|audit]", Run::Now(permissions::slash)),
     command("plan", Word::HelpPlan, "[what]", Run::Now(mode::plan)),
     command("ps", Word::HelpPs, "", Run::AtOnce(tasks::ps)),
-    command("quit", Word::HelpQuit, "", Run::AtOnce(front::quit)),
+    command("quit", Word::HelpQuit, "", Run::AtOnce(|_, _| front::quit())),
     command(resume::NAME, Word::HelpResume, "[id|words]", Run::Between(resume::resume)),
     command(REWIND, Word::HelpRewind, "[n|undo]", Run::Work(rewind::rewind)),
     command("session", Word::HelpSession, "", Run::Between(session::session)),
-    command("skills", Word::HelpSkills, "[name]", Run::Now(skills::slash)),
+    command("skills", Word::HelpSkills, "[name]", Run::Now(|s, _, name| skills::slash(&s.extensions.definitions.skills, name, s.settings.language))),
     command("status", Word::HelpStatus, "", Run::Now(status)),
-    command("theme", Word::HelpTheme, "[name]", Run::Now(front::theme)),
+    command("theme", Word::HelpTheme, "[name]", Run::Now(|_, _, name| front::theme(name))),
     command("timeout", Word::HelpTimeout, "<duration>|off [id]", Run::AtOnce(tasks::timeout)),
 ];
 
@@ -135,24 +137,24 @@ const ALIASES: &[(&str, &str)] = &[("exit", "quit"), ("q", "quit"), ("?", "help"
 const FOR_ALL: [&str; 2] = ["approve", "permissions"];
 
 /// Every command that a session answers, for help texts and menus. Our own come before others of the same name.
-pub fn list(state: &SessionState) -> Vec<CommandInfo> {
-    let language = state.settings.language;
+pub fn list(
+    extensions: &Extensions,
+    servers: Option<&Servers>,
+    language: Language,
+) -> Vec<CommandInfo> {
     let own = COMMANDS.iter().map(|c| c.info(language));
-    let extras = state.extensions.extras.iter().map(|e| e.info(language));
-    let templates = state
-        .extensions
+    let extras = extensions.extras.iter().map(|e| e.info(language));
+    let templates = extensions
         .definitions
         .templates
         .iter()
         .map(|t| t.info(language));
-    let skills = state
-        .extensions
+    let skills = extensions
         .definitions
         .skills
         .0
         .iter()
         .map(|s| s.template.info(language));
-    let servers = state.services.servers.as_ref();
     let prompts = servers.map_or_else(Vec::new, |servers| servers.prompts());
     let prompts = prompts.into_iter().map(|(name, _, info)| CommandInfo {
         name,
@@ -175,11 +177,13 @@ pub fn list(state: &SessionState) -> Vec<CommandInfo> {
 }
 
 /// A command of the binary, and what follows its name.
-pub fn extra(state: &SessionState, line: &str) -> Option<(Arc<dyn Extra>, String)> {
+pub fn extra(
+    extras: &[Arc<dyn Extra>],
+    line: &str,
+    language: Language,
+) -> Option<(Arc<dyn Extra>, String)> {
     let (name, rest) = parts(line);
-    let language = state.settings.language;
-    let mut extras = state.extensions.extras.iter();
-    let found = extras.find(|e| e.info(language).name == name)?;
+    let found = extras.iter().find(|e| e.info(language).name == name)?;
     Some((found.clone(), rest.to_owned()))
 }
 
@@ -247,13 +251,13 @@ pub fn answer_waiting(state: &mut SessionState, inbox: &mut Inbox) {
         let (command, rest) = find(&wanted.line);
         if let Some(command) = command {
             let view = now_run(command, state, inbox, rest);
-            reply(state, &wanted, view);
+            reply(&state.feed, &wanted, view);
         }
     }
     // A turn cannot be taken back while it runs, and nobody means the one that comes after it.
     for wanted in inbox.commands(|line| parts(line).0 == REWIND) {
         let refused = View::Error(state.settings.language.say(Word::RewindBusy).into());
-        reply(state, &wanted, refused);
+        reply(&state.feed, &wanted, refused);
     }
     for CommandLine { line, reply_to } in inbox.untold() {
         let (shown, word) = match said::is_said(&line) {
@@ -273,8 +277,8 @@ pub fn answer_waiting(state: &mut SessionState, inbox: &mut Inbox) {
 }
 
 /// The answer to a command.
-pub fn reply(state: &SessionState, command: &CommandLine, view: View) {
-    state.feed.reply(&command.reply_to, &command.line, view);
+pub fn reply(feed: &Feed, command: &CommandLine, view: View) {
+    feed.reply(&command.reply_to, &command.line, view);
 }
 
 /// The command of a line, and the rest of it.
@@ -283,11 +287,6 @@ fn find(line: &str) -> (Option<&'static Command>, &str) {
     let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
     let name = alias.map_or(name, |(_, name)| *name);
     (COMMANDS.iter().find(|c| c.name == name), rest)
-}
-
-/// The entries of the branch that the session is on.
-fn branch_entries(state: &SessionState) -> Vec<Entry> {
-    state.log.branch()
 }
 
 fn parts(line: &str) -> (&str, &str) {
@@ -313,9 +312,8 @@ fn matched(hook: &Hook) -> String {
     parts.join(" ")
 }
 
-fn hooks(state: &mut SessionState, _: &mut Inbox, _: &str) -> View {
-    let language = state.settings.language;
-    let all = state.settings.hooks.all();
+fn hooks(hooks: &Hooks, language: Language) -> View {
+    let all = hooks.all();
     if all.is_empty() {
         return View::Text(language.say(Word::HooksNone).into());
     }
@@ -352,7 +350,10 @@ fn status(state: &mut SessionState, inbox: &mut Inbox, _: &str) -> View {
             format!("{}/{}", target.origin.provider, target.origin.model),
         ),
         (Word::RowMode, state.permissions.mode.name().into()),
-        (Word::RowApproval, mode::posture(state)),
+        (
+            Word::RowApproval,
+            mode::posture(&state.permissions, language),
+        ),
         (
             Word::RowKey,
             target

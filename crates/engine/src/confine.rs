@@ -6,6 +6,7 @@ mod call_tests;
 mod environment;
 mod folders;
 mod git_settings;
+pub mod helpers;
 mod outside;
 mod protection;
 mod settings;
@@ -59,6 +60,8 @@ const NODE_VARIABLE: &str = "NODE_USE_ENV_PROXY";
 const GIT_SSH: [&str; 2] = ["GIT_SSH_COMMAND", "GIT_SSH"];
 /// Most files of a session's archive that commands see.
 const MAX_OWN_FILES: usize = 64;
+/// Folder beside the records in which changed files are kept that belong to no session.
+const ASIDE: &str = "aside";
 /// The hidden mode of the binary that connects through the proxy, for programs that speak to a pipe.
 pub const CONNECT_MODE: &str = "__connect";
 
@@ -143,7 +146,7 @@ async fn prepare(
                 };
                 let mut copies = SettingsCopies::default();
                 // Without a session nobody takes the changes over.
-                if services.root.is_some() {
+                if services.root.is_some() && services.artifacts.is_some() {
                     copies = SettingsCopies::make(&services.sandbox, &terms, &policy.writable)?;
                     policy.links = copies.links();
                 }
@@ -234,8 +237,10 @@ fn make(
     })))
 }
 
-/// Remembers what no sandbox holds. Without a session nobody looks afterwards.
+/// Remembers what no sandbox holds. Where no session keeps changed files, they lie beside the records.
 fn guard(services: &Services, loose: &[PathBuf]) -> Guarded {
+    let aside = services.sandbox.records.as_ref();
+    let aside = aside.map(|records| Artifacts::new(records.join(ASIDE)));
     let policy = &services.sandbox.policy;
     let protected = policy.protect.iter().chain(&policy.compared);
     let protected: Vec<PathBuf> = protected.cloned().collect();
@@ -247,7 +252,7 @@ fn guard(services: &Services, loose: &[PathBuf]) -> Guarded {
         writable: &services.sandbox.policy.writable,
         roots: &services.sandbox.git.roots,
         git_folders: &services.sandbox.git.elsewhere,
-        artifacts: services.artifacts.as_ref(),
+        artifacts: services.artifacts.as_ref().or(aside.as_ref()),
     })
 }
 

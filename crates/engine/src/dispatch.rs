@@ -3,9 +3,11 @@
 
 mod afford;
 mod changed;
+mod delegate;
 mod offer;
 pub mod own;
 mod permit;
+mod preview;
 mod question;
 mod read;
 mod refusals;
@@ -14,20 +16,22 @@ mod rejudge;
 mod subject;
 mod trust;
 
+use delegate::{delegate, delegates, followed, is_only_read, sends};
+
 pub use afford::{Afforded, afford};
 pub use offer::{Offered, offer};
 pub use read::{ReadCall, read_call};
 
+use crate::clients::feed::Feed;
 use crate::cut::clip;
 use crate::hooks::{self, Moment, Permission, Said};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::permissions::Leave;
-use crate::sources::skills::RunAs;
 use crate::state::checkpoints;
 use crate::state::{SessionState, attend};
-use crate::tool::{Call, Context, Done, ToolError, Typed as _};
-use crate::tools::{self, Held, skill::Skill};
+use crate::tool::{Call, Context, Done, ToolError};
+use crate::tools::{self, Held};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
 use ostler_guard::{Gate, Verdict};
@@ -42,8 +46,6 @@ use tokio_util::sync::CancellationToken;
 
 /// Readers of one answer that run at the same time.
 const MAX_TOGETHER: usize = 16;
-/// Calls of one answer that have others work and are under way together; how many of those work at once is up to `children`.
-const MAX_DELEGATED: usize = 64;
 
 const MAX_ERROR_CHARS: usize = 8_000;
 
@@ -209,7 +211,7 @@ async fn conclude(
         Ok(_) | Err(_) => None,
     };
     let followed = match &result {
-        Ok(_) => followed(state, prepared),
+        Ok(_) => followed(&state.extensions.definitions.skills, prepared),
         Err(_) => None,
     };
     commit(state, &prepared.call, result, took, done)?;
@@ -235,7 +237,7 @@ fn prepare(state: &SessionState, read: ReadCall) -> Result<Prepared, Box<(ToolUs
     };
     let args = call.input.to_value();
     Ok(Prepared {
-        accesses: match is_only_read(state, tool.name(), &args) {
+        accesses: match is_only_read(&state.extensions.definitions.skills, tool.name(), &args) {
             true => Vec::new(),
             false => accesses,
         },
@@ -247,78 +249,6 @@ fn prepare(state: &SessionState, read: ReadCall) -> Result<Prepared, Box<(ToolUs
         leave: Leave::default(),
         remark: None,
     })
-}
-
-/// The text of a skill that this session follows itself is no work of others.
-fn is_only_read(state: &SessionState, tool: &str, args: &Value) -> bool {
-    tool == Skill::NAME && inline_skill(state, args).is_some()
-}
-
-fn inline_skill<'a>(
-    state: &'a SessionState,
-    args: &Value,
-) -> Option<&'a crate::sources::skills::Skill> {
-    let name = args.get("name").or_else(|| args.get("skill"))?.as_str()?;
-    let skill = state.extensions.definitions.skills.find(name)?;
-    (skill.run_as == RunAs::Inline).then_some(skill)
-}
-
-/// The skill that a call has brought into this session.
-fn followed(state: &SessionState, prepared: &Prepared) -> Option<crate::sources::skills::Skill> {
-    let skill = inline_skill(state, &prepared.args).filter(|skill| !skill.hidden);
-    skill
-        .filter(|_| prepared.tool.name() == Skill::NAME)
-        .cloned()
-}
-
-/// Others do the work, whether they may write or not.
-fn sends(prepared: &Prepared) -> bool {
-    let works = |access: &Access| matches!(access, Access::Delegate { .. });
-    !prepared.accesses.is_empty() && prepared.accesses.iter().all(works)
-}
-
-/// Others do the work, and may write.
-fn delegates(prepared: &Prepared) -> bool {
-    let writes = |access: &Access| {
-        matches!(
-            access,
-            Access::Delegate {
-                read_only: false,
-                ..
-            }
-        )
-    };
-    !prepared.accesses.is_empty() && prepared.accesses.iter().all(writes)
-}
-
-/// Takes a call to those that have others work beside each other, if it may run. Results stay in the order of the calls.
-async fn delegate(
-    state: &mut SessionState,
-    inbox: &mut Inbox,
-    prepared: Prepared,
-    together: &mut Vec<Prepared>,
-    cancel: &CancellationToken,
-    done: &mut Dispatched,
-) -> Result<(), LogError> {
-    if together.len() == MAX_DELEGATED || !together.iter().all(sends) {
-        run_together(state, inbox, together, cancel, done).await?;
-    }
-    let call = (prepared.call.id.clone(), prepared.tool.name().to_owned());
-    let error = match Box::pin(permit::permit(state, inbox, &prepared)).await? {
-        Err(error) => error,
-        Ok(_) => {
-            let call = (call.0.as_str(), call.1.as_str());
-            match checkpoints::before(state, inbox, call, &prepared.accesses).await? {
-                Ok(()) => {
-                    together.push(prepared);
-                    return Ok(());
-                }
-                Err(Stopped) => never_ran(),
-            }
-        }
-    };
-    run_together(state, inbox, together, cancel, done).await?;
-    refuse(state, &prepared.call, error, done)
 }
 
 /// Whether a reader may run beside others: nobody has to be asked. A stop while that is found out is a no.
@@ -347,7 +277,7 @@ async fn run_together(
     for prepared in batch.drain(..) {
         let (id, tool) = (&prepared.call.id, prepared.tool.about());
         let cx = state.context(id, tool, &prepared.leave, cancel.clone());
-        started(state, &prepared);
+        started(&state.feed, &prepared);
         running.push_back(timed(prepared.tool.clone(), prepared.typed.clone(), cx));
         calls.push(prepared);
     }
@@ -419,7 +349,12 @@ async fn run_alone(
     .await?;
     let (mut result, took) = ended.finished;
     if let Ok(ended) = &mut result {
-        question::settle(state, name, answer.as_ref(), ended);
+        question::settle(
+            (&mut state.permissions, &state.policy.rules),
+            name,
+            answer.as_ref(),
+            ended,
+        );
     }
     let wrote = ended.wrote || result.is_ok() && prepared.accesses.iter().any(changes);
     conclude(state, inbox, &prepared, (result, took), (cancel, done)).await?;
@@ -471,18 +406,41 @@ async fn run_in_turn(
     cx: Context,
     turn: Option<OwnedSemaphorePermit>,
 ) -> Finished {
-    started(state, prepared);
+    started(&state.feed, prepared);
     let running = timed(prepared.tool.clone(), prepared.typed.clone(), cx);
     let finished = match attend::attend(state, inbox, running).await {
         Ok(finished) => finished,
         Err(Stopped) => (Err(interrupted()), Duration::ZERO),
     };
+    if finished.0.is_ok() {
+        accept_edit(state, prepared).await;
+    }
     drop(turn);
     finished
 }
 
-fn started(state: &SessionState, prepared: &Prepared) {
-    state.feed.delta(Delta::ToolStarted {
+/// What a file tool was allowed to write is not put back, although a program in the sandbox could have written it.
+async fn accept_edit(state: &SessionState, prepared: &Prepared) {
+    let about = tools::declaration(prepared.tool.name());
+    if about.is_none_or(|about| about.kind != ToolKind::Edit) {
+        return;
+    }
+    let written = prepared.accesses.iter().filter_map(|access| match access {
+        Access::Write(path) => Some(path.clone()),
+        Access::Read(_)
+        | Access::Net(_)
+        | Access::Job(_)
+        | Access::History
+        | Access::Run(_)
+        | Access::Mcp { .. }
+        | Access::Delegate { .. }
+        | Access::Memory => None,
+    });
+    state.services.sandbox.share.accept(written.collect()).await;
+}
+
+fn started(feed: &Feed, prepared: &Prepared) {
+    feed.delta(Delta::ToolStarted {
         id: prepared.call.id.clone(),
         name: prepared.tool.name().into(),
     });

@@ -1,19 +1,19 @@
 //! A session: one task that owns the state and the inbox, and runs one turn after the other.
 
 pub mod hub;
-mod server_tools;
 
 use crate::commands::{self, template};
 use crate::confine::{self, Services};
 use crate::context::digest::archive;
-use crate::inbox::{CommandLine, Next, Prompt, Stopped};
-use crate::interfaces::extra::Tell;
+use crate::inbox::{CommandLine, Next, Prompt};
+use crate::interfaces::extra::{Extra, Tell};
 use crate::log::LogError;
 use crate::servers;
+use crate::sources::skills::Skill;
 use crate::sources::templates::Template;
 use crate::state::checkpoints;
 use crate::state::session::Session;
-use crate::turn::{goal, stop_short, turn};
+use crate::turn::{goal, turn};
 use ostler_mcp::{PromptInfo, ServerHandle};
 use ostler_wire::{Body, Notice, View, Word};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl Session {
         self.state.show_budget();
         self.recover().await;
         loop {
-            if let Some(prompt) = goal::next(&self.state)
+            if let Some(prompt) = goal::next(&self.state.permissions)
                 && self.inbox.is_quiet()
             {
                 self.pursue(prompt).await;
@@ -41,9 +41,18 @@ impl Session {
         commands::answer_waiting(&mut self.state, &mut self.inbox);
         self.state.services.jobs.close().await;
         let put_back = self.state.services.sandbox.share.finish().await;
-        if let Some(text) = put_back.filter(|_| !self.state.log.is_empty()) {
+        let put_back = put_back.map(|text| Body::Notice(Notice { text }));
+        let notices: Vec<Body> = match self.state.log.is_empty() {
+            // The end of the process says what servers did.
+            true => Vec::new(),
+            false => put_back
+                .into_iter()
+                .chain(self.state.helper_notice())
+                .collect(),
+        };
+        if !notices.is_empty() {
             // A log that cannot be written has said so before.
-            let _ = self.state.commit(vec![Body::Notice(Notice { text })]);
+            let _ = self.state.commit(notices);
         }
         if !self.options.run.save {
             // It lies in the system's temporary folder, which is cleared some day when this fails.
@@ -81,25 +90,11 @@ impl Session {
         let _ = goal::stop(&mut self.state);
     }
 
-    async fn prompt(&mut self, mut prompt: Prompt) {
+    async fn prompt(&mut self, prompt: Prompt) {
         checkpoints::settle(&mut self.state).await;
-        let admitted = goal::admit(&mut self.state, &mut self.inbox, &mut prompt).await;
-        let mut opening = std::mem::take(&mut self.opening);
-        match admitted {
-            Ok(notices) => opening.entries.extend(notices),
-            Err(Stopped) => {
-                self.keep_prefix(&opening);
-                self.opening = stop_short(&mut self.state, opening);
-                return;
-            }
-        }
-        if let Some(notice) = self.tighten() {
-            opening.entries.push(notice);
-        }
-        self.take_server_tools(&mut opening);
-        self.keep_prefix(&opening);
+        let opening = std::mem::take(&mut self.opening);
         let kept = Box::pin(turn(&mut self.state, &mut self.inbox, prompt, opening)).await;
-        // Nothing of the opening is on disk when the first write failed; it goes before the next prompt.
+        // What of the opening is not on disk goes before the next prompt.
         if let Err(opening) = kept {
             self.opening = opening;
         }
@@ -109,51 +104,56 @@ impl Session {
         let line = command.line.as_str();
         self.inbox.begin_turn();
         checkpoints::settle(&mut self.state).await;
-        let carried_out = if let Some((skill, words)) = template::assigned_role(&self.state, line) {
-            self.template(command, &skill.template, &words).await
-        } else if commands::said::is_said(line) {
-            self.said(command).await
-        } else if let Some(look) = commands::resume::look(self, line) {
-            let stop = self.inbox.turn();
-            let work = tokio::task::spawn_blocking(move || look.view(&|| stop.is_cancelled()));
-            if let Ok(Ok(view)) = self.inbox.attend(work).await {
-                commands::reply(&self.state, command, view);
-            }
-            Ok(())
-        } else if commands::is_ours(line) {
-            let view = commands::run(self, line).await;
-            commands::reply(&self.state, command, view);
-            Ok(())
-        } else if let Some((extra, words)) = commands::extra(&self.state, line) {
-            let language = self.options.run.language;
-            let tell = Tell::new(self.state.feed.clone(), line, command.reply_to.clone());
-            let work = tokio::task::spawn_blocking(move || extra.run(&words, language, &tell));
-            if let Ok(Ok(view)) = self.inbox.attend(work).await {
-                commands::reply(&self.state, command, view);
-            }
-            Ok(())
-        } else if let Some((handle, info, words)) = self.server_prompt_of(line) {
-            self.server_prompt(command, &handle, (&info, words)).await;
-            Ok(())
-        } else if let Some((template, words)) = template::of(&self.state, line) {
-            self.template(command, &template, &words).await
-        } else if let Some((skill, words)) = template::skill(&self.state, line) {
-            match template::forward(&self.state, &skill, &words) {
-                Some(mut prompt) => {
-                    prompt.reply_to = command.reply_to.clone();
-                    self.prompt(prompt).await;
-                    Ok(())
+        let carried_out =
+            if let Some((skill, words)) = template::assigned_skill(&self.state.extensions, line) {
+                self.template(command, &skill.template, &words).await
+            } else if commands::said::is_said(line) {
+                self.said(command).await
+            } else if let Some(look) = commands::resume::look(self, line) {
+                let stop = self.inbox.turn();
+                let work = tokio::task::spawn_blocking(move || look.view(&|| stop.is_cancelled()));
+                if let Ok(Ok(view)) = self.inbox.attend(work).await {
+                    commands::reply(&self.state.feed, command, view);
                 }
-                None => self.template(command, &skill.template, &words).await,
-            }
-        } else {
-            let view = commands::run(self, line).await;
-            commands::reply(&self.state, command, view);
-            Ok(())
-        };
+                Ok(())
+            } else if commands::is_ours(line) {
+                let view = commands::run(self, line).await;
+                commands::reply(&self.state.feed, command, view);
+                Ok(())
+            } else if let Some((extra, words)) = self.extra_of(line) {
+                let language = self.options.run.language;
+                let tell = Tell::new(self.state.feed.clone(), line, command.reply_to.clone());
+                let work = tokio::task::spawn_blocking(move || extra.run(&words, language, &tell));
+                if let Ok(Ok(view)) = self.inbox.attend(work).await {
+                    commands::reply(&self.state.feed, command, view);
+                }
+                Ok(())
+            } else if let Some((handle, info, words)) = self.server_prompt_of(line) {
+                self.server_prompt(command, &handle, (&info, words)).await;
+                Ok(())
+            } else if let Some((template, words)) =
+                template::of(&self.state.extensions.definitions, line)
+            {
+                self.template(command, &template, &words).await
+            } else if let Some((skill, words)) =
+                template::skill(&self.state.extensions.definitions, line)
+            {
+                match self.forwarded(&skill, &words) {
+                    Some(mut prompt) => {
+                        prompt.reply_to = command.reply_to.clone();
+                        self.prompt(prompt).await;
+                        Ok(())
+                    }
+                    None => self.template(command, &skill.template, &words).await,
+                }
+            } else {
+                let view = commands::run(self, line).await;
+                commands::reply(&self.state.feed, command, view);
+                Ok(())
+            };
         if let Err(error) = carried_out {
             let fault = View::Error(error.say(self.options.run.language));
-            commands::reply(&self.state, command, fault);
+            commands::reply(&self.state.feed, command, fault);
         }
         self.state.feed.finish_op(&command.reply_to);
     }
@@ -161,6 +161,22 @@ impl Session {
     async fn said(&mut self, said: &CommandLine) -> Result<(), LogError> {
         self.begin()?;
         commands::said::say(&mut self.state, &mut self.inbox, said).await
+    }
+
+    /// The prompt that has the model call a skill, where that is for a session of its own.
+    fn forwarded(&self, skill: &Skill, words: &str) -> Option<Prompt> {
+        let state = &self.state;
+        let known = (&*state.extensions.definitions.roles, &state.tools);
+        template::forward(skill, words, known, &state.permissions)
+    }
+
+    /// The command of the binary that a line calls, and what follows its name.
+    fn extra_of(&self, line: &str) -> Option<(Arc<dyn Extra>, String)> {
+        commands::extra(
+            &self.state.extensions.extras,
+            line,
+            self.options.run.language,
+        )
     }
 
     /// The prompt of a server that a line calls, and what follows its name.
@@ -200,7 +216,7 @@ impl Session {
             Err(why) => {
                 let language = self.options.run.language;
                 let text = language.fill(Word::McpPromptFailed, &[&info.name, &why.say(language)]);
-                commands::reply(&self.state, command, View::Error(text));
+                commands::reply(&self.state.feed, command, View::Error(text));
             }
         }
     }
@@ -224,7 +240,7 @@ impl Session {
             Ok(Err(why)) => {
                 let language = self.options.run.language;
                 let text = language.fill(Word::TemplateNotSent, &[&template.name, &why]);
-                commands::reply(&self.state, command, View::Error(text));
+                commands::reply(&self.state.feed, command, View::Error(text));
                 Ok(())
             }
             Err(error) => Err(error),

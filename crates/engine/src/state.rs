@@ -14,23 +14,26 @@ pub use services::ToolServices;
 
 use crate::agents::children::ChildSettings;
 use crate::agents::{Agents, Delegation};
-use crate::budget::{Amount, Booked};
+use crate::budget::Booked;
 use crate::clients::feed::Feed;
 use crate::confine::CallSandbox;
 use crate::context::account::Account;
-use crate::context::conversation::{Conversation, Sent};
+use crate::context::conversation::Conversation;
 use crate::context::cost;
 use crate::context::handoff::HandoffPlace;
 use crate::context::side_request::SideRequestCosts;
-use crate::context::transcript::BYTES_PER_TOKEN;
+use crate::context::transcript::{BYTES_PER_TOKEN, prefix_text};
 use crate::context::window::{Folding, Gauge};
 use crate::hooks::Hooks;
 use crate::inbox::server_question::ServerQuestions;
+use crate::interfaces::RuleWatch;
 use crate::interfaces::extra::Extra;
 use crate::log::{Log, LogError};
 use crate::memory::SessionRecall;
 use crate::permissions::PermissionState;
+use crate::prefixes;
 use crate::seen::Seen;
+use crate::servers::ServerToolState;
 use crate::sources::briefing::{self, Way};
 use crate::sources::definitions::Definitions;
 use crate::tool::{Scope, Typed as _};
@@ -38,8 +41,8 @@ use crate::tools::Tools;
 use crate::tools::exit_plan_mode::ExitPlanMode;
 use attend::AnswerCommands;
 use ostler_guard::{Mode, Policy};
-use ostler_llm::{Answer, Effort, TokenUsage};
-use ostler_wire::{Body, Delta, Entry, Language, Rewind, Role, TodoItem, Usage, When};
+use ostler_llm::{Answer, Effort};
+use ostler_wire::{Body, Delta, Entry, Language, Notice, Rewind, Role, TodoItem, Usage, When};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -87,6 +90,10 @@ pub struct Extensions {
     /// How others may work for it.
     pub agents: Agents,
     pub answer_commands: AnswerCommands,
+    /// What was taken in of servers.
+    pub server_tools: ServerToolState,
+    /// Tells of rules that were tightened meanwhile.
+    pub rule_watch: Option<Arc<dyn RuleWatch>>,
 }
 
 /// What a state knew before it went back.
@@ -142,6 +149,22 @@ impl SessionState {
         self.conversation.read(entries);
         for entry in entries {
             self.remember(&entry.borrow().body);
+        }
+    }
+
+    /// Takes in rules that were tightened meanwhile. What the person is told.
+    pub fn take_rule_news(&mut self) -> Option<Body> {
+        let news = self.extensions.rule_watch.as_ref()?.news()?;
+        let text = news.notice.clone();
+        self.tighten(news);
+        Some(Body::Notice(Notice { text }))
+    }
+
+    /// Saves the prefix of the conversation, which the log names by its hash. One that cannot be saved shows again when the
+    /// log cannot be written.
+    pub fn keep_prefix(&self) {
+        if let Some(home) = &self.settings.folding.archive {
+            let _ = prefixes::keep(home, &prefix_text(&self.conversation.prefix));
         }
     }
 
@@ -273,36 +296,10 @@ impl SessionState {
         counted.unwrap_or_else(|| self.conversation.bytes() / BYTES_PER_TOKEN)
     }
 
-    /// The usage entry of a request, and its line in the ledger.
-    pub fn usage(&self, tokens: &TokenUsage, sent: &Sent) -> Usage {
-        Usage {
-            prompt_bytes: sent.measure.bytes,
-            shared_bytes: sent.shared,
-            prompt_hash: sent.measure.hash.clone(),
-            broke: sent.broke.clone(),
-            ..cost::usage_of(self.conversation.model.target(), tokens)
-        }
-    }
-
-    /// The most that the next request can cost.
-    pub fn worst(&self) -> Amount {
-        self.worst_of(&self.conversation)
-    }
-
-    pub fn worst_of(&self, conversation: &Conversation) -> Amount {
-        let output = conversation.model.target().max_output;
-        self.guess(conversation, self.account.max_tokens.or(output))
-    }
-
-    /// What a request costs whose answer has so many tokens.
-    fn guess(&self, conversation: &Conversation, output: Option<u64>) -> Amount {
-        let price = conversation.model.target().price;
-        cost::upper_bound(conversation.bytes(), self.account.pace, output, price)
-    }
-
     /// An answer came, and nobody told what it cost. It is spent all the same.
     pub fn spend_untold(&self, answer: &Answer) {
-        let guess = self.guess(&self.conversation, Some(cost::estimate_tokens(answer)));
+        let tokens = Some(cost::estimate_tokens(answer));
+        let guess = self.account.guess(&self.conversation, tokens);
         let account = &self.account;
         account.budget.spend(account.payer(), guess, Booked::No);
         self.show_budget();
@@ -315,10 +312,7 @@ impl SessionState {
 
     /// How much of the budget is spent, if there is one.
     pub fn show_budget(&self) {
-        let account = &self.account;
-        if let Some(percent) = account.budget.percent(account.payer()) {
-            self.feed.delta(Delta::Budget { percent });
-        }
+        self.account.show_budget(&self.feed);
     }
 
     /// What a child of this session starts from.

@@ -6,11 +6,14 @@ pub mod goal;
 mod ingest;
 mod intake;
 mod planner;
+mod server_tools;
 
 use crate::accept::{Surroundings, accept, doubt_note};
 use crate::budget::{Breach, Hold};
+use crate::clients::feed::Feed;
 use crate::commands;
 use crate::compaction::{self, Room};
+use crate::context::conversation::{Conversation, Sent};
 use crate::context::handoff;
 use crate::context::sample::{Sampled, sample};
 use crate::dispatch::{Afforded, ReadCall, afford, dispatch, read_call};
@@ -23,10 +26,11 @@ use crate::state::checkpoints;
 use crate::state::session::Opening;
 use crate::state::{SessionState, attend};
 use breaker::Breaker;
+pub use ending::cut_result;
 use ending::{before_stop, close_dangling, turn_away};
-pub use ending::{cut_result, stop_short};
+use intake::Intake;
 use ostler_llm::repair::Doubt;
-use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
+use ostler_llm::{Answer, AnswerPart, Error, Model, TokenUsage};
 use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Language, Message, Notice, Outcome, Stop, ToolSpec,
     TurnEnd, Usage, View, Word,
@@ -46,9 +50,7 @@ const HOOK: &str = "hook";
 enum Trouble {
     Log(LogError),
     Error {
-        kind: &'static str,
-        message: String,
-        details: Option<Json>,
+        error: ErrorEntry,
         outcome: Outcome,
     },
     /// The person goes on in another session; what the front end does for that.
@@ -77,18 +79,23 @@ pub async fn turn(
         (Some(_), true) => Start::New,
         (Some(_), false) => Start::Resumed,
     };
-    let said = match intake::take_in(state, inbox, prompt, start, &cancel).await {
-        Ok(said) => said,
-        Err(refused) => return Err(turn_away(state, refused, opening, &reply_to)),
-    };
-    let words = said.0.text.clone();
-    checkpoints::begin(state, &said.0.text);
-    if let Err(error) = open(state, said, opening.clone()) {
-        fail(state, &error);
+    let mut taken = Intake::new(prompt, start, opening, &cancel);
+    let refused = intake::take_in(state, inbox, &mut taken).await.err();
+    let opening = std::mem::take(&mut taken.opening);
+    if let Some(refused) = refused {
+        return Err(turn_away(state, refused, opening, &reply_to));
+    }
+    let words = taken.message.text.clone();
+    state
+        .services
+        .checkpoints
+        .begin(&words, state.feed.redactor());
+    if let Err(error) = open(state, taken, opening.clone()) {
+        fail(&state.feed, state.settings.language, &error);
         return Err(opening);
     }
     if let Err(error) = planner::before_turn(state, inbox, &cancel, &words).await {
-        fail(state, &error);
+        fail(&state.feed, state.settings.language, &error);
         return Ok(());
     }
     let (mut ending, mut then) = (Vec::new(), Vec::new());
@@ -99,20 +106,11 @@ pub async fn turn(
     let outcome = match ended {
         Ok(outcome) => outcome,
         Err(Trouble::Log(error)) => {
-            fail(state, &error);
+            fail(&state.feed, state.settings.language, &error);
             return Ok(());
         }
-        Err(Trouble::Error {
-            kind,
-            message,
-            details,
-            outcome,
-        }) => {
-            ending.push(Body::Error(ErrorEntry {
-                kind: kind.into(),
-                message,
-                details,
-            }));
+        Err(Trouble::Error { error, outcome }) => {
+            ending.push(Body::Error(error));
             outcome
         }
         Err(Trouble::HandedOver(views)) => {
@@ -123,13 +121,17 @@ pub async fn turn(
     if outcome == Outcome::Interrupted {
         ending.push(Body::Interrupted(Interrupted::default()));
     }
-    ending.extend(goal::conclude(state, outcome));
+    ending.extend(goal::conclude(
+        (&mut state.permissions, &state.policy.rules),
+        outcome,
+        state.settings.language,
+    ));
     ending.extend(checkpoints::after(state, inbox).await);
     ending.extend(compaction::warning(state, outcome));
     ending.push(Body::TurnEnd(TurnEnd { outcome }));
     match state.commit(ending) {
         Ok(()) => state.log.sync_in_background(),
-        Err(error) => fail(state, &error),
+        Err(error) => fail(&state.feed, state.settings.language, &error),
     }
     for view in then {
         state.feed.reply(&reply_to, handoff::ROLE, view);
@@ -137,13 +139,13 @@ pub async fn turn(
     Ok(())
 }
 
-fn open(
-    state: &mut SessionState,
-    (message, notices): (Message, Vec<Body>),
-    opening: Opening,
-) -> Result<(), LogError> {
+fn open(state: &mut SessionState, taken: Intake, opening: Opening) -> Result<(), LogError> {
+    if opening.context.is_some() {
+        state.keep_prefix();
+    }
+    let message = taken.message;
     let mut entries = opening.entries;
-    entries.extend(close_dangling(state));
+    entries.extend(close_dangling(&state.conversation));
     if state.permissions.unrecorded {
         entries.push(state.permissions.entry(&state.policy.rules, Instant::now()));
     }
@@ -154,13 +156,13 @@ fn open(
         ),
         ..message
     }));
-    entries.extend(notices);
+    entries.extend(taken.notices);
     state.commit_after(opening.past, entries)
 }
 
-fn fail(state: &SessionState, error: &LogError) {
-    state.feed.delta(Delta::Unrecorded {
-        message: error.say(state.settings.language),
+fn fail(feed: &Feed, language: Language, error: &LogError) {
+    feed.delta(Delta::Unrecorded {
+        message: error.say(language),
     });
 }
 
@@ -211,7 +213,7 @@ async fn steps(
                 let shorter = folds == 1 && compaction::on_overflow(state, inbox, cancel).await?;
                 match shorter {
                     true => continue,
-                    false => return Err(failed(state, &error)),
+                    false => return Err(failed(&state.conversation.model, &error, language)),
                 }
             }
             Asked::Interrupted => return Ok(Outcome::Interrupted),
@@ -237,7 +239,7 @@ async fn steps(
             return Ok(Outcome::Interrupted);
         }
         if let Some(why) = &done.halt {
-            return Err(halted(state, why));
+            return Err(halted(why, language));
         }
         breaker.check(state, &done)?;
     }
@@ -271,7 +273,7 @@ async fn make_room(
 }
 
 enum Asked {
-    Answer(Box<Answer>, crate::context::conversation::Sent, Box<Hold>),
+    Answer(Box<Answer>, Sent, Box<Hold>),
     Cut,
     /// The prompt does not fit the model's window.
     TooLong(Error),
@@ -312,7 +314,7 @@ async fn ask_model(
         Ok(Sampled::Failed(partial, error @ Error::Replay { .. })) if partial.parts.is_empty() => {
             let entries = state.log.branch();
             let Some(plain) = state.conversation.without_replays(&entries) else {
-                return Err(failed(state, &error));
+                return Err(failed(&state.conversation.model, &error, language));
             };
             state.conversation = plain;
             let text = language.fill(Word::ReplayAgain, &[&error.say(language)]);
@@ -324,7 +326,7 @@ async fn ask_model(
             if let Error::Overflow { .. } = error {
                 return Ok(Asked::TooLong(error));
             }
-            return Err(failed(state, &error));
+            return Err(failed(&state.conversation.model, &error, language));
         }
         Err(Stopped) => Asked::Interrupted,
     })
@@ -332,9 +334,11 @@ async fn ask_model(
 
 fn too_dear(breach: &Breach, language: Language) -> Trouble {
     Trouble::Error {
-        kind: "budget",
-        message: breach.message(language),
-        details: Some(Json::of(&breach.details())),
+        error: ErrorEntry {
+            kind: "budget".into(),
+            message: breach.message(language),
+            details: Some(Json::of(&breach.details())),
+        },
         outcome: Outcome::Error,
     }
 }
@@ -344,7 +348,7 @@ fn keep_part(
     state: &mut SessionState,
     mut partial: Answer,
     stop: Stop,
-    sent: crate::context::conversation::Sent,
+    sent: Sent,
 ) -> Result<(), LogError> {
     let spoke = |part: &AnswerPart| !matches!(part, AnswerPart::Call { .. });
     let none = TokenUsage::default();
@@ -364,9 +368,9 @@ fn commit_answer(
     state: &mut SessionState,
     mut answer: Answer,
     stop: Stop,
-    sent: Option<crate::context::conversation::Sent>,
+    sent: Option<Sent>,
 ) -> Result<(Vec<ReadCall>, Option<Doubt>), LogError> {
-    let usages = sent.map_or_else(Vec::new, |sent| usages(state, &answer, &sent));
+    let usages = sent.map_or_else(Vec::new, |sent| usages(&state.conversation, &answer, &sent));
     if answer.usage == TokenUsage::default() && !answer.parts.is_empty() {
         state.spend_untold(&answer);
     }
@@ -393,7 +397,7 @@ fn commit_answer(
         bodies.push(Body::Message(accepted.message));
     }
     let calls = accepted.calls.into_iter();
-    let calls: Vec<ReadCall> = calls.map(|call| read_call(state, call)).collect();
+    let calls: Vec<ReadCall> = calls.map(|call| read_call(&state.tools, call)).collect();
     bodies.extend(calls.iter().map(|read| Body::ToolUse(read.call.clone())));
     bodies.extend(usages.iter().cloned().map(Body::Usage));
     if !bodies.is_empty() {
@@ -404,14 +408,12 @@ fn commit_answer(
 }
 
 /// What an answer has cost, after what the tries before it have.
-fn usages(
-    state: &SessionState,
-    answer: &Answer,
-    sent: &crate::context::conversation::Sent,
-) -> Vec<Usage> {
+fn usages(conversation: &Conversation, answer: &Answer, sent: &Sent) -> Vec<Usage> {
     let wasted = Some(answer.wasted).filter(|wasted| *wasted != TokenUsage::default());
-    let wasted = wasted.iter().map(|wasted| state.usage(wasted, sent));
-    wasted.chain([state.usage(&answer.usage, sent)]).collect()
+    let wasted = wasted.iter().map(|wasted| conversation.usage(wasted, sent));
+    wasted
+        .chain([conversation.usage(&answer.usage, sent)])
+        .collect()
 }
 
 /// What runs is what the log says, so secrets leave a call before it is either.
@@ -472,31 +474,33 @@ fn finish(
     Ok(Some(Outcome::Done))
 }
 
-fn failed(state: &SessionState, error: &Error) -> Trouble {
-    let target = state.conversation.model.target();
+fn failed(model: &Model, error: &Error, language: Language) -> Trouble {
+    let target = model.target();
     let details = json!({
         "provider": target.origin.provider,
         "model": target.origin.model,
         "url": target.shown_url(),
     });
     Trouble::Error {
-        kind: error.kind(),
-        message: error.say(state.settings.language),
-        details: Some(Json::of(&details)),
+        error: ErrorEntry {
+            kind: error.kind().into(),
+            message: error.say(language),
+            details: Some(Json::of(&details)),
+        },
         outcome: Outcome::Error,
     }
 }
 
-fn halted(state: &SessionState, why: &str) -> Trouble {
-    let message = state.settings.language.fill(Word::HookHalts, &[why]);
+fn halted(why: &str, language: Language) -> Trouble {
+    let message = language.fill(Word::HookHalts, &[why]);
     trouble(HOOK, message, Outcome::Error)
 }
 
 fn trouble(kind: &'static str, message: String, outcome: Outcome) -> Trouble {
-    Trouble::Error {
-        kind,
+    let error = ErrorEntry {
+        kind: kind.into(),
         message,
         details: None,
-        outcome,
-    }
+    };
+    Trouble::Error { error, outcome }
 }

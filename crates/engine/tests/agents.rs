@@ -722,6 +722,11 @@ async fn writers_in_worktrees_leave_branches_and_a_report() {
     assert_eq!(trees.lines().count(), 3, "{trees}");
     let path = std::path::Path::new(one["path"].as_str().unwrap());
     assert!(path.starts_with(bench.space.home()), "{path:?}");
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{path:?}");
+    }
     let told = bench.server.requests().last().unwrap().tool_results();
     assert!(
         told[0].1.contains("It merges cleanly into HEAD.")

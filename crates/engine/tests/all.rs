@@ -16,6 +16,7 @@ mod hooks;
 mod memory;
 mod permission_state;
 mod prefix_cache;
+mod questions;
 mod resume;
 mod rewind;
 mod tasks;

@@ -535,6 +535,15 @@ async fn a_handoff_is_written_beside_the_work() {
         };
         assert!(text.contains(expect), "{text}");
         let name = format!("handoff-{}.md", &session.id()[..8]);
+        assert!(matches!(
+            session.command("export out.md").await,
+            View::Text(_)
+        ));
+        for name in [name.as_str(), "out.md"] {
+            use std::os::unix::fs::PermissionsExt as _;
+            let meta = std::fs::metadata(bench.space.root().join(name)).unwrap();
+            assert_eq!(meta.permissions().mode() & 0o777, 0o600, "{name}");
+        }
         let written = bench.space.read(&name);
         assert!(
             written.contains("## Goal\n\nShip *it*\n") && text.contains(&name),

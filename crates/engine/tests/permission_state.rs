@@ -9,7 +9,7 @@ use ostler_engine::{HubSettings, Keep, RuleStore};
 use ostler_guard::{Containment, Headless, Mode, Policy, Posture, Rule, Rules};
 use ostler_host::{
     Border, Command, Content, Fut, Host, Listing, Local, Process, RenameOptions, Renamed, Span,
-    Stat, WriteOptions, Written,
+    Stat, Stdio, WriteOptions, Written,
 };
 use ostler_testkit::{Kind, Step};
 use ostler_wire::{
@@ -19,6 +19,7 @@ use ostler_wire::{
 use serde_json::{Value, json};
 use std::any::Any;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// A tool of somebody else, or one that is yet to come.
@@ -947,6 +948,85 @@ async fn what_the_sandbox_stopped_is_granted_and_run_again() {
         assert_eq!(ran(&turn(&mut session, &[]).await), [expect]);
         session.close().await;
     }
+}
+
+/// How often arguments of `Eager` were read.
+static READS: AtomicUsize = AtomicUsize::new(0);
+
+/// A tool that would start a program before it was judged, to show what it would do.
+struct Eager;
+
+static EAGER: ToolDeclaration = of_other("eager", false);
+
+impl Eager {
+    async fn start(cx: Context) -> Result<(), ToolError> {
+        let command = Command {
+            argv: vec!["true".into()],
+            cwd: cx.scope.root.clone(),
+            env: cx.services.settings.env.clone(),
+            stdio: Stdio::Pipes,
+            sandbox: None,
+        };
+        cx.services.programs.start(command).await.map(drop)
+    }
+}
+
+impl Tool for Eager {
+    fn about(&self) -> &ToolDeclaration {
+        &EAGER
+    }
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: EAGER.name.to_string(),
+            ..PEEK.spec()
+        }
+    }
+
+    fn read(&self, _: &Value) -> Result<Arc<dyn Call>, ToolError> {
+        READS.fetch_add(1, Ordering::Relaxed);
+        Ok(Arc::new(Eager))
+    }
+
+    fn render(&self, data: &Value) -> Rendered {
+        data.to_string().into()
+    }
+}
+
+impl Call for Eager {
+    fn access(&self, _: &Scope) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![(SERVER.access)()])
+    }
+
+    fn subject(&self) -> Subject {
+        Subject::default()
+    }
+
+    fn preview(&self, cx: Context) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async move { Self::start(cx).await.err().map(|e| e.code.to_owned()) })
+    }
+
+    fn run(&self, cx: Context) -> BoxFuture<'_, Result<Done, ToolError>> {
+        Box::pin(async move { Self::start(cx).await.map(|()| json!({"ran": true}).into()) })
+    }
+}
+
+#[tokio::test]
+async fn arguments_are_read_once_and_no_program_starts_before_the_call_was_judged() {
+    let bench = Bench::new(Kind::Chat, [call("eager", json!({"x": 1})), done()]);
+    let mut session = bench
+        .open_with(Open::New, |options| {
+            attended(options);
+            options.toolbox.more = vec![&Eager];
+        })
+        .await;
+    let shown = turn(&mut session, &[("once", None)]).await;
+    let preview = shown.asks[0].preview.as_deref();
+    assert_eq!(preview, Some("not_allowed"));
+    assert_eq!(shown.results()[0]["data"]["ran"], true, "{shown:?}");
+    // Accepted, stored, shown, judged, asked about, previewed and run, all by the one reading.
+    assert_eq!(READS.load(Ordering::Relaxed), 1);
+    session.close().await;
 }
 
 #[tokio::test]

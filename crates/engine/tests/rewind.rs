@@ -271,6 +271,46 @@ async fn what_changed_outside_is_not_overwritten_unseen() {
     }
 }
 
+/// What the person does between two prompts is saved with the second one, and is theirs all the same.
+#[tokio::test]
+async fn what_the_person_changed_between_two_prompts_is_not_taken_back_unseen() {
+    for (how, kept) in [("keep", true), ("force", false)] {
+        let steps = [
+            bash("echo two > work; echo x > made"),
+            done(),
+            bash("echo three >> work; mkdir -p folder; echo y > folder/also"),
+            done(),
+        ];
+        let bench = Bench::new(Kind::Chat, steps);
+        bench.space.write("work", "one\n");
+        let mut session = bench.open_with(Open::New, attended).await;
+        session.run("ask-one").await;
+        bench.space.write("person", "mine\n");
+        bench.space.write("work", "two\nmine\n");
+        session.run("ask-two").await;
+        let asked = list(session.command("rewind 1 code").await);
+        assert_eq!(asked.title, "2 files changed outside this session:");
+        assert_eq!(labels(&asked)[3..], ["  person", "  work"]);
+        assert_eq!(bench.space.read("person"), "mine\n");
+        session.command(&format!("rewind 1 code {how}")).await;
+        assert_eq!(bench.space.exists("person"), kept, "{how}");
+        let work = match kept {
+            true => "two\nmine\nthree\n",
+            false => "one\n",
+        };
+        assert_eq!(bench.space.read("work"), work);
+        assert!(!bench.space.exists("made") && !bench.space.exists("folder"));
+        session.command("rewind undo").await;
+        assert_eq!(bench.space.read("person"), "mine\n");
+        assert_eq!(bench.space.read("work"), "two\nmine\nthree\n");
+        // What was there before the second prompt comes back with it.
+        session.command("rewind 2 code").await;
+        assert_eq!(bench.space.read("person"), "mine\n");
+        assert_eq!(bench.space.read("work"), "two\nmine\n");
+        session.close().await;
+    }
+}
+
 #[tokio::test]
 async fn commands_of_the_person_and_ignored_files_come_back() {
     let bench = Bench::new(

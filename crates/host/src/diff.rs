@@ -11,8 +11,17 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Characters kept of a line.
 const MAX_LINE: usize = 500;
 
+/// The diff without file names and without any limit: what a person is to approve.
+pub fn whole(old: &str, new: &str) -> String {
+    compare(old, new, usize::MAX, usize::MAX)
+}
+
 /// The diff without file names, at most about `max_bytes` long; empty when nothing changed.
 pub fn unified(old: &str, new: &str, max_bytes: usize) -> String {
+    compare(old, new, max_bytes, MAX_LINE)
+}
+
+fn compare(old: &str, new: &str, max_bytes: usize, max_line: usize) -> String {
     if max_bytes == 0 && old != new {
         return "… left out\n".into();
     }
@@ -51,7 +60,7 @@ pub fn unified(old: &str, new: &str, max_bytes: usize) -> String {
                 ChangeTag::Insert => '+',
             };
             let plain = line.strip_suffix('\n').unwrap_or(line);
-            let _ = writeln!(out, "{sign}{}", clip(plain, MAX_LINE));
+            let _ = writeln!(out, "{sign}{}", clip(plain, max_line));
             if plain.len() == line.len() {
                 out.push_str("\\ No newline at end of file\n");
             }
@@ -131,6 +140,21 @@ mod tests {
     use std::fmt::Write;
 
     const MAX: usize = 16 * 1024;
+
+    #[test]
+    fn a_whole_diff_has_every_character() {
+        let long = format!("fn main(){{}}{}evil()\n", " ".repeat(3_000));
+        let many = "line\n".repeat(20_000) + "evil()\n";
+        for new in [long, many] {
+            let diff = super::whole("", &new);
+            let added: String = diff
+                .lines()
+                .skip(1)
+                .map(|l| format!("{}\n", &l[1..]))
+                .collect();
+            assert!(added == new && !unified("", &new, MAX).contains("evil()"));
+        }
+    }
 
     #[test]
     fn changes_are_shown_with_context() {

@@ -40,7 +40,7 @@ pub use files::{
 pub use hide::hide;
 pub use host::{Fut, Host};
 pub use local::Local;
-pub use process::{Input, Leftovers, Process};
+pub use process::{Input, Leftovers, Process, TreeEnd};
 pub use program::Programs;
 pub use scratch::Scratch;
 

@@ -75,6 +75,9 @@ impl Connection {
             let connection = Self::open_on(server, context, cancel, &progress).await?;
             progress.at().1 = StartStep::Listing;
             let lists = connection.lists(server).await?;
+            if let Endpoint::Program(_) = &server.endpoint {
+                context.launcher.look().await;
+            }
             Ok((connection, lists))
         };
         let met = tokio::time::timeout(limit, meeting).await;

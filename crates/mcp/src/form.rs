@@ -78,12 +78,16 @@ impl Form {
         }
     }
 
-    pub fn page(message: &str, url: &str) -> Self {
-        Self {
+    /// A page to visit; none for an address that does not lead to the web, such as a file of the person's.
+    pub fn page(message: &str, url: &str) -> Option<Self> {
+        let url = text::clean(url);
+        let parsed = url::Url::parse(&url).ok()?;
+        let is_web = matches!(parsed.scheme(), "http" | "https") && parsed.has_host();
+        is_web.then(|| Self {
             message: text::cut(message, MAX_MESSAGE),
             fields: Vec::new(),
-            page: Some(text::clean(url)),
-        }
+            page: Some(url),
+        })
     }
 
     /// The answer of somebody who takes what is proposed.
@@ -229,6 +233,23 @@ mod tests {
             (4, "c", Err(Word::FormSome)),
         ] {
             assert_eq!(form.fields[field].value(words), expect, "{field} {words}");
+        }
+    }
+
+    #[test]
+    fn only_pages_of_the_web_are_offered() {
+        for (url, is_offered) in [
+            ("https://example.com/login?x=1", true),
+            ("HTTP://127.0.0.1:8080/", true),
+            ("file:///etc/passwd", false),
+            ("javascript:alert(1)", false),
+            ("data:text/html,x", false),
+            ("ssh://host/", false),
+            ("vscode://file/etc/passwd", false),
+            ("/etc/passwd", false),
+            ("", false),
+        ] {
+            assert_eq!(Form::page("m", url).is_some(), is_offered, "{url}");
         }
     }
 }

@@ -236,7 +236,10 @@ impl ClientHandler for Handler {
                 Form::new(message, &schema)
             }
             ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
-                Form::page(message, url)
+                match Form::page(message, url) {
+                    Some(form) => form,
+                    None => return Ok(ElicitResult::new(ElicitationAction::Decline)),
+                }
             }
             _ => return Ok(ElicitResult::new(ElicitationAction::Decline)),
         };

@@ -57,6 +57,9 @@ pub trait Launcher: Send + Sync {
         program: &'a Program,
         stdio: Stdio,
     ) -> BoxFuture<'a, Result<Process, LaunchError>>;
+
+    /// Called when a program has answered: undoes what programs changed against the rules of their sandbox meanwhile.
+    fn look(&self) -> BoxFuture<'_, ()>;
 }
 
 /// Why a program was not started.

@@ -17,8 +17,6 @@ const MAX_BYTES: usize = 256 * 1024;
 const MAX_HINTS: usize = 8;
 const MAX_STOPS: usize = 8;
 const MAX_WORD: usize = 200;
-/// Of what the person is shown.
-const MAX_SHOWN: usize = 8 * 1024;
 
 /// What a server wants a model to be asked, in nobody's words but the server's.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -134,7 +132,7 @@ impl SamplingRequest {
                 SamplingRole::Assistant => add("assistant", &message.text),
             }
         }
-        text::cut(out.trim_end(), MAX_SHOWN)
+        out.trim_end().to_owned()
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Point {
     /// Ignored files that were saved later, oldest first.
     pub also: Vec<Saved>,
     pub after: Option<Saved>,
+    /// The tree as the session had left it, if this found another one: somebody else changed it in between.
+    pub left: Option<Saved>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +31,16 @@ pub struct Points {
     pub seen: Option<Saved>,
 }
 
+impl Point {
+    /// The first tree that was saved for it, after the one that the session had left.
+    fn find(&mut self, saved: &Saved, left: Option<Saved>) {
+        if self.before.is_none() {
+            self.before = Some(saved.clone());
+            self.left = left.filter(|left| left.tree != saved.tree);
+        }
+    }
+}
+
 impl Points {
     pub fn of(entries: &[Entry]) -> Self {
         let mut out = Self::default();
@@ -36,6 +48,8 @@ impl Points {
         let mut own: Option<(String, Point)> = None;
         let mut template: Option<Point> = None;
         let mut points_then = 0;
+        // What the session left behind when it last stopped working.
+        let mut left: Option<Saved> = None;
         for entry in entries {
             let start = || Point {
                 ts: entry.ts.clone(),
@@ -82,13 +96,18 @@ impl Points {
                 };
                 match checkpoint.when {
                     When::Before => {
-                        point.before.get_or_insert_with(|| saved.clone());
+                        let left = left.take();
+                        point.find(saved, left);
                     }
                     When::Also => point.also.push(saved.clone()),
-                    When::After => point.after = Some(saved.clone()),
+                    When::After => {
+                        point.after = Some(saved.clone());
+                        left = Some(saved.clone());
+                    }
                 }
             } else if let Body::Rewind(rewind) = &entry.body {
                 out.seen = rewind.seen.clone().or(out.seen);
+                left = rewind.seen.clone().or(left);
                 // What was there until the files were put back is what the last prompt found.
                 if let (Some(point), Some(before)) = (out.all.last_mut(), &rewind.before) {
                     point.before.get_or_insert_with(|| before.clone());
@@ -111,6 +130,15 @@ impl Points {
     pub fn tree_at(&self, number: usize) -> Option<&Saved> {
         let from = self.all.get(number.checked_sub(1)?..)?;
         from.iter().find_map(|point| point.before.as_ref())
+    }
+
+    /// After the tree that the n-th found: each tree that the session left, and what the next prompt found instead.
+    pub fn changed_between(&self, number: usize) -> Vec<(Saved, Saved)> {
+        let from = number.checked_sub(1).and_then(|n| self.all.get(n..));
+        let points = from.unwrap_or_default().iter();
+        let later = points.skip_while(|point| point.before.is_none()).skip(1);
+        let pair = |point: &Point| point.left.clone().zip(point.before.clone());
+        later.filter_map(pair).collect()
     }
 
     /// Ignored files that were saved since, newest first.
@@ -273,6 +301,37 @@ mod tests {
         );
         assert_eq!(points.seen, Some(tree(7)));
         assert_eq!(points.undo, None);
+    }
+
+    #[test]
+    fn what_changed_between_two_prompts_is_somebody_elses() {
+        use When::{After, Before};
+        let at = |id: u64, when| {
+            let tree = format!("tree {id}");
+            let saved = Saved { id, tree };
+            Body::Checkpoint(Checkpoint { saved, when })
+        };
+        let points = Points::of(&numbered(vec![
+            user("a"),
+            at(1, Before),
+            at(2, After),
+            user("reads"),
+            user("b"),
+            at(3, Before),
+            at(4, Before),
+            at(5, After),
+            user("c"),
+            at(5, Before),
+            at(6, After),
+        ]));
+        let between = |number| {
+            let pairs = points.changed_between(number).into_iter();
+            pairs.map(|(a, b)| (a.id, b.id)).collect::<Vec<_>>()
+        };
+        assert_eq!(between(1), [(2, 3)]);
+        assert_eq!(between(2), []);
+        assert_eq!(between(4), []);
+        assert_eq!(between(9), []);
     }
 
     #[test]

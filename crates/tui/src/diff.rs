@@ -31,6 +31,11 @@ pub fn rows(unified: &str, columns: usize, theme: &Theme) -> Vec<Line> {
     Diff::unified(unified).rows(columns, theme, MAX_LINES)
 }
 
+/// The same with every character of its lines: what a person is to approve. Its size was bounded by who asks.
+pub fn whole_rows(unified: &str, columns: usize, theme: &Theme) -> Vec<Line> {
+    Diff::read(unified, usize::MAX).rows(columns, theme, MAX_LINES)
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diff {
     lines: Vec<Entry>,
@@ -67,7 +72,14 @@ enum Kind {
 impl Diff {
     /// Reads a unified diff, with or without names of files.
     pub fn unified(text: &str) -> Self {
-        let mut reader = Reader::default();
+        Self::read(text, MAX_LINE)
+    }
+
+    fn read(text: &str, max_line: usize) -> Self {
+        let mut reader = Reader {
+            max_line,
+            ..Reader::default()
+        };
         for line in text.lines() {
             reader.line(line);
         }
@@ -92,7 +104,8 @@ impl Diff {
                     ChangeTag::Delete => (Kind::Removed, change.old_index()),
                 };
                 let text = change.value().trim_end_matches(['\n', '\r']);
-                diff.push(kind, index.unwrap_or_default() + 1, text);
+                let text = rows::bounded(text, MAX_LINE);
+                diff.push(kind, index.unwrap_or_default() + 1, &text);
             }
         }
         diff.with_words()
@@ -161,7 +174,7 @@ impl Diff {
         self.add(Entry::Line {
             kind,
             number,
-            text: rows::bounded(text, MAX_LINE).into_owned(),
+            text: text.to_owned(),
             words: Vec::new(),
         });
     }
@@ -257,6 +270,8 @@ struct Reader {
     new: usize,
     old_left: usize,
     new_left: usize,
+    /// Bytes kept of a line.
+    max_line: usize,
 }
 
 impl Reader {
@@ -313,7 +328,8 @@ impl Reader {
             self.new = self.new.saturating_add(1);
             self.new_left = self.new_left.saturating_sub(1);
         }
-        self.diff.push(kind, number, text);
+        let text = rows::bounded(text, self.max_line);
+        self.diff.push(kind, number, &text);
         true
     }
 }
@@ -440,6 +456,17 @@ mod tests {
         1   a
         … 122 more lines
         "#);
+    }
+
+    #[test]
+    fn a_line_that_is_to_be_approved_is_whole() {
+        let long = "x".repeat(3 * MAX_LINE);
+        let rows = whole_rows(&format!("@@ -0,0 +1 @@\n+{long}evil()\n"), 80, &MONO);
+        let text: String = rows
+            .iter()
+            .map(|row| row.text().trim_end().to_owned())
+            .collect();
+        assert!(text.ends_with("evil()"), "{}", &text[text.len() - 80..]);
     }
 
     #[test]

@@ -112,6 +112,8 @@ struct Moment {
     remark: Option<(String, Instant)>,
     draft_changed: Option<Instant>,
     attention: Attention,
+    /// The window is too small for the open question: it takes no answer.
+    is_cramped: bool,
     /// Unknown where the terminal does not tell.
     focused: Option<bool>,
 }

@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 /// The reason that goes with a refusal where no person is there.
 const NOBODY: &str = "nobody is there to answer";
 
+/// Bytes and lines that a question shows. More than that nobody reads, and the scrollback of a terminal may not hold it.
+pub const MAX_ASK_BYTES: usize = 128 * 1024;
+pub const MAX_ASK_LINES: usize = 2_000;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskKind {
@@ -112,6 +116,17 @@ impl Ask {
     /// The task that it comes from: of `t1 builder › t2 explore` the first is ours.
     pub fn task(&self) -> Option<&str> {
         self.from.as_deref().and_then(|from| from.split(' ').next())
+    }
+
+    /// It is longer than a question may be: whoever says yes could not see to what.
+    pub fn is_too_long(&self) -> bool {
+        let preview = self.preview.as_deref().unwrap_or_default();
+        let details = self.options.iter().filter_map(|o| o.detail.as_deref());
+        let texts = [self.subject.as_str(), preview].into_iter().chain(details);
+        let (bytes, lines) = texts.fold((0, 0), |(bytes, lines), text| {
+            (bytes + text.len(), lines + text.lines().count())
+        });
+        bytes > MAX_ASK_BYTES || lines > MAX_ASK_LINES
     }
 
     /// The choice that refuses.

@@ -3,6 +3,7 @@
 
 mod access;
 mod ask;
+mod blanks;
 mod client;
 mod clip;
 mod decision;
@@ -14,6 +15,7 @@ mod json;
 mod message;
 mod op;
 mod secret;
+mod shown;
 mod snapshot;
 mod subscription;
 mod tool;
@@ -24,9 +26,10 @@ mod words;
 
 pub use access::{Access, Mark, Segment};
 pub use ask::{
-    Ask, AskAnswer, AskKind, Choice, Escape, PermissionChoice, PlanChoice, PreviewFormat, Silence,
-    Takes, TextUse,
+    Ask, AskAnswer, AskKind, Choice, Escape, MAX_ASK_BYTES, MAX_ASK_LINES, PermissionChoice,
+    PlanChoice, PreviewFormat, Silence, Takes, TextUse,
 };
+pub use blanks::count_blanks;
 pub use client::{Client, Hub, HubError, OpPermit, OpSender, Open, SessionClosed, SessionInfo};
 pub use clip::clip;
 pub use decision::Decision;
@@ -41,14 +44,16 @@ pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{ClientId, Delivery, Op, OpLine, ReplyTo, SentOp, command_of};
 pub use secret::{REDACTED, Secret};
+pub use shown::ShownEntry;
 pub use snapshot::{RetryWait, RunningCall, Snapshot};
 pub use subscription::{BoxFuture, EntrySource, Posted, Replies, Subscription};
 pub use tool::{
-    CallTitle, SERVER_TOOL_PREFIX, ToolDeclaration, ToolFact, ToolKind, ToolMaker, ToolMark,
-    ToolSpec, is_server_tool,
+    CallTitle, ResultForm, SERVER_TOOL_PREFIX, ToolDeclaration, ToolFact, ToolKind, ToolMaker,
+    ToolMark, ToolSpec, is_server_tool,
 };
 pub use tricky::{
-    Marked, is_plain, marked, marked_piece, printable, printable_block, printable_piece, untricked,
+    Marked, escape_json, is_plain, marked, marked_piece, printable, printable_block,
+    printable_piece, untricked,
 };
 pub use view::{
     Act, Action, Cell, Column, ColumnKind, CommandInfo, Deed, Frame, Item, List, Report, Row,

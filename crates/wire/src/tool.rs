@@ -59,6 +59,53 @@ pub enum ToolFact {
     Call,
 }
 
+/// How the data of a tool's result is laid out, so that front ends can show it without knowing the tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResultForm {
+    /// Text in `text` or `content`, or data that is shown as it is.
+    #[default]
+    Text,
+    /// Nothing that the title does not say.
+    Nothing,
+    /// `stdout`, `stderr`, `exit_code`, and `job` where it goes on.
+    Command,
+    /// The `content` of the file `path`, or its `image`.
+    File,
+    /// The `diff` of a file, or of each of several `edits`.
+    Edit,
+    /// A file that was `created` or replaced by the argument `content`.
+    WholeFile,
+    /// The `cell` of a notebook that was set to the argument `source`.
+    Cell,
+    /// Lines that were found, as `matches` and their `count`.
+    Matches,
+    /// Files that were found, as `paths` and their `total`.
+    Paths,
+    /// What is in a folder, as `entries`.
+    Entries,
+    /// `results` with `title`, `url` and `snippet`.
+    WebResults,
+    /// The `content` of a web page with its `title` and `status`.
+    Page,
+    /// The person's `answer`.
+    Answer,
+    /// The time as `utc`.
+    Time,
+    /// `facts` of the memory.
+    Facts,
+    /// One `fact` of the memory that was changed.
+    Fact,
+    /// What a sub-agent reports, and its `worktree`.
+    Report,
+}
+
+impl ResultForm {
+    fn is_text(&self) -> bool {
+        *self == Self::Text
+    }
+}
+
 /// What else holds for a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolMark {
@@ -72,6 +119,14 @@ pub enum ToolMark {
     NotForChildren,
     /// It gives the shell something to run.
     RunsCommands,
+    /// Equal calls in a row are no circle: it waits for something.
+    Waits,
+    /// What it is called with is shown to nobody but the person.
+    Private,
+    /// The prompt lists the roles that it can be called with.
+    TakesRoles,
+    /// The prompt lists the skills that it can be called with.
+    TakesSkills,
     /// It replaces a whole file, so neither its call nor its result tells what was there before.
     ReplacesWhole,
 }
@@ -99,6 +154,9 @@ pub struct ToolDeclaration {
     pub marks: &'static [ToolMark],
     /// How the person is asked whether a call may run, where the tool's name alone does not do.
     pub question: Option<Word>,
+    pub result: ResultForm,
+    /// A line of the system prompt for sessions that have the tool.
+    pub advice: Option<&'static str>,
 }
 
 impl ToolDeclaration {
@@ -129,6 +187,8 @@ impl ToolDeclaration {
                 | ToolKind::Talk
                 | ToolKind::Other => None,
             },
+            result: ResultForm::Text,
+            advice: None,
         }
     }
 
@@ -166,6 +226,16 @@ impl ToolDeclaration {
         self
     }
 
+    pub const fn result(mut self, form: ResultForm) -> Self {
+        self.result = form;
+        self
+    }
+
+    pub const fn advice(mut self, line: &'static str) -> Self {
+        self.advice = Some(line);
+        self
+    }
+
     pub fn has(&self, mark: ToolMark) -> bool {
         self.marks.contains(&mark)
     }
@@ -193,4 +263,7 @@ pub struct CallTitle {
     /// The argument that holds what `subject` shows only the beginning of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Cow<'static, str>>,
+    /// How the result will be laid out.
+    #[serde(default, skip_serializing_if = "ResultForm::is_text")]
+    pub result: ResultForm,
 }

@@ -3,6 +3,8 @@
 //! Some are tricky only where they stand: a joiner belongs into an emoji or into scripts that are written with it, a mark
 //! onto a letter.
 
+use std::borrow::Cow;
+use std::fmt::Write;
 use std::str::Chars;
 use unicode_width::UnicodeWidthChar;
 
@@ -51,6 +53,27 @@ pub fn is_plain(text: &str) -> bool {
 pub fn untricked(text: &str) -> String {
     let kept = marked(text).filter(|(_, is_tricky)| !is_tricky);
     kept.map(|(c, _)| c).collect()
+}
+
+/// A text in JSON with what is tricky written as escapes. It means the same, and drives no terminal.
+pub fn escape_json(json: &str) -> Cow<'_, str> {
+    let is_suspect = |c: char| is_tricky(c) && !c.is_ascii_whitespace();
+    if !json.contains(is_suspect) && is_plain(json) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len());
+    for (c, is_hidden) in marked(json) {
+        // What is ASCII and not printable is escaped in JSON already, but for DEL.
+        match is_hidden && (!c.is_ascii() || c == '\u{7f}') {
+            true => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+            false => out.push(c),
+        }
+    }
+    Cow::Owned(out)
 }
 
 #[derive(Clone, Debug)]
@@ -214,6 +237,19 @@ mod tests {
         let shown: String = shown.collect();
         assert_eq!(is_plain(text), shown == text, "{text:?}");
         shown
+    }
+
+    #[test]
+    fn json_that_is_escaped_means_the_same() {
+        let text = "a\u{9b}1m\u{202e}b\u{7f}\u{200b}\u{e0041}中 é";
+        let json = format!("{{\"x\": \"{text}\",\n\t\"y\": 1}}");
+        let escaped = escape_json(&json);
+        assert_eq!(
+            escaped,
+            "{\"x\": \"a\\u009b1m\\u202eb\\u007f\\u200b\\udb40\\udc41中 é\",\n\t\"y\": 1}"
+        );
+        let value: serde_json::Value = serde_json::from_str(&escaped).unwrap();
+        assert_eq!(value["x"], text);
     }
 
     #[test]

@@ -141,6 +141,7 @@ words! {
     ChooseFirst: "nothing is selected: press its key, or ↑↓ then enter", "尚未选择：请按对应的键，或用 ↑↓ 选择后回车";
     MoreAnswers: "  … {} more (↑↓)", "  …… 还有 {} 项（↑↓）";
     EarlyAnswer: "typed before the question could be read · enter or esc: clear", "在问题可读之前输入 · 回车或 esc：清除";
+    WindowTooSmall: "window too small to answer · enlarge it", "窗口太小，无法回答 · 请放大窗口";
     AskSoon: "one moment · what you type goes to the line below", "请稍候 · 输入的文字显示在下面一行";
     AskHeld: "{} … · esc: cancel · any other key: keep typing", "{}…… · esc：取消 · 其他键：继续输入";
     ReplyReason: "enter: {} and send “{}” · esc: clear", "回车：{}并发送“{}” · esc：清除";
@@ -556,6 +557,7 @@ words! {
     WhyOtherProjects: "it reads what was said in other projects", "它会读取其他项目的会话";
     WhyGitHistory: "it deletes what git keeps", "它会删除 git 保存的内容";
     WhyNoLayer: "no sandbox works here, so only reading runs unasked", "此处没有可用的沙箱，因此只有读取无需询问";
+    QuestionTooLong: "Not asked about, because it is longer than a question shows ({1} lines, {2} KiB): {0}. Have it done in smaller steps, or allow it beforehand with a rule.", "未询问，因为内容超过一次询问可显示的长度（{1} 行，{2} KiB）：{0}。请分成较小的步骤，或事先用规则允许。";
     TriedToWrite: "It ran as a command that only reads, and this was refused: {}", "它作为只读命令运行时被拒绝：{}";
     AllHistory: "the history of all projects", "所有项目的历史";
     HeadlessRefused: "Not run: {} ({}). To allow it: {}", "未运行：{}（{}）。如需允许：{}";
@@ -1610,6 +1612,9 @@ words! {
     TrustYesNo: "Trust it? [y/N] ", "信任它吗？[y/N] ";
     TrustLongRows: "… {} more rows, too many to be shown here: read {}", "……还有 {} 行，太长，此处无法显示：请阅读 {}";
     TrustMoreProse: "… {} more rows of text for the model, in {}", "……还有 {} 行给模型的文本，见 {}";
+    TrustTooMuch: "That is more than anybody reads in a question ({} rows), so it cannot be trusted here. Read it with `ostler trust | less`, then say yes to exactly that content:\n  ostler trust --read {}", "内容超出一次询问可读的长度（{} 行），因此不能在此信任。请用 `ostler trust | less` 阅读，然后确认这些内容：\n  ostler trust --read {}";
+    TrustSummary: "What can do most of it, the most powerful last ({}):\n", "其中权限最大的项目，最危险的在最后（{}）：\n";
+    TrustKeysLong: "[n]ot now, ne[v]er for this content: ", "[n] 暂不，[v] 对此内容永不：";
     TrustTooLong: "Not everything fits here, so the question cannot trust it. Read the files, then say yes to exactly that content:\n  ostler trust {}", "内容太长，此处的问题不能信任它。请阅读文件，然后确认这些内容：\n  ostler trust {}";
     WasInstead: "{}   (was {})", "{}   （原为 {}）";
     AnswerTrusted: "trusted", "信任";

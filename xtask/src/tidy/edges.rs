@@ -17,6 +17,17 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("ostler-mcp", &["ostler-wire", "ostler-host"]),
     (
+        "ostler-config",
+        &[
+            "ostler-wire",
+            "ostler-llm",
+            "ostler-host",
+            "ostler-store",
+            "ostler-guard",
+            "ostler-mcp",
+        ],
+    ),
+    (
         "ostler-engine",
         &[
             "ostler-wire",
@@ -41,6 +52,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ostler-guard",
             "ostler-tools",
             "ostler-mcp",
+            "ostler-config",
             "ostler-engine",
             "ostler-tui",
             "ostler-attach",

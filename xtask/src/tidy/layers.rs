@@ -35,10 +35,10 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     // All of a session, with one owner.
     ("state", &["agents", "checkpoints", "clients", "confine", "context", "hooks", "inbox", "interfaces", "permissions", "servers", "sources"]),
     // What is done with it: calls, folds, commands, turns; and on top the task that owns it and the hub that opens it.
-    ("dispatch", &["accept", "confine", "hooks", "inbox", "interfaces", "permissions", "sources", "state"]),
-    ("compaction", &["context", "dispatch", "hooks", "inbox", "state"]),
-    ("commands", &["agents", "checkpoints", "compaction", "confine", "context", "dispatch", "goal", "hooks", "inbox", "interfaces", "permissions", "sources", "state"]),
-    ("turn", &["accept", "agents", "commands", "compaction", "context", "dispatch", "goal", "hooks", "inbox", "permissions", "servers", "sources", "state"]),
+    ("dispatch", &["accept", "clients", "confine", "hooks", "inbox", "interfaces", "permissions", "sources", "state"]),
+    ("compaction", &["clients", "context", "dispatch", "hooks", "inbox", "state"]),
+    ("commands", &["agents", "checkpoints", "clients", "compaction", "confine", "context", "dispatch", "goal", "hooks", "inbox", "interfaces", "permissions", "sources", "state"]),
+    ("turn", &["accept", "agents", "clients", "commands", "compaction", "context", "dispatch", "goal", "hooks", "inbox", "permissions", "servers", "sources", "state"]),
     ("session", &["agents", "clients", "commands", "confine", "context", "goal", "hooks", "inbox", "interfaces", "permissions", "servers", "sources", "state", "turn"]),
 ])];
 

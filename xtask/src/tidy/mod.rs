@@ -8,6 +8,7 @@ mod rooms;
 mod rules;
 mod source;
 mod spawns;
+mod tool_names;
 
 use crate::root;
 use anyhow::Context as _;
@@ -55,6 +56,7 @@ fn check() -> anyhow::Result<Vec<Violation>> {
     found.extend(rooms::check(&rooms));
     found.extend(layers::check(&rooms));
     found.extend(rules::check(&sources));
+    found.extend(tool_names::check(&rules::production(&sources)));
     found.sort();
     Ok(found)
 }

@@ -14,13 +14,15 @@ const MAX_FIELDS: usize = 12;
 const PLAIN_DATA: &str = "// tidy: plain data";
 /// Where every struct is plain data: the configuration, the flags, the vocabulary.
 const PLAIN_FILES: &[&str] = &[
-    "crates/app/src/config/schema.rs",
+    "crates/config/src/schema.rs",
     "crates/app/src/flags.rs",
     "crates/wire/src/",
 ];
 
 /// Crates that know no vendor.
-const NEUTRAL: &[&str] = &["wire", "llm", "host", "store", "guard", "mcp", "engine"];
+const NEUTRAL: &[&str] = &[
+    "wire", "llm", "host", "store", "guard", "tools", "mcp", "engine",
+];
 const VENDORS: &[&str] = &[
     "anthropic",
     "claude",

@@ -68,6 +68,7 @@ const SHIPPED: &[&str] = &[
     "crates/guard/src/",
     "crates/tools/src/",
     "crates/mcp/src/",
+    "crates/config/src/",
     "crates/engine/src/",
     "crates/attach/src/",
     "crates/tui/src/",

@@ -1,7 +1,7 @@
 //! The person's browser: whether there is one here, and how it is sent to a page. The page's address is printed anyway.
 
-use crate::config::paths::Env;
-use crate::text::phrase;
+use ostler_config::paths::Env;
+use ostler_config::text::phrase;
 use ostler_host::Programs;
 use ostler_wire::{Why, Word};
 use std::process::Stdio;

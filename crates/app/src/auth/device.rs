@@ -3,9 +3,9 @@
 use super::endpoints::Endpoints;
 use super::http::{Form, Http, IssuerError, quote};
 use super::tokens::Tokens;
-use crate::config::oauth::parse_address;
-use crate::text::phrase;
 use anyhow::{anyhow, bail};
+use ostler_config::oauth::parse_address;
+use ostler_config::text::phrase;
 use ostler_wire::{Why, Word};
 use serde_json::{Map, Value};
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! Where an issuer's requests go: what the configuration says, else what the issuer publishes.
 
 use super::http::{Form, Http};
-use crate::config::oauth::{OauthConfig, parse_address};
-use crate::text::{Explain as _, phrase};
 use anyhow::bail;
+use ostler_config::oauth::{OauthConfig, parse_address};
+use ostler_config::text::{Explain as _, phrase};
 use ostler_wire::Word;
 use serde_json::{Map, Value};
 use url::Url;

@@ -1,7 +1,7 @@
 //! Requests to an issuer: forms go out, small JSON objects come back, and what went wrong is typed by what can be done.
 
 use crate::client;
-use crate::text::phrase;
+use ostler_config::text::phrase;
 use ostler_wire::{Why, Word, one_line};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
@@ -48,7 +48,12 @@ impl From<&IssuerError> for Why {
     }
 }
 
-crate::text::as_converted!(IssuerError);
+impl ostler_config::text::Fill for IssuerError {
+    fn fill(&self) -> Why {
+        self.into()
+    }
+}
+
 ostler_wire::told_by_why!(IssuerError);
 
 fn said(error: &str, description: &str) -> String {

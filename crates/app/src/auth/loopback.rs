@@ -1,7 +1,7 @@
 //! The address on this machine that the browser comes back to. It takes one request for one path and is gone.
 
 use super::pkce::PATH;
-use crate::text::Explain as _;
+use ostler_config::text::Explain as _;
 use ostler_wire::{Language, Word};
 use std::net::Ipv4Addr;
 use std::time::Duration;

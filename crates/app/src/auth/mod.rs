@@ -23,8 +23,8 @@ pub use refresh::{LoginKey, LoginOf};
 pub use server_tokens::ServerTokens;
 pub use tokens::Tokens;
 
-use crate::config::logins::{Login, Logins};
-use crate::config::oauth::{TokenStore, parse_address};
+use ostler_config::logins::{Login, Logins};
+use ostler_config::oauth::{TokenStore, parse_address};
 use std::path::Path;
 
 /// Every token in `auth.json`, to be kept out of whatever is written or sent. A damaged file has none.

@@ -3,10 +3,10 @@
 
 use super::endpoints::Endpoints;
 use super::http::{Form, quote};
-use crate::text::phrase;
 use anyhow::{anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ostler_config::text::phrase;
 use ostler_wire::{Why, Word};
 use sha2::{Digest as _, Sha256};
 use url::Url;

@@ -3,10 +3,10 @@
 
 use super::http::{Form, Http, IssuerError};
 use super::tokens::Tokens;
-use crate::config::logins::{Login, Logins, StoreError};
-use crate::config::oauth::parse_address;
-use crate::text::phrase;
 use jiff::Timestamp;
+use ostler_config::logins::{Login, Logins, StoreError};
+use ostler_config::oauth::parse_address;
+use ostler_config::text::phrase;
 use ostler_engine::redact::Redactor;
 use ostler_llm::{Error, KeyFuture, KeySource, Secret};
 use ostler_wire::{Why, Word};

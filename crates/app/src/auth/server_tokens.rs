@@ -1,9 +1,9 @@
 //! The logins of MCP servers in `auth.json`, by address. What they are good for is the engine's business. They once lay in a
 //! file of their own, which is still read, and gone with the next change.
 
-use crate::config::logins::{Logins, OLD_TOKENS};
-use crate::text::Speak as _;
 use futures_util::future::BoxFuture;
+use ostler_config::logins::{Logins, OLD_TOKENS};
+use ostler_config::text::Speak as _;
 use ostler_engine::redact::Redactor;
 use ostler_mcp::TokenStore;
 use ostler_wire::{Language, Say as _, Word};
@@ -150,7 +150,7 @@ impl TokenStore for ServerTokens {
 mod tests {
     use super::*;
     use crate::auth::known_secrets;
-    use crate::config::oauth::TokenStore as Store;
+    use ostler_config::oauth::TokenStore as Store;
     use serde_json::json;
 
     #[tokio::test]

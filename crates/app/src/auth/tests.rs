@@ -1,8 +1,8 @@
 //! The store on disk: what is kept, what is refused, and one writer at a time.
 
 use super::known_secrets;
-use crate::config::logins::{Login, Logins};
-use crate::config::oauth::TokenStore;
+use ostler_config::logins::{Login, Logins};
+use ostler_config::oauth::TokenStore;
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::Path;

@@ -2,8 +2,8 @@
 
 use super::endpoints::Endpoints;
 use super::http::IssuerError;
-use crate::config::logins::Login;
 use jiff::{SignedDuration, Timestamp};
+use ostler_config::logins::Login;
 use ostler_wire::{Why, Word};
 use serde_json::{Map, Value};
 

@@ -1,10 +1,10 @@
 //! Roles, skills and sub-agents as the engine takes them, and every folder that they are read from.
 
-use crate::config::agents::{Filesystem, PROJECT, RoleConfig, named, read};
-use crate::config::layers::Loaded;
-use crate::config::paths::Places;
-use crate::config::schema::SubagentAsks;
-use crate::config::trust::Item;
+use ostler_config::agents::{Filesystem, PROJECT, RoleConfig, named, read};
+use ostler_config::layers::Loaded;
+use ostler_config::paths::Places;
+use ostler_config::schema::SubagentAsks;
+use ostler_config::trust::Item;
 use ostler_engine::agents::{AgentSettings, PlannerSettings};
 use ostler_engine::roles::RoleSettings;
 use ostler_engine::skills::SkillSettings;
@@ -137,5 +137,17 @@ pub fn settings(loaded: &Loaded, places: &Places) -> AgentSettings {
                 model,
                 max_steps: agent.planner_max_steps,
             }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// The configuration refuses the key that the files of roles refuse.
+    #[test]
+    fn roles_refuse_the_same_key_wherever_they_are_written() {
+        assert_eq!(
+            ostler_config::check::FALLBACKS,
+            ostler_engine::roles::FALLBACKS
+        );
     }
 }

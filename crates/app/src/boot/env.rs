@@ -2,7 +2,7 @@
 //! value, unless the configuration lets it through. Runs nothing.
 
 use super::Boot;
-use crate::config::paths::{Env, Platform};
+use ostler_config::paths::{Env, Platform};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -1,12 +1,12 @@
 //! Hooks as the engine runs them, from `[[hooks]]` and the settings files of others.
 
-use crate::config::diagnose::Notice;
-use crate::config::hooks::{Foreign, HookEvent, SETTINGS, read};
-use crate::config::layers::Loaded;
-use crate::config::paths::Places;
-use crate::config::tree::Place;
-use crate::config::units::Seconds;
-use crate::text::phrase;
+use ostler_config::diagnose::Notice;
+use ostler_config::hooks::{Foreign, HookEvent, SETTINGS, read};
+use ostler_config::layers::Loaded;
+use ostler_config::paths::Places;
+use ostler_config::text::phrase;
+use ostler_config::tree::Place;
+use ostler_config::units::Seconds;
 use ostler_engine::hooks::{Hook, Matcher, Moment, TIMEOUT};
 use ostler_wire::{Why, Word};
 use std::ffi::OsString;

@@ -2,9 +2,9 @@
 //! program that was never asked is asked once, when a session is to begin.
 
 use super::Boot;
-use crate::config::paths::Places;
-use crate::config::plugins::{Configured, PluginProvides};
-use crate::config::schema::ProviderConfig;
+use ostler_config::paths::Places;
+use ostler_config::plugins::{Configured, PluginProvides};
+use ostler_config::schema::ProviderConfig;
 use ostler_engine::model_plugin::PluginModel;
 use ostler_llm::{ModelFacts, PLUGIN_KIND};
 use sha2::{Digest, Sha256};

@@ -1,8 +1,8 @@
 //! Which shell commands are handed to, and where programs are. Runs nothing.
 
 use super::Boot;
-use crate::config::paths::Platform;
-use crate::config::schema::ShellPreference;
+use ostler_config::paths::Platform;
+use ostler_config::schema::ShellPreference;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 

@@ -2,8 +2,8 @@
 
 use super::Boot;
 use crate::auth::{Http, LoginKey, LoginOf};
-use crate::config::resolve::{ResolvedModel, UsableLogin};
-use crate::text::phrase;
+use ostler_config::resolve::{ResolvedModel, UsableLogin};
+use ostler_config::text::phrase;
 use ostler_llm::{Effort, Key, PLUGIN_KIND, Price, Target};
 use ostler_wire::{Json, Origin, Why, Word};
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Names of tools in flags, settings and rules that no tool goes by.
 
-use crate::config::diagnose::{self, Notice};
-use crate::config::layers::{Loaded, RuleList};
 use crate::errors::UsageError;
-use crate::text::phrase;
+use ostler_config::diagnose::{self, Notice};
+use ostler_config::layers::{Loaded, RuleList};
+use ostler_config::text::phrase;
 use ostler_engine::budget::ROLES;
 use ostler_engine::roles::built_in;
 use ostler_engine::tools::unknown_tool;

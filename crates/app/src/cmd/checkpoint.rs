@@ -2,12 +2,12 @@
 
 use super::panel::{hub_context, print_view};
 use crate::boot::Boot;
-use crate::config::units::ByteSize;
 use crate::errors::UsageError;
 use crate::flags::{Checkpoint, Listing};
-use crate::text::Speak as _;
 use crate::wiring::checkpoint_limits;
 use anyhow::anyhow;
+use ostler_config::text::Speak as _;
+use ostler_config::units::ByteSize;
 use ostler_engine::checkpoint::{
     Checkpoints, Error, Git, Guard, Ignored, Kept, Point, Report, Scope, Unseen, What,
 };

@@ -1,9 +1,9 @@
 //! Asks the person at the terminal by numbered lines. Without a terminal nobody is asked.
 
 use crate::asking::no_answer;
-use crate::line::typed;
+use crate::input;
 use crate::output;
-use crate::text::Speak as _;
+use ostler_config::text::Speak as _;
 use ostler_host::keyboard::KeyByKey;
 use ostler_wire::{Language, Word};
 use std::io::{self, BufRead, IsTerminal, Read, Write};
@@ -60,7 +60,7 @@ pub fn ask_fresh(question: &str, language: Language) -> io::Result<Option<String
         let keys = KeyByKey::start(io::stdin());
         // Nobody answers in the middle of a word: its rest would be a line of its own.
         match &keys {
-            Some(keys) => keys.forget_until_pause(typed::PAUSE),
+            Some(keys) => keys.forget_until_pause(input::PAUSE),
             None => {
                 std::thread::sleep(crate::asking::GUARD);
                 ostler_host::keyboard::forget_typed(io::stdin());
@@ -74,7 +74,7 @@ pub fn ask_fresh(question: &str, language: Language) -> io::Result<Option<String
             return Ok(None);
         };
         let keys = KeyByKey::start(io::stdin());
-        let is_alone = keys.is_none_or(|keys| keys.is_quiet_for(typed::PASTED));
+        let is_alone = keys.is_none_or(|keys| keys.is_quiet_for(input::PASTED));
         if is_alone && !line.contains(PASTE_BEGINS) && !line.contains(PASTE_ENDS) {
             return Ok(Some(line));
         }

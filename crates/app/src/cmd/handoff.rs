@@ -2,14 +2,14 @@
 
 use super::mcp::check_link;
 use crate::boot::Boot;
-use crate::config::files;
 use crate::errors::UsageError;
 use crate::exit::OK;
 use crate::flags::Handoff as Args;
 use crate::output;
-use crate::text::Speak as _;
 use crate::wiring;
 use anyhow::{Context as _, anyhow};
+use ostler_config::files;
+use ostler_config::text::Speak as _;
 use ostler_engine::Models as _;
 use ostler_engine::budget::{Payer, Till, spent};
 use ostler_engine::feed::Feed;

@@ -3,7 +3,7 @@
 
 use super::doctor::{Finding, Status};
 use crate::output;
-use crate::text::Speak as _;
+use ostler_config::text::Speak as _;
 use ostler_engine::ledger::Ledger;
 use ostler_engine::log;
 use ostler_wire::{Language, Word};

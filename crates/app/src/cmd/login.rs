@@ -5,19 +5,19 @@ use crate::auth::{
     wanted,
 };
 use crate::boot::Boot;
-use crate::config::logins::Login;
-use crate::config::oauth::{LoginFlow, OauthConfig};
-use crate::config::providers::Provider;
-use crate::config::resolve::Resolver;
-use crate::config::schema::AuthKind;
-use crate::config::tree::Layer;
 use crate::errors::{Told as _, UsageError};
 use crate::exit::{INTERRUPTED, OK, TERMINATED};
 use crate::flags;
 use crate::output::{self, say};
-use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow, bail};
 use jiff::Timestamp;
+use ostler_config::logins::Login;
+use ostler_config::oauth::{LoginFlow, OauthConfig};
+use ostler_config::providers::Provider;
+use ostler_config::resolve::Resolver;
+use ostler_config::schema::AuthKind;
+use ostler_config::text::Speak as _;
+use ostler_config::tree::Layer;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{Language, Word};
 use serde_json::json;

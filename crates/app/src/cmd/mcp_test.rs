@@ -2,14 +2,14 @@
 
 use super::mcp::find;
 use crate::boot::Boot;
-use crate::config::plugins::{Configured, PluginProvides};
 use crate::errors::Told as _;
 use crate::exit::{FAILED, OK};
 use crate::flags::Listing;
 use crate::output;
 use crate::servers;
-use crate::text::Speak as _;
 use crate::wiring;
+use ostler_config::plugins::{Configured, PluginProvides};
+use ostler_config::text::Speak as _;
 use ostler_mcp::{ConnectError, Connection, Lists, tool_name};
 use ostler_wire::{Language, Word, cut_to_width};
 use serde_json::json;

@@ -3,24 +3,25 @@
 
 use super::panel::{hub_context, print_view};
 use crate::boot::{self, Boot};
-use crate::config::diagnose;
-use crate::config::layers::RuleList;
-use crate::config::tree::Layer;
 use crate::errors::UsageError;
 use crate::exit::OK;
 use crate::flags::{Listing, Permissions, RuleLayer};
 use crate::lenient::Lenient;
 use crate::output;
 use crate::policy;
-use crate::text::Speak as _;
 use crate::trust::rules::{self, RuleStoreError};
 use anyhow::anyhow;
 use jiff::Timestamp;
+use ostler_config::diagnose;
+use ostler_config::layers::RuleList;
+use ostler_config::text::Speak as _;
+use ostler_config::tree::Layer;
 use ostler_engine::commands::{
     Suggestions, WrittenRule, audit_session, rule_table, suggest_rules, verdict_name,
 };
 use ostler_engine::tool::Scope;
-use ostler_engine::tools::Tools;
+use ostler_engine::tool::Typed as _;
+use ostler_engine::tools::{Tools, bash::Bash};
 use ostler_guard::resolve;
 use ostler_guard::{Call, Containment, Decision, Policy, Posture, Verdict};
 use ostler_wire::{Access, Language, Report, ToolDeclaration, View, Word};
@@ -196,7 +197,7 @@ fn accesses(
     let args = match (found.name(), object(args, language)) {
         (_, Ok(args)) => args,
         // A command is easier to type than its JSON.
-        ("bash", Err(_))
+        (Bash::NAME, Err(_))
             if !args.trim_start().starts_with('{') || !args.contains("\"command\"") =>
         {
             let plain = serde_json::from_str::<String>(args);

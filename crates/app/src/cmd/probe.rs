@@ -3,8 +3,8 @@
 use crate::boot::Boot;
 use crate::client;
 use crate::output::one_line;
-use crate::text::Speak as _;
 use anyhow::Context as _;
+use ostler_config::text::Speak as _;
 use ostler_llm::{Auth, Kind, Protocol, Secret, Target};
 use ostler_wire::{Language, Origin, Say, Word};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};

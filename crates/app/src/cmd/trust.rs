@@ -2,29 +2,35 @@
 //! the start of a conversation. Nothing of the project takes part in how it is shown.
 
 mod items;
+mod summary;
 
 use super::choose::{self, Person};
 use super::panel::print_view;
 use crate::boot::{self, Boot};
-use crate::config::files;
-use crate::config::plugins::gather;
-use crate::config::project::SERVERS;
-use crate::config::trust::{
-    Answer, Approval, Book, Difference, Item, MAX_ITEMS, Record, State, TrustError, Workspace,
-};
 use crate::errors::{Told as _, UsageError};
 use crate::exit::{FAILED, OK};
 use crate::flags::{Listing, Trust};
 use crate::lenient::Lenient;
 use crate::output;
-use crate::text::Speak as _;
 use anyhow::{Context as _, anyhow};
+use items::Layout;
+use ostler_config::files;
+use ostler_config::plugins::gather;
+use ostler_config::project::SERVERS;
+use ostler_config::text::Speak as _;
+use ostler_config::trust::{
+    Answer, Approval, Book, Difference, Item, MAX_ITEMS, Record, State, TrustError, Workspace,
+};
 use ostler_engine::confine::SandboxMode;
 use ostler_mcp::server_name;
 use ostler_wire::{Column, ColumnKind, Language, Table, View, Word, format_age};
 use serde::Serialize;
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Columns of the widest mark before an item.
+const MARK_WIDTH: usize = 8;
 
 pub fn run(start: Lenient, mut args: Trust) -> anyhow::Result<u8> {
     match (args.list, args.remove.take()) {
@@ -46,14 +52,22 @@ pub fn at_start(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     if !open || Person::look() == Person::Away {
         return Ok(boot);
     }
-    output::say(shown(&boot, workspace).trim_end());
+    let list = shown(&boot, workspace);
+    let obstacle = too_long(workspace, list.rows, &[], language);
+    output::say(list.at_start().trim_end());
+    if let Some(why) = &obstacle {
+        output::say(why);
+    }
+    let question = language.say(match obstacle {
+        None => Word::TrustKeys,
+        Some(_) => Word::TrustKeysLong,
+    });
     let answer = loop {
-        let question = language.say(Word::TrustKeys);
         let line = choose::ask_fresh(question, language)?.unwrap_or_default();
         match line.to_ascii_lowercase().as_str() {
-            "t" | "trust" => match too_long(workspace, &[], language) {
+            "t" | "trust" => match &obstacle {
                 None => break Answer::Trusted,
-                Some(why) => output::say(&why),
+                Some(why) => output::say(why),
             },
             "v" | "never" => break Answer::Refused,
             "" | "n" | "no" | "not now" => return Ok(boot),
@@ -83,11 +97,12 @@ fn trust(boot: &Boot, args: &Trust) -> anyhow::Result<u8> {
         return Err(TrustError::TooMany(workspace.items.len()).into());
     }
     // Here the text goes through pipes as well, and is as foreign there.
-    output::print(&output::visible(&shown(boot, workspace)))?;
+    let list = shown(boot, workspace);
+    output::print(&output::visible(&list.whole()))?;
     if workspace.state == State::Trusted {
         return Ok(OK);
     }
-    if let Some(why) = too_long(workspace, &args.read, language) {
+    if let Some(why) = too_long(workspace, list.rows, &args.read, language) {
         return Err(anyhow!(why));
     }
     let yes = match (args.yes, Person::look()) {
@@ -111,17 +126,30 @@ fn trust(boot: &Boot, args: &Trust) -> anyhow::Result<u8> {
     Ok(OK)
 }
 
-/// Why the person cannot trust what was shown: some of it was not, and they did not name it.
-fn too_long(workspace: &Workspace, read: &[String], language: Language) -> Option<String> {
+/// Why the person cannot trust what was shown: some of it was not, or it is more than anybody reads, and they did not name
+/// it by its hash.
+fn too_long(
+    workspace: &Workspace,
+    rows: usize,
+    read: &[String],
+    language: Language,
+) -> Option<String> {
+    let all = summary::hash_of_all(&workspace.items);
+    if items::is_named(&all, read) {
+        return None;
+    }
+    if summary::is_too_much(&workspace.items, rows, language) {
+        return Some(language.filled(Word::TrustTooMuch, &[&rows, &items::short_hash(&all)]));
+    }
     let long: Vec<&Item> = workspace
         .items
         .iter()
         .filter(|item| items::is_too_long(item, language))
         .collect();
-    if long.iter().all(|item| items::is_named(item, read)) {
+    if long.iter().all(|item| items::is_named(&item.hash, read)) {
         return None;
     }
-    let flag = |item: &&Item| format!("--read {}", items::short_hash(item));
+    let flag = |item: &&Item| format!("--read {}", items::short_hash(&item.hash));
     let flags: Vec<String> = long.iter().map(flag).collect();
     Some(language.filled(Word::TrustTooLong, &[&flags.join(" ")]))
 }
@@ -161,8 +189,49 @@ fn write(boot: &Boot, root: &Path, record: Option<Record>) -> anyhow::Result<()>
     Ok(())
 }
 
-/// The items as a table, with what became of them since they were trusted.
-fn shown(boot: &Boot, workspace: &Workspace) -> String {
+/// What the person reads of a project before they decide.
+struct Shown {
+    head: String,
+    /// The items as a table, with what became of them since they were trusted.
+    table: String,
+    /// Rows of the table.
+    rows: usize,
+    servers: String,
+    summary: String,
+    /// Columns of the terminal, if there is one.
+    width: Option<usize>,
+}
+
+impl Shown {
+    /// All of it, what is powerful last.
+    fn whole(&self) -> String {
+        let Self { head, table, .. } = self;
+        format!("{}{table}{}", self.fold(head), self.fold(&self.tail()))
+    }
+
+    /// The same at the start of a conversation, where a list that nobody reads to its end is left out.
+    fn at_start(&self) -> String {
+        match summary::fits_window(self.rows) {
+            true => self.whole(),
+            false => self.fold(&format!("{}{}", self.head, self.tail())),
+        }
+    }
+
+    fn tail(&self) -> String {
+        format!("{}{}", self.servers, self.summary)
+    }
+
+    /// Lines that are wider than the terminal go on in marked rows.
+    fn fold(&self, text: &str) -> String {
+        let width = self
+            .width
+            .map_or(usize::MAX, |width| width.saturating_sub(4).max(10));
+        let rows = text.lines().flat_map(|line| items::folded(line, width));
+        rows.map(|row| row + "\n").collect()
+    }
+}
+
+fn shown(boot: &Boot, workspace: &Workspace) -> Shown {
     let language = boot.language;
     let root = output::one_line(&boot.places.root.display().to_string());
     let items = language.counted(workspace.items.len(), Word::ManyItems);
@@ -173,19 +242,37 @@ fn shown(boot: &Boot, workspace: &Workspace) -> String {
         State::Refused => language.filled(Word::TrustIsRefused, &[&root]),
         State::Changed => language.filled(Word::TrustIsChanged, &[&root]),
     };
+    let width = terminal_width();
+    let marks = match workspace.state {
+        State::Changed => MARK_WIDTH,
+        State::NotNeeded | State::Trusted | State::ThisRun | State::Untrusted | State::Refused => 0,
+    };
+    let layout = Layout::new(width, marks);
     let differences = workspace.differences().into_iter();
     let rows: Vec<Vec<String>> = differences
-        .flat_map(|difference| rows_of(difference, workspace.state, language))
+        .flat_map(|difference| rows_of(difference, workspace.state, (layout, language)))
         .collect();
     let columns = [Word::ColWhat, Word::ColWhere, Word::ColText].map(|word| language.say(word));
     let columns = std::iter::once("").chain(columns).map(str::to_owned);
-    let rows = Table::of_texts(columns.collect(), rows).plain(None);
-    format!("{head}\n{rows}{}", servers(boot, workspace))
+    let count = rows.len();
+    Shown {
+        head: format!("{head}\n"),
+        table: Table::of_texts(columns.collect(), rows).plain(None),
+        rows: count,
+        servers: servers(boot, workspace),
+        summary: summary::summary(&workspace.items, count, language),
+        width,
+    }
 }
 
-/// An item, row by row; only the first has its name and place.
-fn rows_of(difference: Difference<'_>, state: State, language: Language) -> Vec<Vec<String>> {
+/// An item, row by row; only the first rows have its name and place.
+fn rows_of(
+    difference: Difference<'_>,
+    state: State,
+    (layout, language): (Layout, Language),
+) -> Vec<Vec<String>> {
     let place = |item: &Item| item.place.to_string();
+    let texts_of = |item: &Item| items::rows_of(item, layout.text, language);
     let (mark, what, place, texts) = match difference {
         Difference::Added(item) => {
             let mark = match state {
@@ -196,36 +283,40 @@ fn rows_of(difference: Difference<'_>, state: State, language: Language) -> Vec<
                 | State::Untrusted
                 | State::Refused => "",
             };
-            (
-                mark,
-                &item.what,
-                place(item),
-                items::rows_of(item, language),
-            )
+            (mark, &item.what, place(item), texts_of(item))
         }
         Difference::Changed(item, old) => {
-            let mut texts = items::rows_of(item, language);
-            if let Some(last) = texts.last_mut() {
-                *last = language.filled(Word::WasInstead, &[last, &items::one_row(&old.text)]);
-            }
+            let mut texts = texts_of(item);
+            let last = texts.pop().unwrap_or_default();
+            let whole = language.filled(Word::WasInstead, &[&last, &items::one_row(&old.text)]);
+            texts.extend(items::folded(&whole, layout.text));
             let mark = language.say(Word::MarkChanged);
             (mark, &item.what, place(item), texts)
         }
         Difference::Removed(old) => {
             let mark = language.say(Word::MarkRemoved);
-            let texts = vec![items::one_row(&old.text)];
+            let texts = items::folded(&items::one_row(&old.text), layout.text);
             (mark, &old.what, String::new(), texts)
         }
-        Difference::Same(item) => ("", &item.what, place(item), items::rows_of(item, language)),
+        Difference::Same(item) => ("", &item.what, place(item), texts_of(item)),
     };
-    let mut head = vec![mark.to_owned(), what.clone(), place];
-    let row = |text: String| {
-        let blank = vec![String::new(); head.len()];
-        let mut row = std::mem::replace(&mut head, blank);
-        row.push(text);
-        row
+    let what = items::folded(&items::one_row(what), layout.what);
+    let place = items::folded(&items::one_row(&place), layout.place);
+    let count = texts.len().max(what.len()).max(place.len());
+    let cell = |cells: &[String], at: usize| cells.get(at).cloned().unwrap_or_default();
+    let row = |at: usize| {
+        let mark = if at == 0 { mark } else { "" };
+        let cells = [&what, &place, &texts].map(|cells| cell(cells, at));
+        std::iter::once(mark.to_owned()).chain(cells).collect()
     };
-    texts.into_iter().map(row).collect()
+    (0..count).map(row).collect()
+}
+
+/// The columns of the terminal that the list is shown on, which may be that of stderr.
+fn terminal_width() -> Option<usize> {
+    let is_terminal = io::stderr().is_terminal() && io::stdout().is_terminal();
+    let size = is_terminal.then(terminal_size::terminal_size).flatten();
+    size.map(|(width, _)| usize::from(width.0))
 }
 
 /// Which servers of the project run confined.
@@ -273,7 +364,7 @@ struct Listed<'a> {
     root: &'a str,
     answer: Answer,
     since: &'a str,
-    items: &'a [crate::config::trust::Known],
+    items: &'a [ostler_config::trust::Known],
 }
 
 fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {

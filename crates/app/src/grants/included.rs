@@ -3,7 +3,7 @@
 
 use super::git::Git;
 use crate::boot::Boot;
-use crate::config::paths::absolute;
+use ostler_config::paths::absolute;
 use ostler_host::sandbox::included_settings;
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};

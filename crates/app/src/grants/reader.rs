@@ -2,7 +2,7 @@
 //! of this machine. Enforcing it is `host`.
 
 use super::{absolute, expand};
-use crate::config::paths::{Env, is_inside};
+use ostler_config::paths::{Env, is_inside};
 use ostler_engine::confine::Reader;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! The folder that commands have for temporary files, one for each run of Ostler, in place of the one that all share.
 
 use crate::boot::Boot;
-use crate::config::paths::is_inside;
+use ostler_config::paths::is_inside;
 use ostler_engine::confine::{SandboxMode, Temp};
 use ostler_host::Scratch;
 use ostler_host::sandbox::Layer;

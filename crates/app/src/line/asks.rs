@@ -1,9 +1,9 @@
 //! Questions between the lines. On a terminal the line to answer on is printed a moment after the question, and what was
 //! typed before it is no answer; a script's next line is the answer.
 
-use super::typed::Said;
 use super::{Shown, Talk};
 use crate::asking::{self, Question};
+use crate::input::Said;
 use ostler_host::keyboard::KeyByKey;
 use ostler_wire::{Ask, Delivery, Op, command_of};
 use std::io::{self, Write};

@@ -3,7 +3,7 @@
 
 use super::{Busy, Talk};
 use crate::color::Ink;
-use crate::exec;
+use crate::conversation;
 use ostler_engine::commands::transcript;
 use ostler_wire::{Body, Client, Clients, Delta, Entry, Event, Hub as _, Open, Role, Word};
 use std::collections::VecDeque;
@@ -128,7 +128,7 @@ impl Talk {
                 let old = std::mem::replace(&mut self.client, new);
                 let was = std::mem::replace(&mut self.exchange, exchange);
                 self.part_from(old, &was).await;
-                exec::announce(&self.boot, &self.client, &mut self.printer)?;
+                conversation::announce(&self.boot, &self.client, &mut self.printer)?;
                 self.busy = Busy::Idle;
                 // What the old session asked and runs is not this one's.
                 self.asks.clear();
@@ -150,7 +150,7 @@ impl Talk {
     async fn part_from(&self, old: Client, was: &Exchange) {
         match was.is_shared() {
             true => drop(old),
-            false => exec::close(old).await,
+            false => conversation::close(old).await,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Which servers the person's rules about `mcp__server` speak of. A project chooses the names of its servers, so a name
 //! alone is no reason to allow them something.
 
-use crate::config::layers::{Rule, RuleList};
-use crate::config::plugins::Configured;
-use crate::config::tree::Layer;
+use ostler_config::layers::{Rule, RuleList};
+use ostler_config::plugins::Configured;
+use ostler_config::tree::Layer;
 use ostler_mcp::server_name;
 use ostler_wire::SERVER_TOOL_PREFIX as PREFIX;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,5 +1,6 @@
 //! Texts of the plain output: calls and results on one line, and foreign text made safe for a terminal.
 
+use ostler_wire::ResultForm;
 use ostler_wire::printable;
 use serde_json::Value;
 
@@ -21,7 +22,7 @@ pub fn arguments(input: &Value) -> String {
     shorten(&pairs.join(" "), ARGS_PREVIEW)
 }
 
-pub fn outcome(name: &str, output: &Value) -> String {
+pub fn outcome(form: ResultForm, output: &Value) -> String {
     if let Some(error) = output.get("error") {
         let text = |key| error.get(key).and_then(Value::as_str).unwrap_or_default();
         return shorten(
@@ -30,7 +31,7 @@ pub fn outcome(name: &str, output: &Value) -> String {
         );
     }
     let data = output.get("data").unwrap_or(&Value::Null);
-    if name == "bash" {
+    if form == ResultForm::Command {
         return match (
             data.get("timed_out"),
             data.get("exit_code"),

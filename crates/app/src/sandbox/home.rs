@@ -2,11 +2,11 @@
 //! may write to, and whether this layer can hold that at all. Reads the disk; makes the home if it is not there.
 
 use crate::boot::Boot;
-use crate::config::paths::{absolute, is_inside};
 use crate::grants::{active, own_skills};
 use crate::policy::reserved;
-use crate::text::Speak as _;
 use anyhow::bail;
+use ostler_config::paths::{absolute, is_inside};
+use ostler_config::text::Speak as _;
 use ostler_host::sandbox::{ClosedFolder, Layer};
 use ostler_wire::Word;
 use std::fs;

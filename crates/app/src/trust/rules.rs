@@ -3,15 +3,16 @@
 
 use super::{ConfigFiles, layer_of};
 use crate::boot::Boot;
-use crate::config::diagnose::{ConfigError, Paint};
-use crate::config::files::Lock;
-use crate::config::layers::{Loaded, RuleList};
-use crate::config::paths::{Places, is_inside};
-use crate::config::project::allow_item;
-use crate::config::tree::{Layer, Place};
-use crate::config::trust::{Answer, Approval, Book, MAX_ITEMS, Record, State, TrustError};
 use crate::flags::RuleLayer;
-use crate::text::Speak as _;
+use ostler_config::diagnose::{ConfigError, Paint};
+use ostler_config::files::Lock;
+use ostler_config::layers::{Loaded, RuleList};
+use ostler_config::paths::{Places, is_inside};
+use ostler_config::project::allow_item;
+use ostler_config::text::Speak as _;
+use ostler_config::tree::{Layer, Place};
+use ostler_config::trust::{Answer, Approval, Book, MAX_ITEMS, Record, State, TrustError};
+use ostler_engine::confine::helpers;
 use ostler_engine::{Keep, RuleStore};
 use ostler_guard::Rule;
 use ostler_wire::{Language, Say as _, Word};
@@ -204,6 +205,8 @@ impl Saved {
             // Nothing new stands in the file, so nothing new was said about it.
             book.set(&path, &self.places().root, before)?;
         }
+        // A server that runs now did not write it.
+        helpers::accept(&self.places().project_config());
         Ok(added?)
     }
 

@@ -3,13 +3,13 @@
 
 use super::ConfigFiles;
 use crate::boot::Boot;
-use crate::config::diagnose::Paint;
-use crate::config::layers::Loaded;
-use crate::config::plugins::{Configured, PluginConfig, Scope, gather};
-use crate::config::project::SERVERS;
-use crate::config::rules::{ToolChange, trust_tools_in_json};
-use crate::config::trust::{Answer, Approval, Book, Item, Record, State};
 use crate::flags::RuleLayer;
+use ostler_config::diagnose::Paint;
+use ostler_config::layers::Loaded;
+use ostler_config::plugins::{Configured, PluginConfig, Scope, gather};
+use ostler_config::project::SERVERS;
+use ostler_config::rules::{ToolChange, trust_tools_in_json};
+use ostler_config::trust::{Answer, Approval, Book, Item, Record, State};
 use ostler_mcp::{ToolTrust, Trust};
 use ostler_wire::{Say, Word};
 use std::path::PathBuf;

@@ -3,10 +3,10 @@
 
 use super::ConfigFiles;
 use crate::boot::Boot;
-use crate::config::diagnose::Paint;
-use crate::config::files::{Stamp, stamp};
-use crate::config::layers::{Loaded, RuleList};
-use crate::config::trust::Approval;
+use ostler_config::diagnose::Paint;
+use ostler_config::files::{Stamp, stamp};
+use ostler_config::layers::{Loaded, RuleList};
+use ostler_config::trust::Approval;
 use ostler_engine::{RuleNews, RuleWatch};
 use ostler_guard::Rule;
 use ostler_wire::printable;

@@ -4,13 +4,13 @@
 use super::tool_settings;
 use crate::boot::Boot;
 use crate::boot::plugins::{cache, known, offering};
-use crate::config::diagnose::Notice;
-use crate::config::plugins::Configured;
 use crate::errors::Told as _;
 use crate::grants;
 use crate::servers;
-use crate::text::Speak as _;
 use anyhow::anyhow;
+use ostler_config::diagnose::Notice;
+use ostler_config::plugins::Configured;
+use ostler_config::text::Speak as _;
 use ostler_engine::SandboxLauncher;
 use ostler_engine::confine::{SandboxMode, SandboxSettings};
 use ostler_engine::model_plugin::{ModelPlugin, PluginModel};
@@ -91,10 +91,10 @@ pub async fn ask_models(boot: &Boot, one: &Configured) -> anyhow::Result<Vec<Plu
         ostler_host::private_dir(folder)?;
     }
     let text = serde_json::to_string(&models)?;
-    crate::config::files::write(
+    ostler_config::files::write(
         &path,
         text.as_bytes(),
-        crate::config::files::Access::Private,
+        ostler_config::files::Access::Private,
     )?;
     Ok(models)
 }

@@ -373,3 +373,62 @@ fn the_question_at_the_start_does_not_trust_what_it_cannot_show() {
     assert!(text.contains("ostler trust --read "), "{text}");
     assert_eq!(allowed(&space), "[]", "{text}");
 }
+
+/// A hundred harmless skills do not hide the one that runs commands: it is named next to the answer, and so much is not
+/// trusted by a key.
+#[cfg(target_os = "linux")]
+#[test]
+fn harmless_items_do_not_push_a_powerful_one_out_of_sight() {
+    let space = TempWorkspace::new();
+    for n in 0..120 {
+        let prose = "A line of harmless prose.\n".repeat(19);
+        let skill = format!("---\nname: doc-{n:03}\ndescription: chapter {n}\n---\n{prose}");
+        space.write(format!(".claude/skills/doc-{n:03}/SKILL.md"), skill);
+    }
+    let powerful = "---\nname: a\ndescription: help\nallowed-tools: Bash\n---\nRun it.\n";
+    space.write(".agents/skills/a/SKILL.md", powerful);
+    space.write("ostler.toml", "[permissions]\nallow = [\"Bash(make)\"]\n");
+    let question = "ne[v]er for this content: ";
+    let talk = [(question, "t"), (question, "n"), ("> ", "/quit")];
+    let (text, _) = on_terminal(&space, ["--plain", "--model", "demo"], &talk);
+    let (before, _) = text.split_once(question).expect("the question");
+    let rows: Vec<&str> = before.lines().rev().take(12).collect();
+    assert!(
+        rows.iter().any(|row| row.contains("allowed-tools: Bash")),
+        "{text}"
+    );
+    assert!(!text.contains("[t]rust"), "{text}");
+    assert_eq!(allowed(&space), "[]", "{text}");
+    let out = space.ostler(["trust", "--yes"]).output().exits(1);
+    assert!(out.stdout.contains("chapter 77"), "{}", out.stderr);
+    let (_, hash) = out.stderr.trim().rsplit_once("--read ").expect("a hash");
+    space
+        .ostler(["trust", "--yes", "--read", hash])
+        .output()
+        .ok();
+    assert!(doctor(&space).contains("is trusted"));
+}
+
+/// On a terminal no row of the list is wider than it: what goes on in the next row is marked.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_row_of_the_list_reaches_the_first_column() {
+    let space = TempWorkspace::new();
+    let long = "x".repeat(150) + " FAKE.ROW  ostler.toml:1:1  harmless";
+    space.write(
+        "ostler.toml",
+        format!("[permissions]\nallow = [\"Bash({long})\"]\n"),
+    );
+    let name = format!(".claude/skills/{}/SKILL.md", "n".repeat(90));
+    space.write(name, "---\nname: a\ndescription: d\n---\nhi\n");
+    let talk = [("ne[v]er for this content: ", "n"), ("> ", "/quit")];
+    let (text, _) = on_terminal(&space, ["--plain", "--model", "demo"], &talk);
+    let (list, _) = text.split_once("[t]rust").expect("the question");
+    for row in list.lines() {
+        assert!(
+            row.trim_end_matches('\r').chars().count() <= 80,
+            "{row}\n{text}"
+        );
+    }
+    assert!(list.contains("FAKE.ROW") || list.contains("↪"), "{text}");
+}

@@ -9,9 +9,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 /// What a hostile command leaves: files, links, settings of the repository and one of its own.
-const HOSTILE: &str = "echo '# evil' > ostler.toml; ln -s ../evil .vscode; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; printf '[core]\\n\\tfsmonitor = evil\\n' >> .git/config; git init -q n; git -C n config core.fsmonitor evil; echo evil > .envrc; mkdir -p .cursor; echo evil > .cursor/mcp.json";
+pub(super) const HOSTILE: &str = "echo '# evil' > ostler.toml; ln -s ../evil .vscode; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; printf '[core]\\n\\tfsmonitor = evil\\n' >> .git/config; git init -q n; git -C n config core.fsmonitor evil; echo evil > .envrc; mkdir -p .cursor; echo evil > .cursor/mcp.json";
 
-fn check_clean(scene: &Scene, before: &str, about: &str) {
+pub(super) fn check_clean(scene: &Scene, before: &str, about: &str) {
     for name in [
         "ostler.toml",
         ".git/hooks/pre-commit",
@@ -29,7 +29,7 @@ fn check_clean(scene: &Scene, before: &str, about: &str) {
     }
 }
 
-fn repository(layer: &str) -> (Scene, String) {
+pub(super) fn repository(layer: &str) -> (Scene, String) {
     let scene = Scene::with_config(Kind::Chat, &config(layer), []);
     scene.space.write("README", "hello");
     scene.space.git_init();

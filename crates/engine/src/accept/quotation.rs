@@ -17,34 +17,22 @@ const COMMAND: &str = "command";
 /// Whether this endpoint has made a real call in the session, so that it needs no text for one.
 pub fn delivers_calls<E: Borrow<Entry>>(entries: &[E], origin: &Origin, written: &str) -> bool {
     let mut by_origin = false;
-    entries.iter().any(|entry| match &entry.borrow().body {
-        Body::Message(message) if message.role == Role::Assistant => {
+    entries.iter().any(|entry| {
+        let body = &entry.borrow().body;
+        if let Body::Message(message) = body
+            && message.role == Role::Assistant
+        {
             by_origin = message.model.as_ref() == Some(origin);
-            false
         }
-        Body::ToolUse(call) => {
-            let is_text = call
-                .repair
-                .as_deref()
-                .is_some_and(|note| note.contains(written));
-            // Of one that could not be read the log does not say how it came.
-            by_origin && call.by.is_none() && !is_text && refusal(call).is_none()
-        }
-        Body::Message(_)
-        | Body::Meta(_)
-        | Body::ToolResult(_)
-        | Body::Usage(_)
-        | Body::Settings(_)
-        | Body::Mode(_)
-        | Body::Approval(_)
-        | Body::Todo(_)
-        | Body::Checkpoint(_)
-        | Body::Compaction(_)
-        | Body::Notice(_)
-        | Body::Error(_)
-        | Body::Interrupted(_)
-        | Body::Rewind(_)
-        | Body::TurnEnd(_) => false,
+        let Body::ToolUse(call) = body else {
+            return false;
+        };
+        let is_text = call
+            .repair
+            .as_deref()
+            .is_some_and(|note| note.contains(written));
+        // Of one that could not be read the log does not say how it came.
+        by_origin && call.by.is_none() && !is_text && refusal(call).is_none()
     })
 }
 
@@ -143,29 +131,18 @@ pub fn is_quotation<E: Borrow<Entry>>(
     let described = prefix.tools.iter().any(|tool| holds(&tool.description));
     described
         || holds(&prefix.system)
-        || entries.iter().any(|entry| match &entry.borrow().body {
-            Body::Message(message) => match message.role {
+        || entries.iter().any(|entry| {
+            let body = &entry.borrow().body;
+            if let Body::ToolResult(result) = body {
+                return any_text(&result.output.to_value(), &holds);
+            }
+            body.message().is_some_and(|message| match message.role {
                 Role::Assistant => false,
                 Role::User | Role::System => {
                     let parts = [message.typed.as_deref(), message.context.as_deref()];
                     holds(&message.text) || parts.into_iter().flatten().any(holds)
                 }
-            },
-            Body::ToolResult(result) => any_text(&result.output.to_value(), &holds),
-            Body::Meta(_)
-            | Body::ToolUse(_)
-            | Body::Usage(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Checkpoint(_)
-            | Body::Compaction(_)
-            | Body::Notice(_)
-            | Body::Error(_)
-            | Body::Interrupted(_)
-            | Body::Rewind(_)
-            | Body::TurnEnd(_) => false,
+            })
         })
 }
 

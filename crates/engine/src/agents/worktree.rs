@@ -85,6 +85,7 @@ impl Worktree {
             remove(&git, &repository, &top, &branch).await;
         }
         made.map_err(failed)?;
+        ostler_host::tighten(&top).map_err(|e| failed(e.to_string()))?;
         let top = top.canonicalize().unwrap_or(top);
         let own = Repository::around(&top).filter(|own| own.top == top);
         let own = own.ok_or_else(|| failed("git left no link to the repository.".into()))?;

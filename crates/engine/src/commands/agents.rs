@@ -1,11 +1,9 @@
 //! `agents`: the roles that sub-agents can play, and in a session those at work.
 
 use super::context::column;
-use crate::agents::children::{Ended, How, describe_doing};
-use crate::inbox::Inbox;
+use crate::agents::children::{Children, Ended, How, describe_doing};
 use crate::sources::about;
 use crate::sources::roles::{Role, Roles};
-use crate::state::SessionState;
 use ostler_guard::time_shown;
 use ostler_wire::{Cell, Column, ColumnKind, Language, Row, Table, View, Word};
 use std::time::Duration;
@@ -62,15 +60,10 @@ pub fn agents(roles: &Roles, left_out: Vec<String>, language: Language) -> View 
 }
 
 /// `/agents`: the roles, and the sub-agents of this session.
-pub(super) fn slash(state: &mut SessionState, inbox: &mut Inbox, _: &str) -> View {
-    let language = state.settings.language;
-    let mut views = vec![agents(
-        &state.extensions.definitions.roles,
-        Vec::new(),
-        language,
-    )];
+pub(super) fn slash(roles: &Roles, children: &Children, language: Language) -> View {
+    let mut views = vec![agents(roles, Vec::new(), language)];
     let mut out = String::new();
-    let running = inbox.children.list();
+    let running = children.list();
     if !running.is_empty() {
         out.push_str(&format!("**{}**\n\n", language.say(Word::AgentsRun)));
         for task in running {
@@ -82,9 +75,9 @@ pub(super) fn slash(state: &mut SessionState, inbox: &mut Inbox, _: &str) -> Vie
             ));
         }
     }
-    if !inbox.children.past.is_empty() {
+    if !children.past.is_empty() {
         out.push_str(&format!("\n**{}**\n\n", language.say(Word::AgentsRan)));
-        let past = inbox.children.past.iter();
+        let past = children.past.iter();
         past.for_each(|ended| out.push_str(&line(ended, language)));
     }
     if !out.is_empty() {

@@ -3,8 +3,7 @@
 use super::context::{HubContext, column};
 use super::sessions;
 use crate::cache::{Request, hit_rate, requests, unplanned_breaks};
-use crate::inbox::Inbox;
-use crate::state::SessionState;
+use crate::log::Log;
 use ostler_wire::{
     Break, Cell, Column, ColumnKind, Entry, Frame, Language, Report, Row, Table, View, Word,
     format_cost, format_share, short_id, thousands,
@@ -43,10 +42,8 @@ pub fn cache(context: &HubContext, request: &CacheRequest) -> View {
 }
 
 /// `/cache`: the same of this session.
-pub(super) fn slash(state: &mut SessionState, _: &mut Inbox, _: &str) -> View {
-    let entries: Vec<Entry> = super::branch_entries(state);
-    let id = state.account.session.clone();
-    View::Table(why(&id, &entries, state.settings.language))
+pub(super) fn slash(log: &Log, session: &str, language: Language) -> View {
+    View::Table(why(session, &log.branch(), language))
 }
 
 fn why(id: &str, entries: &[Entry], language: Language) -> Table {

@@ -1,12 +1,9 @@
 //! `/help`, `/copy`, `/theme`, `/quit`: what a front end shows or does.
 
-use crate::inbox::Inbox;
-use crate::state::SessionState;
-use ostler_wire::{Body, Deed, Role, Table, View, Word};
+use crate::log::Log;
+use ostler_wire::{Body, CommandInfo, Deed, Language, Role, Table, View, Word};
 
-pub fn help(state: &mut SessionState, _: &mut Inbox, name: &str) -> View {
-    let language = state.settings.language;
-    let all = super::list(state);
+pub fn help(all: &[CommandInfo], name: &str, language: Language) -> View {
     let wanted = name.trim_start_matches('/');
     let shown = all.iter().filter(|c| wanted.is_empty() || c.name == wanted);
     let rows: Vec<Vec<String>> = shown
@@ -24,9 +21,9 @@ pub fn help(state: &mut SessionState, _: &mut Inbox, name: &str) -> View {
 }
 
 /// The last answer, or its n-th from the end.
-pub fn copy(state: &mut SessionState, _: &mut Inbox, which: &str) -> View {
+pub fn copy(log: &Log, which: &str) -> View {
     let nth = which.parse::<usize>().unwrap_or(1).max(1) - 1;
-    let entries = state.log.source().entries_after(None);
+    let entries = log.source().entries_after(None);
     let answers = entries.iter().rev().filter_map(|entry| {
         let Body::Message(message) = &entry.body else {
             return None;
@@ -39,11 +36,11 @@ pub fn copy(state: &mut SessionState, _: &mut Inbox, which: &str) -> View {
 }
 
 /// What colours there are is the front end's to say; without a name it lists them.
-pub fn theme(_: &mut SessionState, _: &mut Inbox, name: &str) -> View {
+pub fn theme(name: &str) -> View {
     View::Do(Deed::Theme(name.to_owned()))
 }
 
 /// Whoever shows the session asks first where that would stop something.
-pub fn quit(_: &mut Inbox, _: &str) -> View {
+pub fn quit() -> View {
     View::Do(Deed::Leave)
 }

@@ -20,7 +20,7 @@ async fn prepared(session: &mut Session, goal: &str) -> Result<View, String> {
     }
     session.take_over().map_err(|e| e.say(language))?;
     let (state, inbox) = (&mut session.state, &mut session.inbox);
-    let entries = past(state);
+    let entries = state.log.branch();
     if !entries.iter().any(|e| matches!(e.body, Body::Message(_))) {
         return Err(language.say(Word::NothingSaid).into());
     }
@@ -43,7 +43,7 @@ pub async fn hand_over(
     inbox: &mut Inbox,
 ) -> Result<Option<Vec<View>>, LogError> {
     let language = state.settings.language;
-    let entries = past(state);
+    let entries = state.log.branch();
     let goal = handoff::goal(&entries);
     Ok(match made(state, inbox, &entries, &goal).await? {
         Made::Stopped => None,
@@ -75,10 +75,6 @@ enum Made {
     },
     Unwritten(String),
     Stopped,
-}
-
-fn past(state: &SessionState) -> Vec<Entry> {
-    state.log.branch()
 }
 
 async fn made(

@@ -1,15 +1,18 @@
 //! `/mcp`: the servers, how each stands, and what can be done about it.
 
 use super::context::column;
-use crate::inbox::Inbox;
-use crate::state::SessionState;
 use ostler_mcp::{Servers, Snapshot, State, Trust, tool_name};
 use ostler_wire::{Act, Action, Cell, ColumnKind, Deed, Language, Row, Table, View, Word};
 use serde_json::{Value, json};
 
-pub fn panel(state: &mut SessionState, _: &mut Inbox, words: &str) -> View {
-    let language = state.settings.language;
-    let Some(servers) = state.services.servers.clone() else {
+/// `trusted`: tools that may be used while planning.
+pub fn panel(
+    servers: Option<&Servers>,
+    trusted: &mut Vec<String>,
+    words: &str,
+    language: Language,
+) -> View {
+    let Some(servers) = servers else {
         return View::Text(language.say(Word::McpNone).into());
     };
     let (verb, name) = words.split_once(' ').unwrap_or((words, ""));
@@ -18,20 +21,24 @@ pub fn panel(state: &mut SessionState, _: &mut Inbox, words: &str) -> View {
         return View::Error(language.fill(Word::McpNoServer, &[name]));
     }
     match verb {
-        "" => list(state, &servers, language),
+        "" => list(servers, trusted, language),
         "reconnect" => {
             servers.restart(name);
             View::Text(language.fill(Word::McpReconnects, &[name]))
         }
-        "trust" => trust(state, &servers, name, Trust::Yes),
-        "untrust" => trust(state, &servers, name, Trust::No),
+        "trust" => trust(servers, name, (Trust::Yes, trusted), language),
+        "untrust" => trust(servers, name, (Trust::No, trusted), language),
         _ => View::Error(language.fill(Word::McpNoServer, &[verb])),
     }
 }
 
 /// The person's word on all tools of a server that only read.
-fn trust(state: &mut SessionState, servers: &Servers, name: &str, trust: Trust) -> View {
-    let language = state.settings.language;
+fn trust(
+    servers: &Servers,
+    name: &str,
+    (trust, trusted): (Trust, &mut Vec<String>),
+    language: Language,
+) -> View {
     let Some(handle) = servers.find(name) else {
         return View::Error(language.fill(Word::McpNoServer, &[name]));
     };
@@ -40,7 +47,6 @@ fn trust(state: &mut SessionState, servers: &Servers, name: &str, trust: Trust) 
         return View::Text(language.fill(Word::McpNoReaders, &[name]));
     }
     let place = servers.trust(&handle, &tools, trust);
-    let trusted = &mut state.permissions.trusted;
     let names: Vec<String> = tools.iter().map(|tool| tool_name(name, tool)).collect();
     trusted.retain(|tool| !names.contains(tool));
     let said = match trust {
@@ -58,7 +64,7 @@ fn trust(state: &mut SessionState, servers: &Servers, name: &str, trust: Trust) 
     })
 }
 
-fn list(state: &SessionState, servers: &Servers, language: Language) -> View {
+fn list(servers: &Servers, trusted: &[String], language: Language) -> View {
     let rows = servers.snapshots().into_iter().map(|(name, snapshot)| {
         let action = |word: Word, act: Act| Action {
             label: language.say(word).into(),
@@ -68,7 +74,7 @@ fn list(state: &SessionState, servers: &Servers, language: Language) -> View {
         let readers = servers
             .find(&name)
             .map_or_else(Vec::new, |handle| handle.readers());
-        let trusted = |tool: &String| state.permissions.trusted.contains(&tool_name(&name, tool));
+        let trusted = |tool: &String| trusted.contains(&tool_name(&name, tool));
         let is_trusted = !readers.is_empty() && readers.iter().all(trusted);
         let trust = match is_trusted {
             true => action(Word::McpUntrust, command("untrust")),

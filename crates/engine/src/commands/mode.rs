@@ -2,6 +2,7 @@
 
 use crate::goal::{Goal, MAX_CONTINUATIONS, Strategy};
 use crate::inbox::{Inbox, Prompt, Purpose};
+use crate::permissions::PermissionState;
 use crate::state::SessionState;
 use ostler_guard::{Approve, Mode};
 use ostler_wire::{Delta, GoalState, Language, View, Word};
@@ -9,20 +10,18 @@ use std::time::Instant;
 
 pub fn approve(state: &mut SessionState, _: &mut Inbox, how: &str) -> View {
     if how.is_empty() {
-        return View::Text(approval(state));
+        return View::Text(approval(&state.permissions, state.settings.language));
     }
     let Some(approve) = Approve::parse(how) else {
         return View::Error(state.settings.language.fill(Word::ApproveUsage, &[how]));
     };
     state.permissions.take(approve.stance(Instant::now()));
-    changed(state, approval)
+    let text = approval(&state.permissions, state.settings.language);
+    changed(state, text)
 }
 
-fn approval(state: &SessionState) -> String {
-    state
-        .settings
-        .language
-        .fill(Word::ApprovalIs, &[&posture(state)])
+fn approval(permissions: &PermissionState, language: Language) -> String {
+    language.fill(Word::ApprovalIs, &[&posture(permissions, language)])
 }
 
 pub fn mode(state: &mut SessionState, _: &mut Inbox, name: &str) -> View {
@@ -72,17 +71,16 @@ fn enter(state: &mut SessionState, mode: Mode) -> View {
     state.permissions.enter(mode);
     let ended = had_goal && state.permissions.goal.is_none();
     let language = state.settings.language;
-    changed(state, |state| {
-        let now = match state.permissions.mode {
-            mode @ Mode::Normal => language.fill(Word::ModeIs, &[mode.name()]),
-            Mode::Plan => language.say(Word::ModeIsPlan).into(),
-            Mode::Goal => language.say(Word::ModeIsGoal).into(),
-        };
-        match ended {
-            true => format!("{} {now}", language.say(Word::GoalOver)),
-            false => now,
-        }
-    })
+    let now = match mode {
+        Mode::Normal => language.fill(Word::ModeIs, &[mode.name()]),
+        Mode::Plan => language.say(Word::ModeIsPlan).into(),
+        Mode::Goal => language.say(Word::ModeIsGoal).into(),
+    };
+    let text = match ended {
+        true => format!("{} {now}", language.say(Word::GoalOver)),
+        false => now,
+    };
+    changed(state, text)
 }
 
 /// `/goal`: shows it, ends it, or begins one with the next turn.
@@ -136,24 +134,23 @@ fn said(goal: &Goal, language: Language) -> String {
 }
 
 /// A change that could not be written down holds all the same; the person is told.
-fn changed(state: &mut SessionState, text: impl FnOnce(&SessionState) -> String) -> View {
+fn changed(state: &mut SessionState, text: String) -> View {
     let recorded = state.record_standing();
     let mode = state.permissions.shown(&state.policy.rules, Instant::now());
     state.feed.delta(Delta::Mode { mode });
     match recorded {
-        Ok(()) => View::Text(text(state)),
+        Ok(()) => View::Text(text),
         Err(error) => {
             let why = error.say(state.settings.language);
-            View::Error(format!("{}; {why}", text(state)))
+            View::Error(format!("{text}; {why}"))
         }
     }
 }
 
 /// How things stand with prompts, for people.
-pub fn posture(state: &SessionState) -> String {
-    let language = state.settings.language;
-    let name = state.permissions.stance.shown(Instant::now(), language);
-    match state.permissions.window {
+pub fn posture(permissions: &PermissionState, language: Language) -> String {
+    let name = permissions.stance.shown(Instant::now(), language);
+    match permissions.window {
         true => language.fill(Word::PlanWindow, &[&name]),
         false => name,
     }

@@ -4,9 +4,10 @@
 use super::context::{HubContext, column};
 use super::mode::posture;
 use super::sessions;
+use crate::clients::feed::Feed;
 use crate::context::audit::{self, Audited, Fate, Kind};
 use crate::inbox::Inbox;
-use crate::permissions::{Grant, SESSION};
+use crate::permissions::{Grant, PermissionState, SESSION};
 use crate::state::SessionState;
 use crate::tool::Scope;
 use crate::tools::{declaration, unknown_tool};
@@ -174,10 +175,8 @@ pub fn audit_session(context: &HubContext, scope: &Scope, session: Option<&str>)
 }
 
 /// The last calls of this session.
-fn audit_own(state: &SessionState) -> View {
-    let language = state.settings.language;
-    let entries = super::branch_entries(state);
-    let calls = audit::audit(&entries, &scope_of(&state.scope, &entries));
+fn audit_own(entries: &[Entry], scope: &Scope, language: Language) -> View {
+    let calls = audit::audit(entries, &scope_of(scope, entries));
     let older = calls.len().saturating_sub(MAX_AUDITED);
     let remark =
         (older > 0).then(|| language.fill(Word::PermOnlyLast, &[&MAX_AUDITED.to_string()]));
@@ -352,34 +351,39 @@ impl Suggestions {
 /// `/permissions`: what holds in this session, and changes of it until its end.
 pub(super) fn slash(state: &mut SessionState, _: &mut Inbox, words: &str) -> View {
     let (verb, rule) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
-    let rule = rule.trim();
+    let (rule, language) = (rule.trim(), state.settings.language);
     match (verb, rule.is_empty()) {
-        ("", _) => held(state),
-        ("audit", true) => audit_own(state),
-        ("remove", false) => remove(state, rule),
-        ("allow" | "ask" | "deny", false) => add(state, verb, rule),
-        _ => View::Error(state.settings.language.say(Word::PermissionsUsage).into()),
+        ("", _) => held(
+            &state.policy.rules,
+            &state.permissions,
+            &state.scope,
+            language,
+        ),
+        ("audit", true) => audit_own(&state.log.branch(), &state.scope, language),
+        ("allow" | "ask" | "deny" | "remove", false) => {
+            let rules = &mut Arc::make_mut(&mut state.policy).rules;
+            let view = match verb {
+                "remove" => remove(rules, rule, language),
+                verb => add(rules, verb, rule, language),
+            };
+            tell_mode(&state.feed, &state.permissions, &state.policy.rules);
+            view
+        }
+        _ => View::Error(language.say(Word::PermissionsUsage).into()),
     }
 }
 
-fn add(state: &mut SessionState, verb: &str, text: &str) -> View {
+fn add(rules: &mut Rules, verb: &str, text: &str, language: Language) -> View {
     let rule = match Rule::parse(text, SESSION) {
         Ok(rule) => rule,
-        Err(error) => return View::Error(error.say(state.settings.language)),
+        Err(error) => return View::Error(error.say(language)),
     };
     if let Some(name) = unknown_tool(&rule).filter(|_| verb == "deny") {
-        return View::Error(state.settings.language.fill(Word::RuleIdle, &[text, name]));
+        return View::Error(language.fill(Word::RuleIdle, &[text, name]));
     }
     let shown = rule.canonical();
-    let list = list(&mut Arc::make_mut(&mut state.policy).rules, verb);
-    list.push(rule);
-    tell_mode(state);
-    View::Text(
-        state
-            .settings
-            .language
-            .fill(Word::RuleHolds, &[verb, &shown]),
-    )
+    list(rules, verb).push(rule);
+    View::Text(language.fill(Word::RuleHolds, &[verb, &shown]))
 }
 
 fn list<'a>(rules: &'a mut Rules, verb: &str) -> &'a mut Vec<Rule> {
@@ -391,17 +395,15 @@ fn list<'a>(rules: &'a mut Rules, verb: &str) -> &'a mut Vec<Rule> {
 }
 
 /// Other terminals of the session know its rules, so that one which takes it over keeps to them.
-fn tell_mode(state: &SessionState) {
-    let rules = &state.policy.rules;
-    let mode = state.permissions.shown(rules, Instant::now());
-    state.feed.delta(Delta::Mode { mode });
+fn tell_mode(feed: &Feed, permissions: &PermissionState, rules: &Rules) {
+    let mode = permissions.shown(rules, Instant::now());
+    feed.delta(Delta::Mode { mode });
 }
 
 /// Takes out what this session added. What a file says is changed there.
-fn remove(state: &mut SessionState, text: &str) -> View {
+fn remove(rules: &mut Rules, text: &str, language: Language) -> View {
     let wanted = Rule::parse(text, SESSION).map(|rule| rule.canonical());
     let is_meant = |rule: &Rule| rule.text == text || Ok(rule.canonical()) == wanted;
-    let rules = &mut Arc::make_mut(&mut state.policy).rules;
     let mut removed = 0;
     let mut kept = None;
     for list in [&mut rules.deny, &mut rules.ask, &mut rules.allow] {
@@ -415,8 +417,6 @@ fn remove(state: &mut SessionState, text: &str) -> View {
             !goes
         });
     }
-    tell_mode(state);
-    let language = state.settings.language;
     match (removed, kept) {
         (0, None) => View::Error(language.fill(Word::NoRule, &[text])),
         (0, Some(from)) => View::Error(language.fill(Word::RuleInFile, &[text, &from])),
@@ -426,8 +426,7 @@ fn remove(state: &mut SessionState, text: &str) -> View {
 }
 
 /// The rules, and above and below them what else decides.
-fn held(state: &SessionState) -> View {
-    let language = state.settings.language;
+fn held(rules: &Rules, permissions: &PermissionState, scope: &Scope, language: Language) -> View {
     let own = language.say(Word::ThisSession);
     let row = |what: &str, value: String, from: &str| {
         Row::new(vec![
@@ -437,11 +436,10 @@ fn held(state: &SessionState) -> View {
             Cell::absent(),
         ])
     };
-    let all = &state.policy.rules;
     let lists = [
-        (Verdict::Deny, &all.deny),
-        (Verdict::Ask, &all.ask),
-        (Verdict::Allow, &all.allow),
+        (Verdict::Deny, &rules.deny),
+        (Verdict::Ask, &rules.ask),
+        (Verdict::Allow, &rules.allow),
     ];
     let written = lists.into_iter().flat_map(|(list, rules)| {
         rules.iter().map(move |rule| WrittenRule {
@@ -455,19 +453,23 @@ fn held(state: &SessionState) -> View {
         })
     });
     let no_tool = |name: &str| language.fill(Word::BootNoTool, &[name]);
-    let mut table = rule_table(written.collect(), &state.scope, language, no_tool);
-    let mode = state.permissions.mode.name().to_owned();
+    let mut table = rule_table(written.collect(), scope, language, no_tool);
+    let mode = permissions.mode.name().to_owned();
     let above = [
         row(language.say(Word::RowMode), mode, ""),
-        row(language.say(Word::RowApproval), posture(state), ""),
+        row(
+            language.say(Word::RowApproval),
+            posture(permissions, language),
+            "",
+        ),
     ];
     table.rows.splice(0..0, above);
-    for grant in &state.permissions.grants {
-        if let Some(text) = granted(state, grant) {
+    for grant in &permissions.grants {
+        if let Some(text) = granted(grant, scope, language) {
             table.rows.push(row(language.say(Word::Granted), text, own));
         }
     }
-    let terms = &state.permissions.terms;
+    let terms = &permissions.terms;
     let may = |word: Word, what: &str| language.fill(word, &[what]);
     let path = |word: Word, p: &PathBuf| may(word, &p.display().to_string());
     let hosts = terms.hosts.iter().map(|host| may(Word::MayReach, host));
@@ -480,8 +482,8 @@ fn held(state: &SessionState) -> View {
     View::Table(table)
 }
 
-fn granted(state: &SessionState, grant: &Grant) -> Option<String> {
-    let may = |word: Word, what: &str| state.settings.language.fill(word, &[what]);
+fn granted(grant: &Grant, scope: &Scope, language: Language) -> Option<String> {
+    let may = |word: Word, what: &str| language.fill(word, &[what]);
     let one = |access: &Access| match access {
         Access::Run(segments) => {
             let texts: Vec<&str> = segments.iter().map(|s| s.text.as_str()).collect();
@@ -490,10 +492,10 @@ fn granted(state: &SessionState, grant: &Grant) -> Option<String> {
         Access::Net(host) => Some(host.clone()),
         Access::Mcp { server, tool, .. } => Some(format!("{server} {tool}")),
         Access::Delegate { role, .. } => Some(role.clone()),
-        Access::Read(path) => Some(may(Word::MayRead, &state.scope.shown(path))),
-        Access::Write(path) => Some(may(Word::MayEdit, &state.scope.shown(path))),
+        Access::Read(path) => Some(may(Word::MayRead, &scope.shown(path))),
+        Access::Write(path) => Some(may(Word::MayEdit, &scope.shown(path))),
         Access::Job(id) => Some(id.clone()),
-        Access::History => Some(state.settings.language.say(Word::AllHistory).into()),
+        Access::History => Some(language.say(Word::AllHistory).into()),
         Access::Memory => None,
     };
     match grant {

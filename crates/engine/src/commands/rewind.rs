@@ -4,7 +4,7 @@
 use super::tasks::refusal;
 use super::{REWIND, Work};
 use crate::checkpoint::{
-    Checkpoints, Error, Guard, Point as Moment, Report, Scope, Tally, Unseen, What,
+    Checkpoints, Error, Guard, Point as Moment, Report, Scope, Span, Tally, Unseen, What,
 };
 use crate::checkpoints::{self, Place};
 use crate::confine::{Services, WatchedCall};
@@ -227,6 +227,8 @@ struct Files {
     also: Vec<Saved>,
     seen: Option<Saved>,
     unseen: Unseen,
+    /// Trees between which somebody else changed files.
+    between: Vec<(Saved, Saved)>,
 }
 
 async fn go(
@@ -256,6 +258,7 @@ async fn go(
             also: points.also_since(number),
             seen: points.seen.clone(),
             unseen,
+            between: points.changed_between(number),
         };
         let again = format!("{REWIND} {number} {}", name(what));
         match put_back(session, files, &again).await {
@@ -292,6 +295,7 @@ async fn undo(session: &mut Session, points: &Points, unseen: Unseen) -> View {
             also: Vec::new(),
             seen: points.seen.clone(),
             unseen,
+            between: Vec::new(),
         };
         match put_back(session, files, &format!("{REWIND} undo")).await {
             Ok(done) => report = Some(done),
@@ -432,7 +436,13 @@ fn restore(place: &Arc<Place>, files: &Files) -> Result<Restored, Error> {
         expected: seen.transpose().ok().flatten().map(|record| record.id),
         unseen: files.unseen,
     };
-    let mut report = store.restore(target.id, &What::default(), &guard)?;
+    let span = |(from, to): &(Saved, Saved)| {
+        let from = checkpoints::find(&store, from).ok()?.id;
+        let to = checkpoints::find(&store, to).ok()?.id;
+        Some(Span { from, to })
+    };
+    let spans: Vec<Span> = files.between.iter().filter_map(span).collect();
+    let mut report = store.restore_across(target.id, &What::default(), &guard, &spans)?;
     let before = checkpoints::saved(&store.get(report.before)?);
     // Ignored files that went later; those that somebody has made anew stay.
     let unseen = match files.unseen {

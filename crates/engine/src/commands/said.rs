@@ -42,7 +42,7 @@ pub async fn say(
     }
     let text = line.trim_start_matches('#').trim();
     let view = note(state, inbox, text).await?;
-    reply(state, said, view);
+    reply(&state.feed, said, view);
     Ok(())
 }
 

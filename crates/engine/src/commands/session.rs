@@ -165,7 +165,7 @@ pub fn export(session: &mut Session, to: &str) -> View {
         Some("html" | "htm") => export::html(&entries),
         Some(_) | None => export::markdown(&entries),
     };
-    let written = std::fs::OpenOptions::new()
+    let written = ostler_host::private_options()
         .write(true)
         .create_new(true)
         .open(&path)

@@ -1,10 +1,8 @@
 //! `skills`: what the model can be told about certain work.
 
 use super::context::{column, report};
-use crate::inbox::Inbox;
 use crate::sources::about;
 use crate::sources::skills::{RunAs, Skill, Skills};
-use crate::state::SessionState;
 use ostler_wire::{Act, Action, Cell, Column, ColumnKind, Deed, Language, Row, Table, View, Word};
 
 /// The skills, with what was left out on the way to them.
@@ -71,11 +69,7 @@ pub fn skill(all: &Skills, name: &str, language: Language) -> View {
 }
 
 /// `/skills`.
-pub(super) fn slash(state: &mut SessionState, _: &mut Inbox, name: &str) -> View {
-    let (all, language) = (
-        &state.extensions.definitions.skills,
-        state.settings.language,
-    );
+pub(super) fn slash(all: &Skills, name: &str, language: Language) -> View {
     match name {
         "" => skills(all, Vec::new(), language),
         name => skill(all, name, language),

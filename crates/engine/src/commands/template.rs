@@ -3,53 +3,57 @@
 use crate::dispatch::own;
 use crate::inbox::{Inbox, Prompt};
 use crate::log::LogError;
+use crate::permissions::PermissionState;
+use crate::sources::definitions::Definitions;
+use crate::sources::roles::Roles;
 use crate::sources::skills::{RunAs, Skill, asked_for, beside};
 use crate::sources::templates::{Piece, Template};
-use crate::state::SessionState;
+use crate::state::{Extensions, SessionState};
 use crate::tool::Typed as _;
+use crate::tools::Tools;
 use crate::tools::read_only_skill::ReadOnlySkill;
 use crate::tools::skill::Skill as SkillTool;
 use ostler_guard::Mode;
 
 /// The template that a line calls, and its arguments.
-pub fn of(state: &SessionState, line: &str) -> Option<(Template, String)> {
+pub fn of(definitions: &Definitions, line: &str) -> Option<(Template, String)> {
     let line = line.trim();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let template = state
-        .extensions
-        .definitions
-        .templates
-        .iter()
-        .find(|t| t.name == name)?;
+    let template = definitions.templates.iter().find(|t| t.name == name)?;
     Some((template.clone(), rest.trim().to_owned()))
 }
 
 /// The skill that a line calls, and its arguments.
-pub fn skill(state: &SessionState, line: &str) -> Option<(Skill, String)> {
+pub fn skill(definitions: &Definitions, line: &str) -> Option<(Skill, String)> {
     let line = line.trim();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let skill = state.extensions.definitions.skills.find(name)?;
+    let skill = definitions.skills.find(name)?;
     Some((skill.clone(), rest.trim().to_owned()))
 }
 
 /// The same in the session that was started for that skill: there it is followed, whatever else has its name.
-pub fn assigned_role(state: &SessionState, line: &str) -> Option<(Skill, String)> {
-    let own = state.extensions.agents.skill.as_deref()?;
-    skill(state, line).filter(|(skill, _)| skill.name() == own)
+pub fn assigned_skill(extensions: &Extensions, line: &str) -> Option<(Skill, String)> {
+    let own = extensions.agents.skill.as_deref()?;
+    skill(&extensions.definitions, line).filter(|(skill, _)| skill.name() == own)
 }
 
 /// What the model is told when the person calls a skill that is for a session of its own.
-pub fn forward(state: &SessionState, skill: &Skill, words: &str) -> Option<Prompt> {
+pub fn forward(
+    skill: &Skill,
+    words: &str,
+    (roles, tools): (&Roles, &Tools),
+    permissions: &PermissionState,
+) -> Option<Prompt> {
     let role = skill.role.as_deref();
-    let role = role.and_then(|role| state.extensions.definitions.roles.find(role));
-    let reads = state.permissions.mode == Mode::Plan
-        || state.permissions.read_only
+    let role = role.and_then(|role| roles.find(role));
+    let reads = permissions.mode == Mode::Plan
+        || permissions.read_only
         || role.is_some_and(|role| role.capabilities.read_only);
     let tool = match reads {
         true => ReadOnlySkill::NAME,
         false => SkillTool::NAME,
     };
-    if skill.run_as == RunAs::Inline || state.tools.find(tool).is_none() {
+    if skill.run_as == RunAs::Inline || tools.find(tool).is_none() {
         return None;
     }
     Some(Prompt {

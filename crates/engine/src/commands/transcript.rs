@@ -2,7 +2,7 @@
 
 use crate::store::title;
 use crate::tools;
-use ostler_wire::{Body, Entry, Language, Role, ToolResult, Word, one_line};
+use ostler_wire::{Body, Entry, Language, Role, ShownEntry, ToolResult, Word, one_line};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -15,14 +15,14 @@ pub fn render(id: &str, entries: &[Entry], language: Language) -> String {
     let results = results(entries);
     for entry in entries {
         // Writing to a string does not fail.
-        let _ = match &entry.body {
-            Body::Message(m) => match m.role {
+        let _ = match entry.body.shown() {
+            Some(ShownEntry::Message(m)) => match m.role {
                 Role::User => write!(out, "\n{}", indented(&m.text, "> ")),
                 Role::Assistant if m.text.trim().is_empty() => Ok(()),
                 Role::Assistant => write!(out, "\n{}\n", m.text.trim_end()),
                 Role::System => write!(out, "\n[{}]\n", m.text.trim_end()),
             },
-            Body::ToolUse(call) => {
+            Some(ShownEntry::Call(call)) => {
                 let input = shortened(&one_line(call.input.get()));
                 let result = results
                     .get(call.id.as_str())
@@ -34,25 +34,18 @@ pub fn render(id: &str, entries: &[Entry], language: Language) -> String {
                     });
                 write!(out, "\n* {} {input}\n{result}", one_line(&call.name))
             }
-            Body::Notice(notice) => write!(out, "\n[{}]\n", notice.text.trim_end()),
-            Body::Error(error) => write!(
+            Some(ShownEntry::Notice(notice)) => write!(out, "\n[{}]\n", notice.text.trim_end()),
+            Some(ShownEntry::Error(error)) => write!(
                 out,
                 "{}",
                 language.fill(Word::TranscriptError, &[&error.kind, &error.message])
             ),
-            Body::Interrupted(_) => write!(out, "{}", language.say(Word::TranscriptStopped)),
+            Some(ShownEntry::Interrupted) => {
+                write!(out, "{}", language.say(Word::TranscriptStopped))
+            }
             // A result stands below its call.
-            Body::ToolResult(_)
-            | Body::Meta(_)
-            | Body::Usage(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::TurnEnd(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => Ok(()),
-            Body::Compaction(c) => write!(
+            Some(ShownEntry::Result(_)) | None => Ok(()),
+            Some(ShownEntry::Digest(c)) => write!(
                 out,
                 "{}",
                 language.fill(Word::OlderFolded, &[&indented(&c.digest, "  ")])
@@ -82,26 +75,12 @@ fn heading(id: &str, entries: &[Entry]) -> String {
             parts.push(meta.root.clone());
         }
     }
-    let model = entries.iter().rev().find_map(|e| match &e.body {
-        Body::Settings(settings) => settings.model.clone(),
-        Body::Message(message) => message
-            .model
-            .as_ref()
-            .map(|o| format!("{}/{}", o.provider, o.model)),
-        Body::Meta(_)
-        | Body::ToolUse(_)
-        | Body::ToolResult(_)
-        | Body::Usage(_)
-        | Body::Mode(_)
-        | Body::Approval(_)
-        | Body::Todo(_)
-        | Body::Notice(_)
-        | Body::Error(_)
-        | Body::Interrupted(_)
-        | Body::TurnEnd(_)
-        | Body::Compaction(_)
-        | Body::Checkpoint(_)
-        | Body::Rewind(_) => None,
+    let model = entries.iter().rev().find_map(|entry| {
+        if let Body::Settings(settings) = &entry.body {
+            return settings.model.clone();
+        }
+        let origin = entry.body.message()?.model.as_ref()?;
+        Some(format!("{}/{}", origin.provider, origin.model))
     });
     parts.extend(model);
     parts.retain(|part| !part.is_empty());

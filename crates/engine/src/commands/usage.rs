@@ -3,10 +3,10 @@
 use super::context::{HubContext, column};
 use crate::budget::State;
 use crate::compaction;
+use crate::context::account::Account;
 use crate::context::handoff;
-use crate::inbox::Inbox;
 use crate::ledger::{Ledger, Line, Tokens};
-use crate::state::SessionState;
+use crate::log::Log;
 use jiff::tz::TimeZone;
 use ostler_wire::{
     Body, Cell, Column, ColumnKind, Frame, Language, Row, Say, Table, View, Word, short_id,
@@ -211,11 +211,10 @@ fn bar(share: f64) -> String {
 }
 
 /// `/cost`: the same of this session, by model and purpose, and what its budgets say.
-pub(super) fn cost(state: &mut SessionState, _: &mut Inbox, _: &str) -> View {
-    let language = state.settings.language;
+pub(super) fn cost(log: &Log, account: &Account, language: Language) -> View {
     let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
     let mut total = Sum::default();
-    for entry in super::branch_entries(state) {
+    for entry in log.branch() {
         let Body::Usage(usage) = &entry.body else {
             continue;
         };
@@ -237,7 +236,7 @@ pub(super) fn cost(state: &mut SessionState, _: &mut Inbox, _: &str) -> View {
         empty: language.say(Word::NothingSpent).into(),
         ..table(language, UsageBy::Model, &sums, &total)
     };
-    for line in budgets(state) {
+    for line in budgets(account, language) {
         table.summary.push_str(&line);
         table.summary.push('\n');
     }
@@ -245,9 +244,7 @@ pub(super) fn cost(state: &mut SessionState, _: &mut Inbox, _: &str) -> View {
 }
 
 /// How the limits stand.
-fn budgets(state: &SessionState) -> Vec<String> {
-    let language = state.settings.language;
-    let account = &state.account;
+fn budgets(account: &Account, language: Language) -> Vec<String> {
     let line = |state: State| {
         let sums = [state.spent, state.limit, state.held, state.left];
         let [spent, limit, held, left] = &sums.map(|sum| sum.say(language));

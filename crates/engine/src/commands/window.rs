@@ -1,20 +1,20 @@
 //! `/context`: what fills the window.
 
 use crate::compaction;
+use crate::context::conversation::Conversation;
 use crate::context::digest::Plan;
 use crate::context::transcript::BYTES_PER_TOKEN;
-use crate::inbox::Inbox;
-use crate::state::SessionState;
-use ostler_wire::{Body, Entry, Part, Role, Table, View, Word};
+use crate::log::Log;
+use ostler_wire::{Entry, Language, Part, Role, ShownEntry, Table, View, Word};
 
 /// Cells of a bar that is full.
 const BAR: u64 = 20;
 
 /// By part, measured in bytes and shown in tokens, corrected by what the model's last request counted.
-pub fn context(state: &mut SessionState, _: &mut Inbox, _: &str) -> View {
-    let language = state.settings.language;
-    let entries = super::branch_entries(state);
-    let prefix = &state.conversation.prefix;
+/// `tokens`: those of the last request and its answer.
+pub fn context(log: &Log, conversation: &Conversation, tokens: u64, language: Language) -> View {
+    let entries = log.branch();
+    let prefix = &conversation.prefix;
     let tools: usize = prefix
         .tools
         .iter()
@@ -26,9 +26,9 @@ pub fn context(state: &mut SessionState, _: &mut Inbox, _: &str) -> View {
     ];
     parts.extend(said(&entries));
     let bytes: u64 = parts.iter().map(|(_, b)| b).sum();
-    let used = state.tokens().max(1);
+    let used = tokens.max(1);
     let scaled = |part: u64| part.saturating_mul(used) / bytes.max(1);
-    let window = state.conversation.model.target().window;
+    let window = conversation.model.target().window;
     let mut rows = Vec::new();
     for (word, part) in parts.into_iter().filter(|(_, b)| *b > 0) {
         let tokens = scaled(part);
@@ -48,7 +48,7 @@ pub fn context(state: &mut SessionState, _: &mut Inbox, _: &str) -> View {
         total,
         String::new(),
     ]);
-    let outlook = compaction::outlook(state, &entries);
+    let outlook = compaction::outlook(conversation, &entries);
     for (word, tokens) in [
         (Word::RowPinned, outlook.pinned),
         (Word::RowSaves, outlook.saves),
@@ -85,8 +85,8 @@ fn said(entries: &[Entry]) -> Vec<(Word, u64)> {
         images += kept.images.len();
     }
     for entry in entries.get(plan.end..).unwrap_or_default() {
-        match &entry.body {
-            Body::Message(message) => match message.role {
+        match entry.body.shown() {
+            Some(ShownEntry::Message(message)) => match message.role {
                 Role::User | Role::System => {
                     user += message.text.len() + message.context.as_ref().map_or(0, String::len);
                     images += message.images.len();
@@ -103,21 +103,15 @@ fn said(entries: &[Entry]) -> Vec<(Word, u64)> {
                         .sum::<usize>();
                 }
             },
-            Body::ToolUse(call) => calls += call.name.len() + call.input.get().len(),
-            Body::ToolResult(result) => results += result.output.get().len(),
-            Body::Meta(_)
-            | Body::Usage(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Notice(_)
-            | Body::Error(_)
-            | Body::Interrupted(_)
-            | Body::TurnEnd(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => {}
+            Some(ShownEntry::Call(call)) => calls += call.name.len() + call.input.get().len(),
+            Some(ShownEntry::Result(result)) => results += result.output.get().len(),
+            Some(
+                ShownEntry::Notice(_)
+                | ShownEntry::Error(_)
+                | ShownEntry::Interrupted
+                | ShownEntry::Digest(_),
+            )
+            | None => {}
         }
     }
     /// What a picture weighs, roughly, in the bytes that stand for its tokens.

@@ -7,19 +7,22 @@ mod summary;
 pub(crate) use room::{Moment, Room, make_room, warning};
 pub use summary::ROLE;
 
+use crate::context::account::Account;
+use crate::context::conversation::Conversation;
 use crate::context::digest::{
-    Digest, Facts, MAX_DIGEST, Parts, Plan, archive, boundary, context_parts,
+    Digest, Facts, MAX_DIGEST, Parts, Plan, Prose, archive, boundary, context_parts,
 };
 use crate::context::transcript::BYTES_PER_TOKEN;
-use crate::context::window::{MIN_SHARE_SAVED, Pointless, Strategy};
+use crate::context::window::{Folding, MIN_SHARE_SAVED, Pointless, Strategy};
 use crate::hooks;
 use crate::inbox::Inbox;
 use crate::log::LogError;
-use crate::state::SessionState;
+use crate::state::{SessionSettings, SessionState};
 use ostler_wire::{
-    Body, Compaction, DigestBy, Entry, Notice, Role, Say, TodoItem, TodoState, View, Word,
+    Body, Compaction, DigestBy, Entry, Language, Notice, Role, Say, TodoItem, TodoState, View, Word,
 };
-use summary::{Asked, Material, Summary};
+use std::path::Path;
+use summary::{Asked, Material, Summary, SummaryScope};
 use tokio_util::sync::CancellationToken;
 
 /// Bytes of the latest steps that are not folded, at most.
@@ -86,7 +89,7 @@ async fn when_full(
     cancel: &CancellationToken,
     occasion: Occasion,
 ) -> Result<(), LogError> {
-    let (window, bytes) = (window(state), state.conversation.bytes());
+    let (window, bytes) = (state.conversation.window(), state.conversation.bytes());
     if state.settings.folding.gauge.is_hopeless(window, bytes) {
         return Ok(());
     }
@@ -107,10 +110,10 @@ pub(crate) async fn on_overflow(
     cancel: &CancellationToken,
 ) -> Result<bool, LogError> {
     if state.settings.folding.settings.strategy != Strategy::Compact {
-        let text = state
-            .settings
-            .language
-            .fill(Word::PromptTooLong, &[&handoff_command(state)]);
+        let text = state.settings.language.fill(
+            Word::PromptTooLong,
+            &[&handoff_command(&state.settings, &state.account)],
+        );
         state.commit(vec![notice(text)])?;
         return Ok(false);
     }
@@ -161,7 +164,7 @@ async fn fold(
     cancel: &CancellationToken,
     occasion: Occasion,
 ) -> Result<Folded, LogError> {
-    let work = match work(state, &occasion) {
+    let work = match work(state.log.branch(), &state.conversation, &occasion) {
         Ok(work) => work,
         Err(why) => return Ok(Folded::Not(why)),
     };
@@ -179,17 +182,20 @@ async fn fold(
     folded
 }
 
-fn work(state: &SessionState, occasion: &Occasion) -> Result<Work, Pointless> {
-    let entries = state.log.branch();
+fn work(
+    entries: Vec<Entry>,
+    conversation: &Conversation,
+    occasion: &Occasion,
+) -> Result<Work, Pointless> {
     let upto = match occasion {
         Occasion::Due => last_prompt(&entries),
         Occasion::Midway | Occasion::Overflow | Occasion::Wish { .. } => entries.len(),
     };
-    let mut place = boundary(&entries, upto, tail(state));
+    let mut place = boundary(&entries, upto, tail(conversation));
     if *occasion == Occasion::Midway {
         place = place.min(last_step(&entries)).max(Plan::of(&entries).end);
     }
-    if let Some(why) = pointless(state, context_parts(&entries, place), occasion) {
+    if let Some(why) = pointless(conversation, context_parts(&entries, place), occasion) {
         return Err(why);
     }
     let last = place.checked_sub(1).and_then(|i| entries.get(i));
@@ -222,56 +228,37 @@ async fn carry_out(
         too_long: occasion == Occasion::Overflow,
         focus: focus.as_deref(),
     };
-    let Summary { held, prose, usage } = match summary::ask(state, inbox, cancel, material).await {
+    let from = SummaryScope {
+        conversation: &state.conversation,
+        account: &state.account,
+        feed: &state.feed,
+        language,
+    };
+    let Summary { held, prose, usage } = match summary::ask(from, inbox, cancel, material).await {
         Asked::Interrupted => return Ok(Folded::Interrupted),
         Asked::Answered(summary) => *summary,
     };
     let start = Plan::of(&entries).end;
     let folded = entries.get(start..place).unwrap_or_default();
     let mut bodies: Vec<Body> = usage.iter().cloned().map(Body::Usage).collect();
-    let archive = match archived(state, folded) {
-        Ok(archive) => archive,
-        Err(fault) => {
-            bodies.push(notice(fault));
-            None
-        }
-    };
-    let by = match &prose {
-        Ok(_) => DigestBy::Model,
-        Err(why) => {
-            bodies.push(notice(
-                language.fill(Word::FoldNoSummary, &[&why.say(language)]),
-            ));
-            DigestBy::Mechanical
-        }
-    };
-    let digest = Digest {
-        focus: focus.clone(),
-        archive: archive.clone(),
-        // In the middle of a turn no message of the person brings it.
-        mode: state.briefing().filter(|_| occasion.is_within_turn()),
-        ..Digest::new(prose.ok(), facts_for(state, folded))
-    };
+    let folding = &state.settings.folding;
+    let archived = archived(folding, &state.account.session, folded, language);
+    bodies.extend(archived.as_ref().err().cloned().map(notice));
+    if let Err(why) = &prose {
+        let text = language.fill(Word::FoldNoSummary, &[&why.say(language)]);
+        bodies.push(notice(text));
+    }
     let compaction = Compaction {
         through,
-        digest: state
-            .feed
-            .redactor()
-            .text(digest.render(digest_room(state))),
-        by,
-        focus,
-        archive,
-        answers: count(
+        ..compact(
+            state,
+            &occasion,
             folded,
-            |body| matches!(body, Body::Message(m) if m.role == Role::Assistant),
-        ),
-        calls: count(folded, |body| matches!(body, Body::ToolUse(_))),
-        tokens_before: state.tokens(),
-        tokens_after: 0,
-        shared_bytes: 0,
+            (prose.ok(), archived.unwrap_or_default()),
+        )
     };
     let number = state.log.next() + bodies.len() as u64;
-    let (compaction, conversation) = rebuilt(state, &mut entries, compaction, number);
+    let (compaction, conversation) = rebuilt(&state.conversation, &mut entries, compaction, number);
     bodies.push(Body::Compaction(compaction.clone()));
     let committed = state.commit_folded(bodies, conversation);
     // It is paid for all the same.
@@ -281,18 +268,56 @@ async fn carry_out(
     Ok(Folded::Done(Box::new(compaction)))
 }
 
+/// The compaction that stands for folded entries, as far as it is known before the conversation is rebuilt.
+fn compact(
+    state: &SessionState,
+    occasion: &Occasion,
+    folded: &[Entry],
+    (prose, archive): (Option<Prose>, Option<String>),
+) -> Compaction {
+    let by = match prose {
+        Some(_) => DigestBy::Model,
+        None => DigestBy::Mechanical,
+    };
+    let facts = facts_for(&state.services.todo, &state.scope.root, folded);
+    let digest = Digest {
+        focus: occasion.focus(),
+        archive: archive.clone(),
+        // In the middle of a turn no message of the person brings it.
+        mode: state.briefing().filter(|_| occasion.is_within_turn()),
+        ..Digest::new(prose, facts)
+    };
+    let text = digest.render(digest_room(state.conversation.window()));
+    Compaction {
+        digest: state.feed.redactor().text(text),
+        by,
+        focus: occasion.focus(),
+        archive,
+        answers: count(
+            folded,
+            |body| matches!(body, Body::Message(m) if m.role == Role::Assistant),
+        ),
+        calls: count(folded, |body| matches!(body, Body::ToolUse(_))),
+        tokens_before: state.tokens(),
+        ..Compaction::default()
+    }
+}
+
 fn count(entries: &[Entry], wanted: impl Fn(&Body) -> bool) -> u64 {
     entries.iter().filter(|e| wanted(&e.body)).count() as u64
 }
 
 /// What is pinned of this branch, and what `/compact` would take out of the prompt.
-pub(crate) fn outlook(state: &SessionState, entries: &[Entry]) -> Parts {
-    context_parts(entries, boundary(entries, entries.len(), tail(state)))
+pub(crate) fn outlook(conversation: &Conversation, entries: &[Entry]) -> Parts {
+    context_parts(
+        entries,
+        boundary(entries, entries.len(), tail(conversation)),
+    )
 }
 
 /// Why a fold would not be worth it.
-fn pointless(state: &SessionState, parts: Parts, occasion: &Occasion) -> Option<Pointless> {
-    let window = window(state);
+fn pointless(conversation: &Conversation, parts: Parts, occasion: &Occasion) -> Option<Pointless> {
+    let window = conversation.window();
     if window > 0 && parts.pinned > window / 2 {
         return Some(Pointless::Pinned {
             tokens: parts.pinned,
@@ -301,7 +326,7 @@ fn pointless(state: &SessionState, parts: Parts, occasion: &Occasion) -> Option<
     let least = match occasion {
         Occasion::Wish { .. } => MIN_SAVED,
         Occasion::Due | Occasion::Overflow => {
-            let prompt = state.conversation.bytes() / BYTES_PER_TOKEN;
+            let prompt = conversation.bytes() / BYTES_PER_TOKEN;
             (prompt / MIN_SHARE_SAVED).max(MIN_SAVED)
         }
         Occasion::Midway => (window / MIN_WINDOW_SAVED).max(MIN_SAVED),
@@ -310,11 +335,14 @@ fn pointless(state: &SessionState, parts: Parts, occasion: &Occasion) -> Option<
 }
 
 fn reason(state: &SessionState, why: Pointless) -> String {
-    let (language, anew) = (state.settings.language, handoff_command(state));
+    let (language, anew) = (
+        state.settings.language,
+        handoff_command(&state.settings, &state.account),
+    );
     match why {
         Pointless::Little => language.fill(Word::FoldLittle, &[&anew]),
         Pointless::Pinned { tokens } => {
-            let numbers = [tokens, window(state)].map(|n| n.to_string());
+            let numbers = [tokens, state.conversation.window()].map(|n| n.to_string());
             let [tokens, window] = numbers.each_ref().map(String::as_str);
             language.fill(Word::FoldPinned, &[tokens, window, &anew])
         }
@@ -323,12 +351,11 @@ fn reason(state: &SessionState, why: Pointless) -> String {
 
 /// The conversation as it is after this compaction, which then knows what it changed.
 fn rebuilt(
-    state: &SessionState,
+    old: &Conversation,
     entries: &mut Vec<Entry>,
     compaction: Compaction,
     number: u64,
-) -> (Compaction, crate::context::conversation::Conversation) {
-    let old = &state.conversation;
+) -> (Compaction, Conversation) {
     let after = |entries: &[Entry]| {
         let mut new = old.anew();
         new.read(entries);
@@ -353,28 +380,32 @@ fn rebuilt(
 }
 
 /// What the log knows of these entries, and the tasks as they stand now.
-fn facts_for(state: &SessionState, folded: &[Entry]) -> Facts {
+fn facts_for(todo: &[TodoItem], root: &Path, folded: &[Entry]) -> Facts {
     let open = |item: &&TodoItem| item.state != TodoState::Done;
     Facts {
-        todos: state.services.todo.iter().filter(open).cloned().collect(),
-        ..Facts::of(folded, &state.scope.root.display().to_string())
+        todos: todo.iter().filter(open).cloned().collect(),
+        ..Facts::of(folded, &root.display().to_string())
     }
 }
 
 /// Keeps the originals. A disk that cannot take them costs the archive alone: the log has everything.
-fn archived(state: &SessionState, folded: &[Entry]) -> Result<Option<String>, String> {
-    let Some(home) = &state.settings.folding.archive else {
+fn archived(
+    folding: &Folding,
+    session: &str,
+    folded: &[Entry],
+    language: Language,
+) -> Result<Option<String>, String> {
+    let Some(home) = &folding.archive else {
         return Ok(None);
     };
-    let path = archive::path(home, &state.account.session);
+    let path = archive::path(home, session);
     match archive::write(&path, folded) {
         Ok(()) => {
-            let quota = state.settings.folding.settings.archive_quota;
-            archive::trim(home, &state.account.session, quota);
+            let quota = folding.settings.archive_quota;
+            archive::trim(home, session, quota);
             Ok(Some(path.display().to_string()))
         }
         Err(error) => {
-            let language = state.settings.language;
             let (path, why) = (path.display().to_string(), error.say(language));
             Err(language.fill(Word::FoldNoArchive, &[&path, &why]))
         }
@@ -393,21 +424,18 @@ fn last_step(entries: &[Entry]) -> usize {
     entries.iter().rposition(is_answer).unwrap_or(entries.len())
 }
 
-fn window(state: &SessionState) -> u64 {
-    state.conversation.model.target().window
-}
-
-fn tail(state: &SessionState) -> usize {
-    let mut bytes = MAX_TAIL.min(state.conversation.bytes() / TAIL_OF_PROMPT);
-    let window = window(state);
+fn tail(conversation: &Conversation) -> usize {
+    let mut bytes = MAX_TAIL.min(conversation.bytes() / TAIL_OF_PROMPT);
+    let window = conversation.window();
     if window > 0 {
         bytes = bytes.min(window * BYTES_PER_TOKEN / TAIL_OF_WINDOW);
     }
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
-fn digest_room(state: &SessionState) -> usize {
-    match window(state) {
+/// `window`: tokens.
+fn digest_room(window: u64) -> usize {
+    match window {
         0 => MAX_DIGEST,
         window => usize::try_from(window * BYTES_PER_TOKEN / DIGEST_OF_WINDOW)
             .unwrap_or(MAX_DIGEST)
@@ -416,14 +444,14 @@ fn digest_room(state: &SessionState) -> usize {
 }
 
 /// How the person gets a handoff of this session.
-fn handoff_command(state: &SessionState) -> String {
-    let command = if state.settings.interactive {
+fn handoff_command(settings: &SessionSettings, account: &Account) -> String {
+    let command = if settings.interactive {
         "`/handoff …`".to_owned()
     } else {
-        let id: String = state.account.session.chars().take(8).collect();
+        let id: String = account.session.chars().take(8).collect();
         format!("`ostler handoff --goal \"…\" --from-session {id}`")
     };
-    state.settings.language.fill(Word::FullStop, &[&command])
+    settings.language.fill(Word::FullStop, &[&command])
 }
 
 fn notice(text: String) -> Body {

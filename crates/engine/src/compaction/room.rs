@@ -1,14 +1,14 @@
 //! Room for the next request: when the window is nearly full, whether it is folded or the person is asked, and what the
 //! person is told at the end of a turn.
 
-use super::{Occasion, handoff_command, notice, when_full, window};
-use crate::context::handoff::{self, Handoff};
+use super::{Occasion, handoff_command, notice, when_full};
+use crate::context::handoff::{self, Handoff, HandoffPlace};
 use crate::context::window::{ContextSettings, Strategy};
 use crate::dispatch::{Offered, offer};
 use crate::inbox::Inbox;
 use crate::log::LogError;
 use crate::state::SessionState;
-use ostler_wire::{Body, Entry, Outcome, TurnEnd, Word};
+use ostler_wire::{Body, Entry, Language, Outcome, TurnEnd, Word};
 use tokio_util::sync::CancellationToken;
 
 /// How full the window is when the person is told, and when nothing will fold it.
@@ -47,14 +47,16 @@ pub(crate) async fn make_room(
         Moment::Turn => Occasion::Due,
         Moment::Step => Occasion::Midway,
     };
-    if !is_full(state) {
+    let (tokens, window) = (state.tokens(), state.conversation.window());
+    if !is_full(tokens, window, state.settings.folding.settings.ratio) {
         return Ok(Room::Made);
     }
     match state.settings.folding.settings.strategy {
         Strategy::Compact => when_full(state, inbox, cancel, occasion).await?,
         Strategy::Handoff if state.settings.interactive && !state.settings.folding.gauge.asked => {
-            let how = how_full(state, state.settings.language.say(Word::OfferHow));
-            let offered = offer(state, inbox, how).await;
+            let language = state.settings.language;
+            let how = how_full((tokens, window), language.say(Word::OfferHow), language);
+            let offered = offer(inbox, how, language).await;
             // Whoever stops it instead is asked again.
             state.settings.folding.gauge.asked = !matches!(offered, Offered::Stopped);
             match offered {
@@ -69,20 +71,19 @@ pub(crate) async fn make_room(
     Ok(Room::Made)
 }
 
-fn is_full(state: &SessionState) -> bool {
-    let window = window(state);
-    let ratio = state.settings.folding.settings.ratio;
-    window > 0 && state.tokens() as f64 >= ratio * window as f64
+/// `ratio`: the share of the window at which it counts as full.
+fn is_full(tokens: u64, window: u64, ratio: f64) -> bool {
+    window > 0 && tokens as f64 >= ratio * window as f64
 }
 
 /// How full the window is, and what follows from it.
-fn how_full(state: &SessionState, then: &str) -> String {
-    let (tokens, window) = (state.tokens(), window(state).max(1));
+fn how_full((tokens, window): (u64, u64), then: &str, language: Language) -> String {
+    let window = window.max(1);
     // As the status line counts it.
     let full = tokens * 100 / window;
     let [full, tokens, window] = [full, tokens, window].map(|n| n.to_string());
     let words = [full.as_str(), &tokens, &window, then];
-    state.settings.language.fill(Word::WindowFull, &words)
+    language.fill(Word::WindowFull, &words)
 }
 
 /// What the person should know about the window at the end of a turn, once.
@@ -90,7 +91,7 @@ pub(crate) fn warning(state: &mut SessionState, outcome: Outcome) -> Option<Body
     let ContextSettings {
         strategy, ratio, ..
     } = state.settings.folding.settings;
-    let (tokens, known) = (state.tokens(), window(state));
+    let (tokens, known) = (state.tokens(), state.conversation.window());
     let folds = strategy == Strategy::Compact && known > 0;
     let window = if known > 0 { known } else { ASSUMED_WINDOW };
     let limit = match (folds, strategy) {
@@ -105,9 +106,9 @@ pub(crate) fn warning(state: &mut SessionState, outcome: Outcome) -> Option<Body
     }
     state.settings.folding.gauge.warned = true;
     let language = state.settings.language;
-    let anew = handoff_command(state);
-    let tokens = tokens.to_string();
+    let anew = handoff_command(&state.settings, &state.account);
     if known == 0 {
+        let tokens = tokens.to_string();
         return Some(notice(
             language.fill(Word::WindowUnknown, &[&tokens, &anew]),
         ));
@@ -120,18 +121,23 @@ pub(crate) fn warning(state: &mut SessionState, outcome: Outcome) -> Option<Body
         }
         Strategy::Handoff if state.settings.interactive => language.say(Word::WindowAsks).into(),
         // Nobody is there to be asked, and the log tells what a fresh session needs.
-        Strategy::Handoff => match write_handoff(state, outcome) {
-            Ok(path) => language.fill(Word::WindowHandedOff, &[&path, &anew]),
-            Err(why) => language.fill(Word::WindowHandoff, &[&why, &anew]),
-        },
+        Strategy::Handoff => {
+            match write_handoff(state.log.branch(), state.handoff_place(), outcome) {
+                Ok(path) => language.fill(Word::WindowHandedOff, &[&path, &anew]),
+                Err(why) => language.fill(Word::WindowHandoff, &[&why, &anew]),
+            }
+        }
         Strategy::Warn => language.fill(Word::WindowOnlyWarns, &[&anew]),
     };
-    Some(notice(how_full(state, &then)))
+    Some(notice(how_full((tokens, known), &then, language)))
 }
 
 /// Writes a handoff from the log alone, at the end of a turn. The name of the file.
-fn write_handoff(state: &SessionState, outcome: Outcome) -> Result<String, String> {
-    let mut entries = state.log.branch();
+fn write_handoff(
+    mut entries: Vec<Entry>,
+    place: HandoffPlace<'_>,
+    outcome: Outcome,
+) -> Result<String, String> {
     // The log says so in a moment.
     entries.push(Entry {
         entry: u64::MAX,
@@ -139,7 +145,7 @@ fn write_handoff(state: &SessionState, outcome: Outcome) -> Result<String, Strin
         ts: String::new(),
         body: Body::TurnEnd(TurnEnd { outcome }),
     });
-    let root = state.scope.root.display().to_string();
+    let root = place.scope.root.display().to_string();
     let draft = Handoff::draft(&entries, &handoff::goal(&entries), &root);
-    draft.write(state.handoff_place()).map(|(shown, _)| shown)
+    draft.write(place).map(|(shown, _)| shown)
 }

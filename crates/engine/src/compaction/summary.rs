@@ -3,13 +3,14 @@
 //! calls are forbidden where that costs nothing, and carried out nowhere.
 
 use crate::budget::Hold;
+use crate::clients::feed::Feed;
+use crate::context::account::Account;
 use crate::context::conversation::{Conversation, Sent};
 use crate::context::digest::{Plan, Prose, boundary, bytes_of};
 use crate::context::sample::{Sampled, sample};
 use crate::inbox::{Inbox, Stopped};
-use crate::state::SessionState;
 use ostler_llm::{Answer, AnswerPart, Calls, Error, Forbidding, TokenUsage};
-use ostler_wire::{Body, Compaction, Entry, Message, Stop, Usage, Why, Word};
+use ostler_wire::{Body, Compaction, Entry, Language, Message, Stop, Usage, Why, Word};
 use tokio_util::sync::CancellationToken;
 
 const INSTRUCTION: &str = include_str!("instruction.md");
@@ -25,6 +26,15 @@ pub struct Material<'a> {
     /// The provider has refused it as it is.
     pub too_long: bool,
     pub focus: Option<&'a str>,
+}
+
+/// The parts of a session that a summary is made from and paid by.
+#[derive(Clone, Copy)]
+pub struct SummaryScope<'a> {
+    pub conversation: &'a Conversation,
+    pub account: &'a Account,
+    pub feed: &'a Feed,
+    pub language: Language,
 }
 
 pub enum Asked {
@@ -58,12 +68,12 @@ struct Try {
 }
 
 pub async fn ask(
-    state: &SessionState,
+    from: SummaryScope<'_>,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
     material: Material<'_>,
 ) -> Asked {
-    let forbidding = state.conversation.model.forbidding();
+    let forbidding = from.conversation.model.forbidding();
     let mut next = Try {
         share: match material.too_long {
             true => Share::Half,
@@ -81,7 +91,7 @@ pub async fn ask(
     };
     let mut called = false;
     for _ in 0..MAX_REQUESTS {
-        match request(state, inbox, cancel, material, &mut next).await {
+        match request(from, inbox, cancel, material, &mut next).await {
             Reply::Interrupted => return Asked::Interrupted,
             Reply::Overflow if next.share == Share::All => next.share = Share::Half,
             // The endpoint knows no such field, perhaps. What else it may refuse it refuses again.
@@ -109,13 +119,13 @@ enum Reply {
 
 /// Sends one, and notes what comes of it in the summary.
 async fn request(
-    state: &SessionState,
+    from: SummaryScope<'_>,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
     material: Material<'_>,
     next: &mut Try,
 ) -> Reply {
-    let (mut conversation, at) = shown(state, material, next.share);
+    let (mut conversation, at) = shown(from.conversation, material, next.share);
     if next.calls == Calls::Forbidden {
         conversation.forbid_calls();
     }
@@ -128,12 +138,12 @@ async fn request(
         ts: String::new(),
         body: Body::Message(Message::note(format!("{}{focus}", INSTRUCTION.trim_end()))),
     });
-    let language = state.settings.language;
-    let payer = state.account.payer_in(Some(ROLE));
-    let worst = state.worst_of(&conversation);
+    let (account, language) = (from.account, from.language);
+    let payer = account.payer_in(Some(ROLE));
+    let worst = account.worst_of(&conversation);
     let summary = &mut next.summary;
     // Nobody is asked about it: without a model's words there is still a digest.
-    match state.account.budget.hold(payer, worst) {
+    match account.budget.hold(payer, worst) {
         Ok(held) => summary.held.push(held),
         Err(breach) => {
             summary.prose = Err(breach.message(language).into());
@@ -141,7 +151,7 @@ async fn request(
         }
     }
     let (body, sent) = conversation.request();
-    let feed = state.feed.hushed();
+    let feed = from.feed.hushed();
     let sampling = sample(&conversation.model, body, &feed, language, cancel);
     let (answer, error) = match inbox.attend(sampling).await {
         Err(Stopped) => (Answer::default(), None),
@@ -150,7 +160,9 @@ async fn request(
             (partial, Some(error))
         }
         Ok(Sampled::Whole(answer)) => {
-            summary.usage.extend(usage(state, &answer, &sent));
+            summary
+                .usage
+                .extend(usage(from.conversation, &answer, &sent));
             summary.prose = prose(&answer);
             return match summary.prose {
                 Err(_) if calls(&answer) => Reply::Called,
@@ -158,10 +170,13 @@ async fn request(
             };
         }
     };
-    summary.usage.extend(usage(state, &answer, &sent));
+    summary
+        .usage
+        .extend(usage(from.conversation, &answer, &sent));
     let Some(error) = error else {
         // It is paid for all the same.
-        summary.usage.iter().for_each(|usage| state.book(usage));
+        summary.usage.iter().for_each(|usage| account.book(usage));
+        account.show_budget(from.feed);
         return Reply::Interrupted;
     };
     match error {
@@ -188,8 +203,8 @@ fn calls(answer: &Answer) -> bool {
 }
 
 /// A conversation of the same past. Half of it has the person's words and the latest work.
-fn shown(state: &SessionState, material: Material<'_>, share: Share) -> (Conversation, u64) {
-    let mut conversation = state.conversation.anew();
+fn shown(of: &Conversation, material: Material<'_>, share: Share) -> (Conversation, u64) {
+    let mut conversation = of.anew();
     let entries = material.entries;
     let at = entries.last().map_or(0, |e| e.entry) + 1;
     if share == Share::All {
@@ -237,11 +252,11 @@ fn prose(answer: &Answer) -> Result<Prose, Why> {
     Prose::parse(&text).ok_or_else(|| Word::HandoffOffTopic.into())
 }
 
-fn usage(state: &SessionState, answer: &Answer, sent: &Sent) -> Option<Usage> {
+fn usage(conversation: &Conversation, answer: &Answer, sent: &Sent) -> Option<Usage> {
     let tokens = answer.usage.plus(answer.wasted);
     (tokens != TokenUsage::default()).then(|| Usage {
         role: Some(ROLE.into()),
         broke: None,
-        ..state.usage(&tokens, sent)
+        ..conversation.usage(&tokens, sent)
     })
 }

@@ -3,13 +3,14 @@
 
 use crate::artifacts::Artifacts;
 use ostler_host::sandbox::{Others, Record, Records, Repositories, Tampered, Watch};
-use ostler_host::{Leftovers, Process};
+use ostler_host::{Leftovers, Process, TreeEnd};
 use ostler_tools::sandbox_report::Change;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 /// Most bytes of a changed file that are kept before it is put back.
 const MAX_ASIDE: u64 = 1 << 20;
@@ -20,11 +21,17 @@ const COARSE: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_millis(25);
 /// How long the end of a session waits for the last look at repositories; what is left to look at then is named.
 const LAST_LOOK: Duration = Duration::from_secs(3);
+/// How long programs that nobody waits for may take to end by themselves at the end.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Default)]
 pub struct Protection {
     state: Arc<Mutex<State>>,
     repositories: Search,
+    /// Looks after programs that nobody waits for.
+    looks: Arc<Mutex<Vec<JoinHandle<()>>>>,
+    /// Kills those programs.
+    ending: CancellationToken,
 }
 
 #[derive(Default)]
@@ -42,6 +49,8 @@ struct State {
     record: Option<Arc<Record>>,
     /// All of ours that may still be there.
     own: Vec<Weak<Record>>,
+    /// The project that the record is about.
+    root: Option<PathBuf>,
 }
 
 /// What a session that was killed left to do.
@@ -70,9 +79,20 @@ pub struct Ground<'a> {
     pub records: Option<&'a Path>,
 }
 
-/// A command that runs: its end is looked at once, whatever becomes of it.
+/// A program that runs. Whoever waits for its end calls `end`; if this is dropped instead, whatever the reason, the look
+/// follows when everything that the program started is dead.
 pub struct Guarded {
     protection: Protection,
+    /// None for a call of a program that goes on running.
+    tree: Option<TreeEnd>,
+    is_looked_at: bool,
+}
+
+/// The look after a program that nobody waits for.
+struct PendingLook {
+    protection: Protection,
+    tree: Option<TreeEnd>,
+    is_done: bool,
 }
 
 impl Protection {
@@ -114,21 +134,80 @@ impl Protection {
         }
         Guarded {
             protection: self.clone(),
+            tree: None,
+            is_looked_at: false,
         }
     }
 
-    /// Ends what commands left in the background, and looks a last time.
+    /// Ends what commands left in the background and programs that nobody waits for, and looks a last time.
     pub async fn finish(&self) -> Vec<Change> {
+        let are_dead = self.end_programs().await;
         let mut changes = self.end_all("end", Some(LAST_LOOK)).await.1;
         match self.repositories.unfinished() {
             // The record stays, so that the next start looks further.
             tops if !tops.is_empty() => changes.extend(tops.into_iter().map(Change::unseen)),
+            _ if !are_dead => {}
             _ => {
                 changes.extend(self.repositories.still_missed(&changes));
                 self.lock().record = None;
             }
         }
         changes
+    }
+
+    /// Waits until the programs that nobody waits for have ended and were looked at; kills those that take too long.
+    /// Whether all of them are done.
+    async fn end_programs(&self) -> bool {
+        let mut looks = std::mem::take(&mut *lock(&self.looks));
+        if looks.is_empty() {
+            return true;
+        }
+        if !join_all(&mut looks, LAST_WORDS).await {
+            self.ending.cancel();
+        }
+        let are_done = join_all(&mut looks, LAST_LOOK).await;
+        lock(&self.looks).extend(looks);
+        are_done
+    }
+
+    /// Puts back what programs have changed up to now; what is found is told by `take_found`.
+    pub async fn look(&self, call_id: &str) {
+        let changes = self.put_back(call_id, Some(PATIENCE)).await;
+        lock(&self.repositories.found).extend(changes);
+    }
+
+    /// What looks have found that nobody waited for.
+    pub fn take_found(&self) -> Vec<Change> {
+        std::mem::take(&mut *lock(&self.repositories.found))
+    }
+
+    /// The person has changed this path, or let it be changed: it is not put back. Blocks.
+    pub fn accept(&self, path: &Path) {
+        let mut state = self.lock();
+        let State {
+            watch,
+            record,
+            since,
+            root,
+            ..
+        } = &mut *state;
+        let Some(watch) = watch else {
+            return;
+        };
+        watch.accept(path);
+        if let (Some(record), Some(since), Some(root)) = (record, since, root) {
+            // Who cannot write it down is protected by what this process remembers.
+            let _ = record.update(root, *since, watch);
+        }
+    }
+
+    /// One program less that runs.
+    fn release(&self) {
+        let mut state = self.lock();
+        state.running = state.running.saturating_sub(1);
+        if state.running == 0 && state.leftovers.is_empty() {
+            state.record = None;
+        }
     }
 
     /// Ends what commands left in the background: of how many of them something was alive, and what was put back.
@@ -179,6 +258,11 @@ impl Protection {
 }
 
 impl Guarded {
+    /// The program that is looked after.
+    pub fn follow(&mut self, process: &mut Process) {
+        self.tree = Some(process.tree_end());
+    }
+
     /// What an ended command left in the background may still write.
     pub fn take_leftovers(&self, process: &mut Process) {
         let leftovers = process.take_leftovers();
@@ -186,30 +270,87 @@ impl Guarded {
     }
 
     /// Puts back what changed.
-    pub async fn end(self, call_id: &str) -> Vec<Change> {
+    pub async fn end(mut self, call_id: &str) -> Vec<Change> {
         let protection = self.protection.clone();
         let changes = protection.put_back(call_id, Some(PATIENCE)).await;
-        drop(self);
+        self.is_looked_at = true;
         changes
     }
 
     /// The same, with all that the look at repositories finds.
-    pub async fn end_wholly(self, call_id: &str) -> Vec<Change> {
+    pub async fn end_wholly(mut self, call_id: &str) -> Vec<Change> {
         let protection = self.protection.clone();
         let changes = protection.put_back(call_id, None).await;
-        drop(self);
+        self.is_looked_at = true;
         changes
     }
 }
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        let mut state = self.protection.lock();
-        state.running = state.running.saturating_sub(1);
-        if state.running == 0 && state.leftovers.is_empty() {
-            state.record = None;
+        if self.is_looked_at {
+            return self.protection.release();
+        }
+        let look = PendingLook {
+            protection: self.protection.clone(),
+            tree: self.tree.take(),
+            is_done: false,
+        };
+        // Without a runtime the record stays for the next session.
+        if tokio::runtime::Handle::try_current().is_ok() {
+            let mut looks = lock(&self.protection.looks);
+            looks.retain(|look| !look.is_finished());
+            looks.push(tokio::spawn(look.run()));
         }
     }
+}
+
+impl PendingLook {
+    async fn run(mut self) {
+        if let Some(tree) = &mut self.tree {
+            let ending = self.protection.ending.clone();
+            let is_dead = tokio::select! {
+                () = tree.wait() => true,
+                () = ending.cancelled() => false,
+            };
+            if !is_dead {
+                tree.kill();
+                tree.wait().await;
+            }
+        }
+        let changes = self.protection.put_back(&unique_name(), None).await;
+        lock(&self.protection.repositories.found).extend(changes);
+        self.is_done = true;
+    }
+}
+
+impl Drop for PendingLook {
+    fn drop(&mut self) {
+        if self.is_done {
+            return self.protection.release();
+        }
+        if let Some(record) = &self.protection.lock().record {
+            record.leave();
+        }
+    }
+}
+
+/// The name of a look that belongs to no call. Those of several processes may keep files in one folder.
+pub fn unique_name() -> String {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    format!("afterwards-{}", now.unwrap_or_default().as_nanos())
+}
+
+/// Waits for tasks, at most so long; those that have ended are taken out. Whether that is all of them.
+async fn join_all(tasks: &mut Vec<JoinHandle<()>>, patience: Duration) -> bool {
+    let all = async {
+        while let Some(task) = tasks.last_mut() {
+            // One that was lost with the runtime left its record.
+            let _ = task.await;
+            tasks.pop();
+        }
+    };
+    tokio::time::timeout(patience, all).await.is_ok()
 }
 
 impl State {
@@ -218,6 +359,9 @@ impl State {
     fn remember(&mut self, ground: &Ground<'_>, quiet: bool) -> Recovered {
         if let Some(artifacts) = ground.artifacts {
             self.artifacts = Some(artifacts.clone());
+        }
+        if let Some(root) = ground.root {
+            self.root = Some(root.to_owned());
         }
         let records = ground
             .records

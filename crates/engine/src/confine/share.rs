@@ -1,10 +1,12 @@
 //! What the commands of one session have in common: their network, made with the first of them, and the proxy on it.
 
+use super::helpers;
 use super::protection::Protection;
 use crate::proxy::Proxy;
 use ostler_host::Host;
 use ostler_host::sandbox::{Choice, Error, SharedNetwork};
 use ostler_tools::SandboxReport;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
@@ -32,6 +34,20 @@ impl SandboxShare {
         };
         let lines = report.lines();
         (!lines.is_empty()).then(|| lines.trim_end().to_owned())
+    }
+
+    /// The person has changed these paths, or let them be changed: neither this session nor a running server puts them
+    /// back.
+    pub async fn accept(&self, paths: Vec<PathBuf>) {
+        let protection = self.protection.clone();
+        let accept = move || {
+            for path in paths {
+                protection.accept(&path);
+                helpers::accept(&path);
+            }
+        };
+        // At the end of the runtime there is nothing more to compare.
+        let _ = tokio::task::spawn_blocking(accept).await;
     }
 
     /// To be called before files are brought back: ends what commands left in the background, so that nothing of theirs

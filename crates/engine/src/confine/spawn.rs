@@ -112,7 +112,8 @@ impl Confinement for Confined {
 /// A program that runs.
 pub struct Spawned {
     pub process: Process,
-    /// To be ended with the program: it puts back what was changed against the rules.
+    /// To be ended with the program, for a caller who wants to know what was refused and put back. Whoever drops it may
+    /// forget it: what the program changed against the rules is put back when all that it started is dead.
     pub confined: Option<Box<Confined>>,
     /// Why it runs without a sandbox although one is wanted.
     pub missing: Option<Why>,
@@ -163,7 +164,7 @@ pub async fn spawn(
         environment::make_reader(&mut command.env);
     }
     let outcome = Box::pin(prepare(services, &command, terms)).await?;
-    let (confined, missing) = match outcome {
+    let (mut confined, missing) = match outcome {
         Outcome::Free => match services.sandbox.mode {
             SandboxMode::Require => return Err(SpawnError::Off),
             SandboxMode::Enforce | SandboxMode::Off => (None, None),
@@ -175,8 +176,12 @@ pub async fn spawn(
         }
     };
     let process = services.host.spawn(command).await;
+    let mut process = process.map_err(SpawnError::Host)?;
+    if let Some(guarded) = confined.as_mut().and_then(|it| it.guarded.as_mut()) {
+        guarded.follow(&mut process);
+    }
     Ok(Spawned {
-        process: process.map_err(SpawnError::Host)?,
+        process,
         confined,
         missing,
     })

@@ -1,8 +1,11 @@
 //! Who pays for the requests of a session: the names under which they are written into the ledger, and the budget.
 
-use crate::budget::{Booked, Budget, Payer};
+use crate::budget::{Amount, Booked, Budget, Payer};
+use crate::clients::feed::Feed;
+use crate::context::conversation::Conversation;
+use crate::context::cost;
 use crate::ledger::{Ledger, Line};
-use ostler_wire::Usage;
+use ostler_wire::{Delta, Usage};
 
 /// Under which names requests are written into the ledger.
 #[derive(Clone)]
@@ -56,5 +59,24 @@ impl Account {
             Some(Err(_)) | None => Booked::No,
         };
         self.budget.spend(payer, usage.into(), booked);
+    }
+
+    /// The most that the next request of this conversation can cost.
+    pub fn worst_of(&self, conversation: &Conversation) -> Amount {
+        let output = conversation.model.target().max_output;
+        self.guess(conversation, self.max_tokens.or(output))
+    }
+
+    /// What a request costs whose answer has so many tokens.
+    pub fn guess(&self, conversation: &Conversation, output: Option<u64>) -> Amount {
+        let price = conversation.model.target().price;
+        cost::upper_bound(conversation.bytes(), self.pace, output, price)
+    }
+
+    /// Tells clients how much of the budget is spent, if there is one.
+    pub fn show_budget(&self, feed: &Feed) {
+        if let Some(percent) = self.budget.percent(self.payer()) {
+            feed.delta(Delta::Budget { percent });
+        }
     }
 }

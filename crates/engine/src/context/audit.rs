@@ -167,27 +167,10 @@ type ById<'a> = (
 fn by_call(entries: &[Entry]) -> ById<'_> {
     let (mut approvals, mut results) = (HashMap::new(), HashMap::new());
     for entry in entries {
-        match &entry.body {
-            Body::Approval(a) => {
-                approvals.insert(a.tool_use_id.as_str(), a);
-            }
-            Body::ToolResult(r) => {
-                results.insert(r.tool_use_id.as_str(), r);
-            }
-            Body::Meta(_)
-            | Body::Message(_)
-            | Body::ToolUse(_)
-            | Body::Usage(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Todo(_)
-            | Body::Notice(_)
-            | Body::Error(_)
-            | Body::Interrupted(_)
-            | Body::TurnEnd(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => {}
+        if let Body::Approval(approval) = &entry.body {
+            approvals.insert(approval.tool_use_id.as_str(), approval);
+        } else if let Body::ToolResult(result) = &entry.body {
+            results.insert(result.tool_use_id.as_str(), result);
         }
     }
     (approvals, results)

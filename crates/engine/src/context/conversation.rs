@@ -1,10 +1,11 @@
 //! What the model has been told so far: the fold of the log, serialised for one model, with the measure of each request.
 
+use crate::context::cost;
 use crate::context::digest::Plan;
 use crate::context::fold::Fold;
 use crate::context::transcript::{Measure, Transcript, prefix_text};
 use bytes::Bytes;
-use ostler_llm::{Calls, Model, Msg, Params, Prefix};
+use ostler_llm::{Calls, Model, Msg, Params, Prefix, TokenUsage};
 use ostler_wire::{Body, Break, Compaction, Entry, Origin, Part, Role, Usage};
 use std::borrow::Borrow;
 
@@ -201,32 +202,21 @@ impl Conversation {
 
     /// Takes in an entry of the past, checking that the prompts it belongs to come out as they were sent.
     fn replay(&mut self, entry: &Entry) {
-        match &entry.body {
-            Body::Message(message) if message.role == Role::Assistant => {
+        if let Body::Message(message) = &entry.body
+            && message.role == Role::Assistant
+        {
+            self.replayed = Some(self.ready());
+        } else if let Body::Message(_) | Body::Interrupted(_) | Body::Rewind(_) = &entry.body {
+            self.replayed = None;
+        } else if let Body::Usage(usage) = &entry.body
+            // What was asked beside the conversation says nothing about it.
+            && usage.role.is_none()
+        {
+            // An empty answer left no message: its request is the prompt as it stands.
+            if self.replayed.is_none() && !self.fold.is_open() {
                 self.replayed = Some(self.ready());
             }
-            // What was asked beside the conversation says nothing about it.
-            Body::Usage(usage) if usage.role.is_some() => {}
-            Body::Usage(usage) => {
-                // An empty answer left no message: its request is the prompt as it stands.
-                if self.replayed.is_none() && !self.fold.is_open() {
-                    self.replayed = Some(self.ready());
-                }
-                self.compare(usage);
-            }
-            Body::Message(_) | Body::Interrupted(_) | Body::Rewind(_) => self.replayed = None,
-            Body::Meta(_)
-            | Body::ToolUse(_)
-            | Body::ToolResult(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Notice(_)
-            | Body::Error(_)
-            | Body::TurnEnd(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_) => {}
+            self.compare(usage);
         }
         self.take(entry);
     }
@@ -264,6 +254,22 @@ impl Conversation {
     }
 
     /// Whether the last answer held no text and no call.
+    /// The usage entry of a request that was sent.
+    pub fn usage(&self, tokens: &TokenUsage, sent: &Sent) -> Usage {
+        Usage {
+            prompt_bytes: sent.measure.bytes,
+            shared_bytes: sent.shared,
+            prompt_hash: sent.measure.hash.clone(),
+            broke: sent.broke.clone(),
+            ..cost::usage_of(self.model.target(), tokens)
+        }
+    }
+
+    /// Tokens of the model's window; 0 when nobody knows.
+    pub fn window(&self) -> u64 {
+        self.model.target().window
+    }
+
     pub fn last_answer_is_empty(&self) -> bool {
         self.answer_is_empty
     }

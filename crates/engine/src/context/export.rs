@@ -2,7 +2,7 @@
 
 use crate::store::title;
 use crate::tools::render;
-use ostler_wire::{Body, Entry, Role, marked};
+use ostler_wire::{Entry, Role, ShownEntry, marked};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -18,14 +18,14 @@ pub fn markdown(entries: &[Entry]) -> String {
     let mut out = format!("# {}\n", title(entries));
     let mut names: HashMap<&str, &str> = HashMap::new();
     for entry in entries {
-        let _ = match &entry.body {
-            Body::Message(m) => match m.role {
+        let _ = match entry.body.shown() {
+            Some(ShownEntry::Message(m)) => match m.role {
                 Role::User => write!(out, "\n## User\n\n{}\n", m.text),
                 Role::Assistant if m.text.trim().is_empty() => Ok(()),
                 Role::Assistant => write!(out, "\n## Assistant\n\n{}\n", m.text),
                 Role::System => write!(out, "\n> {}\n", m.text),
             },
-            Body::ToolUse(call) => {
+            Some(ShownEntry::Call(call)) => {
                 names.insert(&call.id, &call.name);
                 write!(
                     out,
@@ -34,7 +34,7 @@ pub fn markdown(entries: &[Entry]) -> String {
                     fenced(call.input.get(), "json")
                 )
             }
-            Body::ToolResult(result) => {
+            Some(ShownEntry::Result(result)) => {
                 let name = names
                     .get(result.tool_use_id.as_str())
                     .copied()
@@ -45,19 +45,13 @@ pub fn markdown(entries: &[Entry]) -> String {
                     fenced(&render(name, &result.output, false).text, "")
                 )
             }
-            Body::Notice(n) => write!(out, "\n> {}\n", n.text),
-            Body::Error(e) => write!(out, "\n> Error ({}): {}\n", e.kind, e.message),
-            Body::Interrupted(_) => write!(out, "\n> Interrupted\n"),
-            Body::Compaction(c) => write!(out, "\n## Digest\n\n{}\n", fenced(&c.digest, "")),
-            Body::Meta(_)
-            | Body::Usage(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::TurnEnd(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => Ok(()),
+            Some(ShownEntry::Notice(n)) => write!(out, "\n> {}\n", n.text),
+            Some(ShownEntry::Error(e)) => write!(out, "\n> Error ({}): {}\n", e.kind, e.message),
+            Some(ShownEntry::Interrupted) => write!(out, "\n> Interrupted\n"),
+            Some(ShownEntry::Digest(c)) => {
+                write!(out, "\n## Digest\n\n{}\n", fenced(&c.digest, ""))
+            }
+            None => Ok(()),
         };
     }
     tame(&out)
@@ -68,36 +62,28 @@ pub fn html(entries: &[Entry]) -> String {
     let mut body = String::new();
     let mut names: HashMap<&str, &str> = HashMap::new();
     for entry in entries {
-        let (class, head, text) = match &entry.body {
-            Body::Message(m) => match m.role {
+        let (class, head, text) = match entry.body.shown() {
+            Some(ShownEntry::Message(m)) => match m.role {
                 Role::User => ("user", "User", m.text.clone()),
                 Role::Assistant => ("assistant", "Assistant", m.text.clone()),
                 Role::System => ("note", "Note", m.text.clone()),
             },
-            Body::ToolUse(call) => {
+            Some(ShownEntry::Call(call)) => {
                 names.insert(&call.id, &call.name);
                 ("call", call.name.as_str(), call.input.get().to_owned())
             }
-            Body::ToolResult(result) => {
+            Some(ShownEntry::Result(result)) => {
                 let name = names
                     .get(result.tool_use_id.as_str())
                     .copied()
                     .unwrap_or_default();
                 ("result", "Result", render(name, &result.output, false).text)
             }
-            Body::Notice(n) => ("note", "Notice", n.text.clone()),
-            Body::Error(e) => ("error", "Error", e.message.clone()),
-            Body::Interrupted(_) => ("note", "Interrupted", String::new()),
-            Body::Compaction(c) => ("note", "Digest", c.digest.clone()),
-            Body::Meta(_)
-            | Body::Usage(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::TurnEnd(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => continue,
+            Some(ShownEntry::Notice(n)) => ("note", "Notice", n.text.clone()),
+            Some(ShownEntry::Error(e)) => ("error", "Error", e.message.clone()),
+            Some(ShownEntry::Interrupted) => ("note", "Interrupted", String::new()),
+            Some(ShownEntry::Digest(c)) => ("note", "Digest", c.digest.clone()),
+            None => continue,
         };
         if class == "assistant" && text.trim().is_empty() {
             continue;

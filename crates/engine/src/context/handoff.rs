@@ -198,7 +198,7 @@ fn new_file(folder: &Path, name: &str, text: &str) -> (PathBuf, io::Result<()>) 
             n => format!("-{n}"),
         };
         let path = folder.join(format!("{name}{more}.md"));
-        let file = std::fs::OpenOptions::new()
+        let file = ostler_host::private_options()
             .write(true)
             .create_new(true)
             .open(&path);

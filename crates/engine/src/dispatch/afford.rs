@@ -16,7 +16,10 @@ pub enum Afforded {
 pub async fn afford(state: &mut SessionState, inbox: &mut Inbox) -> Result<Afforded, LogError> {
     loop {
         let account = &state.account;
-        let breach = match account.budget.hold(account.payer(), state.worst()) {
+        let breach = match account
+            .budget
+            .hold(account.payer(), account.worst_of(&state.conversation))
+        {
             Ok(hold) => return Ok(Afforded::Yes(Box::new(hold))),
             Err(breach) => breach,
         };

@@ -70,7 +70,7 @@ pub async fn hear(
             ..prepared.call.clone()
         };
         let name = prepared.tool.name().to_owned();
-        prepared = match prepare(state, read_call(state, call)) {
+        prepared = match prepare(state, read_call(&state.tools, call)) {
             Ok(again) => again,
             Err(refused) => {
                 let (call, error) = *refused;

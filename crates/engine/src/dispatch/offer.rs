@@ -1,8 +1,7 @@
 //! The window is nearly full, and the person wants to be asked what to do about it.
 
 use crate::inbox::{Inbox, Stopped};
-use crate::state::SessionState;
-use ostler_wire::{Ask, AskKind, Choice, Word};
+use ostler_wire::{Ask, AskKind, Choice, Language, Word};
 
 /// Answers of the person.
 const HAND_OVER: &str = "handoff";
@@ -19,8 +18,7 @@ pub enum Offered {
 }
 
 /// A handoff, a fold or neither? `how` says how full it is.
-pub async fn offer(state: &SessionState, inbox: &mut Inbox, how: String) -> Offered {
-    let language = state.settings.language;
+pub async fn offer(inbox: &mut Inbox, how: String, language: Language) -> Offered {
     let choice = |id: &str, label: Word, detail: Word| {
         Choice::new(id, language.say(label)).with_detail(language.say(detail))
     };

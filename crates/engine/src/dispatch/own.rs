@@ -1,6 +1,6 @@
 //! Calls that are not the model's: what the person types after `!`, and the pieces of Markdown commands.
 
-use super::permit::{blocked, leave};
+use super::permit::{blocked, leave, surroundings};
 use super::{
     Dispatched, Prepared, ReadCall, commit, dispatch, never_ran, read_call, refuse, run_in_turn,
 };
@@ -32,7 +32,10 @@ pub async fn own(
         state.commit(settled)?;
     }
     let call = call(state, command, Caller::Person)?;
-    checkpoints::begin(state, &format!("!{command}"));
+    state
+        .services
+        .checkpoints
+        .begin(&format!("!{command}"), state.feed.redactor());
     let mut done = Dispatched::default();
     let ReadCall { call, .. } = call;
     let args = call.input.to_value();
@@ -61,7 +64,7 @@ pub async fn own(
         Err(Stopped) => return refuse(state, &prepared.call, never_ran(), &mut done),
     };
     if decision.verdict == Verdict::Deny && decision.rule.is_some() {
-        let error = blocked(state, &prepared, &decision);
+        let error = blocked(&prepared, &decision, surroundings(state));
         return refuse(state, &prepared.call, error, &mut done);
     }
     let leave = leave(&prepared);
@@ -129,7 +132,7 @@ fn call(state: &mut SessionState, command: &str, by: Caller) -> Result<ReadCall,
         via: None,
         title: None,
     };
-    let read = read_call(state, call);
+    let read = read_call(&state.tools, call);
     state.commit(vec![Body::ToolUse(read.call.clone())])?;
     Ok(read)
 }

@@ -1,6 +1,7 @@
 //! The one gate: the mode, then the rules, then the person. What they allow for longer is kept at the state.
 
-use super::subject::subject;
+use super::preview;
+use super::subject::{Surroundings, subject};
 use super::trust;
 use super::{Prepared, never_ran};
 use crate::cut::clip;
@@ -11,16 +12,16 @@ use crate::log::LogError;
 use crate::permissions::{Leave, SESSION};
 use crate::state::SessionState;
 use crate::state::attend;
-use crate::tool::{Context, ToolError};
+use crate::tool::{Context, Scope, ToolError};
 use ostler_guard::{
     BUILT_IN, Call, Decision, Gate, Mode, Policy, Posture, Refusal, Remedy, Rule, Verdict,
     needs_a_fresh_yes, propose, remedy,
 };
 use ostler_tools::NoPrograms;
 use ostler_wire::{
-    Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice,
-    PreviewFormat, Silence, Word,
+    Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice, Silence, Word,
 };
+use std::path::Path;
 use std::sync::Arc;
 
 /// Characters of a refused call that the person reads.
@@ -72,7 +73,7 @@ pub async fn permit(
         (Verdict::Ask, _) if gate == Gate::Trust => Ok(Ok(Leave::default())),
         (Verdict::Ask, true) if !refuses => ask(state, inbox, prepared, decision).await,
         (Verdict::Ask, false) if !fresh && !refuses => {
-            match unattended(state, prepared, &decision) {
+            match unattended(prepared, &decision, (&state.policy, &state.scope)) {
                 Ok(()) => Ok(Ok(Leave::default())),
                 Err(refusal) => {
                     record(state, prepared, &decision, Decided::no(), None)?;
@@ -82,7 +83,7 @@ pub async fn permit(
         }
         (Verdict::Deny | Verdict::Ask, _) => {
             record(state, prepared, &decision, Decided::no(), None)?;
-            Ok(Err(blocked(state, prepared, &decision)))
+            Ok(Err(blocked(prepared, &decision, surroundings(state))))
         }
     }?;
     Ok(leave.map(|leave| Leave { paths, ..leave }))
@@ -90,17 +91,26 @@ pub async fn permit(
 
 /// What the setting for runs without a person says to a call that would be asked.
 fn unattended(
-    state: &SessionState,
     prepared: &Prepared,
     decision: &Decision,
+    (policy, scope): (&Policy, &Scope),
 ) -> Result<(), Refusal> {
     let call = Call {
         tool: prepared.tool.about(),
         accesses: &prepared.accesses,
-        scope: &state.scope,
+        scope,
         resolved: &decision.resolved,
     };
-    remedy::answer(&state.policy, call, decision)
+    remedy::answer(policy, call, decision)
+}
+
+/// What the words of a question of this session are taken from.
+pub fn surroundings(state: &SessionState) -> Surroundings<'_> {
+    Surroundings {
+        scope: &state.scope,
+        memory: &state.settings.recall.memory,
+        language: state.settings.language,
+    }
 }
 
 /// The person reads what would allow it, and so does the model.
@@ -110,7 +120,7 @@ fn refuse_unattended(
     refusal: &Refusal,
 ) -> Result<ToolError, LogError> {
     let language = state.settings.language;
-    let subject = subject(state, prepared);
+    let subject = subject(prepared, surroundings(state));
     let (word, way, told) = match &refusal.remedy {
         Remedy::Flags(flags) => {
             let flags = flags.join(" ");
@@ -173,7 +183,7 @@ fn reading(prepared: &Prepared, why: &str) -> ToolError {
     )
 }
 
-pub fn blocked(state: &SessionState, prepared: &Prepared, decision: &Decision) -> ToolError {
+pub fn blocked(prepared: &Prepared, decision: &Decision, about: Surroundings<'_>) -> ToolError {
     if needs_a_fresh_yes(&prepared.accesses) && decision.verdict == Verdict::Ask {
         let name = prepared.tool.name();
         let message = format!(
@@ -181,7 +191,7 @@ pub fn blocked(state: &SessionState, prepared: &Prepared, decision: &Decision) -
         );
         return ToolError::new("blocked", message);
     }
-    let subject = subject(state, prepared);
+    let subject = subject(prepared, about);
     let by = match (&decision.rule, decision.verdict) {
         (Some(rule), _) if decision.from.as_deref() == Some(BUILT_IN) => {
             format!(
@@ -212,20 +222,24 @@ async fn ask(
     if let Some(error) = objection(state, inbox, prepared).await {
         return Ok(Err(error));
     }
-    let mut scopes = (!needs_a_fresh_yes(&prepared.accesses)).then(|| scopes(state, prepared));
-    let preview = preview(state, inbox, prepared).await;
-    let is_server = |access: &Access| matches!(access, Access::Mcp { .. });
-    let is_remote = prepared.accesses.iter().any(is_server);
+    let mut scopes = (!needs_a_fresh_yes(&prepared.accesses)).then(|| {
+        let rules = (&*state.policy, &*state.scope);
+        scopes((prepared, &decision), rules, state.settings.language)
+    });
     let ask = Ask {
-        subject: with_real_paths(state, prepared, &decision),
-        options: options(state, scopes.as_ref()),
-        preview: prepared.remark.clone().or(preview),
-        preview_format: match is_remote {
-            true => PreviewFormat::Text,
-            false => PreviewFormat::Diff,
-        },
-        ..permission_ask(state, prepared)
+        subject: with_real_paths(prepared, &decision, surroundings(state)),
+        options: options(
+            scopes.as_ref(),
+            state.services.rules.as_ref(),
+            state.settings.language,
+        ),
+        ..permission_ask(prepared, state.settings.language)
     };
+    let ask = preview::with_preview(state, inbox, prepared, ask).await;
+    if ask.is_too_long() {
+        record(state, prepared, &decision, Decided::no(), None)?;
+        return preview::refuse_unshown(state, prepared).map(Err);
+    }
     let answer = match attend::ask(state, inbox, ask).await {
         Ok(answer) => answer,
         Err(Stopped) => return Ok(Err(never_ran())),
@@ -267,8 +281,7 @@ async fn ask(
 }
 
 /// A question about a call, with all that is the same in each of them.
-pub fn permission_ask(state: &SessionState, prepared: &Prepared) -> Ask {
-    let language = state.settings.language;
+pub fn permission_ask(prepared: &Prepared, language: Language) -> Ask {
     let about = prepared.tool.about();
     Ask {
         kind: AskKind::Permission,
@@ -297,11 +310,15 @@ pub fn kept(choice: PermissionChoice, saved: Option<&String>) -> PermissionChoic
     }
 }
 
-/// The subject, and what a path in it really is where that lies outside.
-fn with_real_paths(state: &SessionState, prepared: &Prepared, decision: &Decision) -> String {
-    let mut subject = subject(state, prepared);
-    for path in &decision.outside {
-        let path = state.scope.shown(path);
+/// The subject, and what a path in it really is where that lies outside, or is written through a link.
+fn with_real_paths(prepared: &Prepared, decision: &Decision, about: Surroundings<'_>) -> String {
+    let mut subject = subject(prepared, about);
+    let is_written = |path: &Path| prepared.accesses.contains(&Access::Write(path.to_owned()));
+    let led = decision.resolved.iter();
+    let led = led.filter(|(named, real)| named != real && is_written(named));
+    let led = led.map(|(_, real)| real);
+    for path in decision.outside.iter().chain(led) {
+        let path = about.scope.shown(path);
         if !subject.contains(&path) {
             subject.push_str(&format!(" -> {path}"));
         }
@@ -342,18 +359,21 @@ pub fn leave(prepared: &Prepared) -> Leave {
     }
 }
 
-fn scopes(state: &SessionState, prepared: &Prepared) -> Scopes {
-    let proposed = propose(prepared.tool.about(), &prepared.accesses, &state.scope);
+fn scopes(
+    (prepared, decision): (&Prepared, &Decision),
+    (policy, scope): (&Policy, &Scope),
+    language: Language,
+) -> Scopes {
+    let proposed = propose(prepared.tool.about(), &prepared.accesses, scope);
     let rules: Result<Vec<Rule>, _> = proposed.iter().map(|r| Rule::parse(r, SESSION)).collect();
     let rules = rules.unwrap_or_default();
-    let rules = match would_allow(state, prepared, &rules) {
+    let rules = match would_allow((prepared, decision), &rules, (policy, scope)) {
         true => rules,
         false => Vec::new(),
     };
     let has = |wanted: fn(&Access) -> bool| prepared.accesses.iter().any(wanted);
     let runs = has(|a| matches!(a, Access::Run(_)));
     let by_rules = runs && !rules.is_empty();
-    let language = state.settings.language;
     let session = if by_rules {
         texts(&rules)
     } else if runs {
@@ -373,35 +393,45 @@ fn scopes(state: &SessionState, prepared: &Prepared) -> Scopes {
 }
 
 /// Whether these rules really allow the same call; a rule that the person saves must not be idle.
-fn would_allow(state: &SessionState, prepared: &Prepared, rules: &[Rule]) -> bool {
-    let mut trial = Policy::clone(&state.policy);
+fn would_allow(
+    (prepared, decision): (&Prepared, &Decision),
+    rules: &[Rule],
+    (policy, scope): (&Policy, &Scope),
+) -> bool {
+    let mut trial = Policy::clone(policy);
     trial.rules.allow.extend(rules.iter().cloned());
     let call = Call {
         tool: prepared.tool.about(),
         accesses: &prepared.accesses,
-        scope: &state.scope,
-        resolved: &[],
+        scope,
+        resolved: &decision.resolved,
     };
     !rules.is_empty() && trial.decide_in(Posture::Ask, call).verdict == Verdict::Allow
 }
 
-fn options(state: &SessionState, scopes: Option<&Scopes>) -> Vec<Choice> {
-    let language = state.settings.language;
+fn options(
+    scopes: Option<&Scopes>,
+    store: Option<&Arc<dyn RuleStore>>,
+    language: Language,
+) -> Vec<Choice> {
     let choice = |id: PermissionChoice, label: Word| Choice::permission(id, language.say(label));
     let mut options = vec![choice(PermissionChoice::Once, Word::AllowOnce)];
     if let Some(scopes) = scopes {
         let session = choice(PermissionChoice::Session, Word::AllowSession);
         options.push(session.with_detail(&scopes.session));
-        options.extend(lasting(state, &scopes.rules));
+        options.extend(lasting(&scopes.rules, store, language));
     }
     options.push(deny(language));
     options
 }
 
 /// The choices that outlive the session: one per file that a rule can be written to.
-pub fn lasting(state: &SessionState, rules: &[Rule]) -> Vec<Choice> {
-    let language = state.settings.language;
-    let (Some(store), false) = (&state.services.rules, rules.is_empty()) else {
+pub fn lasting(
+    rules: &[Rule],
+    store: Option<&Arc<dyn RuleStore>>,
+    language: Language,
+) -> Vec<Choice> {
+    let (Some(store), false) = (store, rules.is_empty()) else {
         return Vec::new();
     };
     let mut what = texts(rules);
@@ -425,7 +455,7 @@ pub fn texts(rules: &[Rule]) -> String {
 }
 
 /// What a call has that has not been judged yet: it can start no program.
-fn unjudged(state: &SessionState, inbox: &Inbox, prepared: &Prepared) -> Context {
+pub fn unjudged(state: &SessionState, inbox: &Inbox, prepared: &Prepared) -> Context {
     let (id, tool) = (&prepared.call.id, prepared.tool.about());
     let mut cx = state.context(id, tool, &Leave::default(), inbox.turn());
     cx.services.programs = Arc::new(NoPrograms);
@@ -440,16 +470,6 @@ async fn objection(
     let cx = unjudged(state, inbox, prepared);
     let checking = prepared.typed.objection(cx);
     inbox.attend(checking).await.ok()?
-}
-
-async fn preview(state: &SessionState, inbox: &mut Inbox, prepared: &Prepared) -> Option<String> {
-    let cx = unjudged(state, inbox, prepared);
-    let looking = prepared.typed.preview(cx);
-    let diff = inbox.attend(looking).await.ok()??;
-    Some(match diff.is_empty() {
-        true => state.settings.language.say(Word::NoChange).into(),
-        false => diff,
-    })
 }
 
 /// Writes the rules to where they hold for ever, and names them with the place. What fails is told, and holds for the

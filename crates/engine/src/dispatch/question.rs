@@ -1,12 +1,14 @@
 //! Questions of tools to the person: words, and plans, whose approval changes the mode.
 
 use super::never_ran;
+use super::preview::too_long;
 use crate::inbox::Inbox;
+use crate::permissions::PermissionState;
 use crate::state::{SessionState, attend};
 use crate::tool::Typed as _;
 use crate::tool::{Done, Question, ToolError};
 use crate::tools::exit_plan_mode::ExitPlanMode;
-use ostler_guard::Mode;
+use ostler_guard::{Mode, Rules};
 use ostler_wire::{
     Ask, AskAnswer, AskKind, Choice, Language, PlanChoice, PreviewFormat, Silence, Word,
 };
@@ -47,6 +49,9 @@ pub async fn put(
     };
     if !state.settings.interactive {
         return Ok(None);
+    }
+    if ask.is_too_long() {
+        return Err(too_long());
     }
     let words = ask.kind == AskKind::Question;
     let ask = Ask {
@@ -99,13 +104,17 @@ fn plan_ask(plan: String, language: Language) -> Ask {
 }
 
 /// An approved plan ends plan mode, and until the end of the turn its calls are judged as in posture `auto`.
-pub fn settle(state: &mut SessionState, tool: &str, answer: Option<&AskAnswer>, done: &mut Done) {
+pub fn settle(
+    (permissions, rules): (&mut PermissionState, &Rules),
+    tool: &str,
+    answer: Option<&AskAnswer>,
+    done: &mut Done,
+) {
     let approved =
         answer.is_some_and(|answer| PlanChoice::from_id(&answer.choice) != PlanChoice::Keep);
     if tool == ExitPlanMode::NAME && approved {
-        state.permissions.enter(Mode::Normal);
-        state.permissions.window = true;
-        done.also
-            .push(state.permissions.entry(&state.policy.rules, Instant::now()));
+        permissions.enter(Mode::Normal);
+        permissions.window = true;
+        done.also.push(permissions.entry(rules, Instant::now()));
     }
 }

@@ -3,9 +3,8 @@
 
 use crate::accept;
 use crate::cut::clip;
-use crate::state::SessionState;
 use crate::tool::{Call, MAX_SUBJECT, ToolError};
-use crate::tools::Held;
+use crate::tools::{Held, Tools};
 use ostler_wire::{CallTitle, ToolUse};
 use std::sync::Arc;
 
@@ -19,22 +18,23 @@ pub struct ReadCall {
     pub typed: Result<(Held, Arc<dyn Call>), ToolError>,
 }
 
-pub fn read_call(state: &SessionState, mut call: ToolUse) -> ReadCall {
-    let typed = find_and_read(state, &call);
+pub fn read_call(tools: &Tools, mut call: ToolUse) -> ReadCall {
+    let typed = find_and_read(tools, &call);
     if let Ok((tool, typed)) = &typed {
         let subject = typed.subject();
         call.title = Some(CallTitle {
             kind: tool.about().kind,
             subject: clip(&subject.text, MAX_SUBJECT),
             body: subject.body.map(Into::into),
+            result: tool.about().result,
         });
     }
     ReadCall { call, typed }
 }
 
-fn find_and_read(state: &SessionState, call: &ToolUse) -> Result<(Held, Arc<dyn Call>), ToolError> {
-    let Some(tool) = state.tools.find(&call.name) else {
-        let names: Vec<&str> = state.tools.names().collect();
+fn find_and_read(tools: &Tools, call: &ToolUse) -> Result<(Held, Arc<dyn Call>), ToolError> {
+    let Some(tool) = tools.find(&call.name) else {
+        let names: Vec<&str> = tools.names().collect();
         let called: String = call.name.chars().take(MAX_NAME_SHOWN).collect();
         let message = format!("There is no tool `{called}`. Tools: {}.", names.join(", "));
         return Err(ToolError::new("unknown_tool", message));

@@ -1,6 +1,6 @@
 //! A command that the sandbox stopped: what it lacked is offered to the person, and on a yes it runs once more.
 
-use super::permit::{Decided, commit_approval, deny, kept, permission_ask, save};
+use super::permit::{Decided, commit_approval, deny, kept, permission_ask, save, surroundings};
 use super::{Finished, Prepared, run_in_turn, turn_to_write};
 use crate::confine::Terms;
 use crate::inbox::{Inbox, Stopped};
@@ -10,9 +10,9 @@ use crate::permissions::merge;
 use crate::permissions::{Leave, SESSION};
 use crate::state::SessionState;
 use crate::state::attend;
-use crate::tool::Typed as _;
+use crate::tool::{Scope, Typed as _};
 use crate::tools::bash::Bash;
-use ostler_guard::{Call, Mode, Rule, Verdict};
+use ostler_guard::{Call, Mode, Policy, Rule, Verdict};
 use ostler_wire::{Access, Ask, Choice, Language, PermissionChoice, Word};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -33,6 +33,9 @@ pub async fn offer(
     };
     let mut rules = rules(&wanted);
     let ask = question(state, prepared, &wanted, &rules);
+    if ask.is_too_long() {
+        return Ok(first);
+    }
     let answer = match attend::ask(state, inbox, ask).await {
         Ok(answer) => answer,
         Err(Stopped) => return Ok(first),
@@ -55,7 +58,7 @@ pub async fn offer(
         choice: kept(chosen, saved.as_ref()),
         reason: Some(format!(
             "sandbox: {}",
-            describe(state, &wanted, Language::English)
+            describe(&wanted, &state.scope, Language::English)
         )),
     };
     commit_approval(state, prepared, yes, (None, saved.clone()))?;
@@ -83,7 +86,7 @@ pub async fn offer(
     {
         data.insert(
             "granted".into(),
-            json!(describe(state, &wanted, Language::English)),
+            json!(describe(&wanted, &state.scope, Language::English)),
         );
     }
     Ok((result, first.1 + took))
@@ -109,10 +112,12 @@ fn wanted(state: &SessionState, prepared: &Prepared, (result, _): &Finished) -> 
     let had = more.clone();
     merge(&mut more, &wanted);
     // What it has already cannot be what it lacked.
-    (can_ask && !plan && more != had && !is_denied(state, &wanted)).then_some(Terms {
-        read_only: false,
-        ..wanted
-    })
+    (can_ask && !plan && more != had && !is_denied(&wanted, &state.policy, &state.scope)).then_some(
+        Terms {
+            read_only: false,
+            ..wanted
+        },
+    )
 }
 
 fn is_host(text: &str) -> bool {
@@ -120,15 +125,15 @@ fn is_host(text: &str) -> bool {
     !text.is_empty() && text.chars().all(plain)
 }
 
-fn is_denied(state: &SessionState, wanted: &Terms) -> bool {
+fn is_denied(wanted: &Terms, policy: &Policy, scope: &Scope) -> bool {
     let hosts = wanted.hosts.iter().cloned().map(Access::Net);
     let writable = wanted.writable.iter().cloned().map(Access::Write);
     let readable = wanted.readable.iter().cloned().map(Access::Read);
     let accesses: Vec<Access> = hosts.chain(writable).chain(readable).collect();
-    let decision = state.policy.decide(Call {
+    let decision = policy.decide(Call {
         tool: &Bash::ABOUT,
         accesses: &accesses,
-        scope: &state.scope,
+        scope,
         resolved: &[],
     });
     decision.verdict == Verdict::Deny && decision.rule.is_some()
@@ -152,30 +157,34 @@ fn rules(wanted: &Terms) -> Vec<Rule> {
 
 fn question(state: &SessionState, prepared: &Prepared, wanted: &Terms, rules: &[Rule]) -> Ask {
     let language = state.settings.language;
-    let what = describe(state, wanted, language);
+    let what = describe(wanted, &state.scope, language);
     let choice = |id: PermissionChoice, label: Word| Choice::permission(id, language.say(label));
     let mut options = vec![
         choice(PermissionChoice::Once, Word::OnceAgain),
         choice(PermissionChoice::Session, Word::AllowSession)
             .with_detail(language.fill(Word::CommandsMay, &[&what])),
     ];
-    options.extend(super::permit::lasting(state, rules));
+    options.extend(super::permit::lasting(
+        rules,
+        state.services.rules.as_ref(),
+        language,
+    ));
     options.push(deny(language));
-    let call = super::subject::subject(state, prepared);
+    let call = super::subject::subject(prepared, surroundings(state));
     Ask {
         subject: language.fill(Word::SandboxStopped, &[&what, &call]),
         options,
-        ..permission_ask(state, prepared)
+        ..permission_ask(prepared, language)
     }
 }
 
 /// What would be granted. The log and the model have it in English.
-fn describe(state: &SessionState, wanted: &Terms, language: Language) -> String {
+fn describe(wanted: &Terms, scope: &Scope, language: Language) -> String {
     let all = |word: Word, what: Vec<String>| {
         (!what.is_empty()).then(|| language.fill(word, &[&what.join(", ")]))
     };
     let paths = |paths: &[std::path::PathBuf]| -> Vec<String> {
-        paths.iter().map(|p| state.scope.shown(p)).collect()
+        paths.iter().map(|p| scope.shown(p)).collect()
     };
     let agent = wanted.ssh_agent.then(|| language.say(Word::MayUseAgent));
     let parts: Vec<String> = [

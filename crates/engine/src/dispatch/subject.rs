@@ -2,29 +2,23 @@
 
 use super::Prepared;
 use crate::cut::clip;
-use crate::state::SessionState;
-use ostler_wire::{Access, Word};
+use crate::memory::Memory;
+use crate::tool::Scope;
+use ostler_wire::{Access, Language, Word};
 
-/// Characters of an address that are shown; of a longer one, its beginning and its end.
-const MAX_ADDRESS: usize = 600;
-const MAX_ADDRESS_HEAD: usize = 300;
-const MAX_ADDRESS_TAIL: usize = 200;
 /// Characters of a fact's name that are shown.
 const MAX_NAME: usize = 80;
 
-/// An address as it is, or without its middle where it is very long.
-fn shorten(text: &str) -> String {
-    let count = text.chars().count();
-    if count <= MAX_ADDRESS {
-        return text.to_owned();
-    }
-    let head: String = text.chars().take(MAX_ADDRESS_HEAD).collect();
-    let tail: String = text.chars().skip(count - MAX_ADDRESS_TAIL).collect();
-    format!("{head} […{count} characters…] {tail}")
+/// What the words of a question are taken from, beside the call.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    pub scope: &'a Scope,
+    pub memory: &'a Memory,
+    pub language: Language,
 }
 
 /// What a call is about, for people.
-pub fn subject(state: &SessionState, prepared: &Prepared) -> String {
+pub fn subject(prepared: &Prepared, about: Surroundings<'_>) -> String {
     let name = prepared.tool.name();
     let runs = |access: &Access| matches!(access, Access::Run(_));
     // A command is shown whole, as it will run: redirections and all.
@@ -36,7 +30,7 @@ pub fn subject(state: &SessionState, prepared: &Prepared) -> String {
     if let (true, Some(command)) = (prepared.accesses.iter().any(runs), written) {
         // The same words do something else in another folder.
         let folder = said(&["cwd", "workdir", "directory"]);
-        let folder = folder.filter(|folder| state.scope.root != state.scope.root.join(folder));
+        let folder = folder.filter(|folder| about.scope.root != about.scope.root.join(folder));
         let place = folder.map_or(String::new(), |folder| format!("[in {folder}] "));
         return format!("{name}: {place}{command}");
     }
@@ -44,14 +38,14 @@ pub fn subject(state: &SessionState, prepared: &Prepared) -> String {
         .accesses
         .iter()
         .map(|access| match access {
-            Access::Read(path) | Access::Write(path) => state.scope.shown(path),
+            Access::Read(path) | Access::Write(path) => about.scope.shown(path),
             Access::Run(segments) => {
                 let texts: Vec<&str> = segments.iter().map(|s| s.text.as_str()).collect();
                 texts.join("; ")
             }
             // What an address or a search says leaves the machine with it.
             Access::Net(host) => match said(&["url", "query"]) {
-                Some(sent) => shorten(sent),
+                Some(sent) => sent.to_owned(),
                 None => host.clone(),
             },
             Access::Mcp { server, tool, .. } => format!("{server} {tool}"),
@@ -61,10 +55,10 @@ pub fn subject(state: &SessionState, prepared: &Prepared) -> String {
                 Some(what) => format!("{role}: {what}"),
                 None => role.clone(),
             },
-            Access::History => state.settings.language.say(Word::AllHistory).into(),
+            Access::History => about.language.say(Word::AllHistory).into(),
             Access::Memory => {
                 // Nobody knows a fact by its id.
-                let known = said(&["id"]).and_then(|id| state.settings.recall.memory.read(id).ok());
+                let known = said(&["id"]).and_then(|id| about.memory.read(id).ok());
                 let name = known.as_ref().map(|fact| fact.name.as_str());
                 let name = name.or_else(|| said(&["name", "id"]));
                 name.map_or_else(|| "memory".into(), |name| clip(name, MAX_NAME))

@@ -1,7 +1,8 @@
 //! Whether a server's tool that only says itself that it reads may be used while planning: the person decides, and the answer
 //! can be kept.
 
-use super::permit::{Decided, commit_approval, deny, kept, permission_ask, planning};
+use super::permit::{Decided, commit_approval, deny, kept, permission_ask, planning, surroundings};
+use super::preview;
 use super::subject::subject;
 use super::{Prepared, never_ran};
 use crate::inbox::{Inbox, Stopped};
@@ -9,7 +10,7 @@ use crate::log::LogError;
 use crate::state::{SessionState, attend};
 use crate::tool::ToolError;
 use ostler_mcp::{ServerHandle, Servers, Trust};
-use ostler_wire::{Ask, AskKind, Body, Choice, Notice, PermissionChoice, Word};
+use ostler_wire::{Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice, Word};
 use std::sync::Arc;
 
 /// Only the person can say that somebody else's tool reads only.
@@ -23,16 +24,20 @@ pub async fn ask_trust(
         let why = "it only says itself that it reads, and nobody can be asked";
         return Ok(Err(planning(prepared, why)));
     }
-    let keeping = keeping(state, name);
+    let keeping = keeping(state.services.servers.clone(), name);
     let ask = Ask {
         kind: AskKind::Trust,
         subject: state
             .settings
             .language
-            .fill(Word::TrustAsk, &[&subject(state, prepared)]),
-        options: trust_options(state, name, keeping.as_ref()),
-        ..permission_ask(state, prepared)
+            .fill(Word::TrustAsk, &[&subject(prepared, surroundings(state))]),
+        options: trust_options(name, keeping.as_ref(), state.settings.language),
+        ..permission_ask(prepared, state.settings.language)
     };
+    let ask = preview::with_preview(state, inbox, prepared, ask).await;
+    if ask.is_too_long() {
+        return preview::refuse_unshown(state, prepared).map(Err);
+    }
     let Ok(answer) = attend::ask(state, inbox, ask).await else {
         return Ok(Err(never_ran()));
     };
@@ -66,8 +71,8 @@ struct Keeping {
     place: String,
 }
 
-fn keeping(state: &SessionState, name: &str) -> Option<Keeping> {
-    let servers = state.services.servers.clone()?;
+fn keeping(servers: Option<Arc<Servers>>, name: &str) -> Option<Keeping> {
+    let servers = servers?;
     let (handle, tool) = servers.owner(name)?;
     let place = servers.trust_place(&handle)?;
     Some(Keeping {
@@ -78,8 +83,7 @@ fn keeping(state: &SessionState, name: &str) -> Option<Keeping> {
     })
 }
 
-fn trust_options(state: &SessionState, name: &str, keeping: Option<&Keeping>) -> Vec<Choice> {
-    let language = state.settings.language;
+fn trust_options(name: &str, keeping: Option<&Keeping>, language: Language) -> Vec<Choice> {
     let choice = |id: PermissionChoice, label: Word| Choice::permission(id, language.say(label));
     let mut options = vec![
         choice(PermissionChoice::Once, Word::TrustOnce),

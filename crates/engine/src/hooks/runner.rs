@@ -2,15 +2,14 @@
 
 use super::run::{Ended, HookContext, run};
 use super::{Hook, HookSession, Moment, facts::Facts, verdict};
-use ostler_wire::{Ask, AskKind, Delta, Language, View};
+use crate::tools::declaration;
+use ostler_wire::{Ask, AskKind, Delta, Language, ToolMark, View};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 /// Notifications on their way at once; more are dropped.
 const MAX_RINGING: usize = 4;
-/// Of these a hook gets the name alone.
-const PRIVATE: [&str; 2] = ["forget", "remember"];
 /// Characters of what the person is asked.
 const MAX_MESSAGE: usize = 2_000;
 
@@ -58,8 +57,7 @@ impl HookRunner {
         let mut facts = self.facts.clone();
         if let Some(facts) = facts.as_object_mut() {
             let message = match ask.tool.as_deref() {
-                // What is remembered is nobody's business.
-                Some(tool) if PRIVATE.contains(&tool) => tool,
+                Some(tool) if is_private(tool) => tool,
                 Some(_) | None => ask.subject.as_str(),
             };
             let message: String = message.chars().take(MAX_MESSAGE).collect();
@@ -83,6 +81,11 @@ impl HookRunner {
             drop(room);
         });
     }
+}
+
+/// Whether a hook gets the name of a tool alone.
+fn is_private(tool: &str) -> bool {
+    declaration(tool).is_some_and(|about| about.has(ToolMark::Private))
 }
 
 fn kind(kind: AskKind) -> &'static str {

@@ -93,6 +93,7 @@ impl ModelPlugin {
             Err(Word::PluginNoList.into())
         };
         let asked = tokio::time::timeout(limit, asking).await;
+        self.start.launcher.look().await;
         asked.unwrap_or_else(|_| {
             let seconds = limit.as_secs().to_string();
             Err(Why::ours(Word::PluginLate, [seconds.into()]))

@@ -6,7 +6,7 @@
 
 use crate::confine::{
     Changeable, Launch, PROJECT_VARIABLE, SandboxMode, SandboxSettings, Services, SpawnError,
-    Start, Terms, independent_folder, named_files, spawn, start_outside, start_plainly,
+    Start, Terms, helpers, independent_folder, named_files, spawn, start_outside, start_plainly,
 };
 use futures_util::future::BoxFuture;
 use ostler_host::sandbox::Network;
@@ -85,8 +85,7 @@ impl SandboxLauncher {
         }
     }
 
-    /// What a program in the sandbox changes against the rules is put back after each call, not at its end: it runs beside
-    /// the person for the whole session, and a change between calls may be theirs.
+    /// What a program in the sandbox changes against the rules is put back when it ends, whoever drops it.
     async fn start(&self, program: &Program, stdio: Stdio) -> Result<Process, LaunchError> {
         let (launcher, named) = (self.clone(), program.clone());
         let choose = move || launcher.choose_start(&named);
@@ -105,7 +104,12 @@ impl SandboxLauncher {
             sandbox: None,
         };
         let settings = confined(&self.sandbox, confinement);
-        let services = Services::without_session(self.host.clone(), settings);
+        let services = Services {
+            share: helpers::share_of(&self.root),
+            root: Some(self.root.clone()),
+            user_home: self.user_home.clone(),
+            ..Services::without_session(self.host.clone(), settings)
+        };
         let spawned = spawn(&services, command, &Terms::default()).await;
         spawned.map(|it| it.process).map_err(|error| match error {
             SpawnError::Host(error) => LaunchError::Host(error),
@@ -149,6 +153,10 @@ impl Launcher for SandboxLauncher {
         stdio: Stdio,
     ) -> BoxFuture<'a, Result<Process, LaunchError>> {
         Box::pin(self.start(program, stdio))
+    }
+
+    fn look(&self) -> BoxFuture<'_, ()> {
+        Box::pin(helpers::look(&self.root))
     }
 }
 

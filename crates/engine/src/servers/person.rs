@@ -142,6 +142,9 @@ impl Person {
             preview: Some(wanted.preview()),
             ..Ask::default()
         };
+        if more.is_too_long() {
+            return Err("it is longer than the person can be shown".into());
+        }
         match self.put(subject, options, more).await.as_deref() {
             Some(ACCEPT) => Ok(()),
             Some(_) | None => Err("the person does not want it".into()),

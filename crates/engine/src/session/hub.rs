@@ -2,6 +2,7 @@
 
 mod child;
 mod open;
+mod servers;
 
 pub use open::OpenError;
 
@@ -28,7 +29,7 @@ use crate::memory::{Memory, SessionRecall};
 use crate::permissions::{PermissionState, mode_of};
 use crate::points;
 use crate::prefixes;
-use crate::servers::{ServerToolState, ServerTools};
+use crate::servers::ServerToolState;
 use crate::sources::Reader;
 use crate::sources::definitions::{DefinitionSources, Definitions};
 use crate::sources::instructions;
@@ -37,13 +38,12 @@ use crate::state::settings::HubSettings;
 use crate::state::{Extensions, SessionSettings, SessionState, ToolServices};
 use crate::store::{Own, Store, forked, moved, project_name};
 use crate::tool::Scope;
-use crate::tools::Tools;
 use ostler_guard::Mode;
 use ostler_llm::{Model, Prefix, Transport};
 use ostler_mcp::Servers;
 use ostler_wire::{
     Body, ChildOf, Client, Entry, ForkedFrom, Hub, HubError, Meta, Notice, Open, SCHEMA_VERSION,
-    SessionInfo, Settings, Why, Word,
+    SessionInfo, Settings, Word,
 };
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -385,19 +385,7 @@ impl LocalHub {
         state.open_own_files();
         let is_new = state.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
-        let (mode, window) = (
-            state
-                .permissions
-                .shown(&state.policy.rules, std::time::Instant::now()),
-            state.conversation.model.target().window,
-        );
-        let commands = commands::list(&state);
-        feed.update_snapshot(|snapshot| {
-            snapshot.model.clone_from(&reference);
-            snapshot.mode = mode;
-            snapshot.window = window;
-            snapshot.commands = commands;
-        });
+        show_start(&state, &reference);
         feed.begin_after(state.log.head());
         let live = LiveSession {
             id: past.id.clone(),
@@ -424,7 +412,6 @@ impl LocalHub {
             state,
             discarded: false,
             facts: opening.context.clone(),
-            server_tools: ServerToolState::default(),
             opening,
             transport: self.transport.clone(),
             options,
@@ -493,6 +480,8 @@ impl LocalHub {
                     ..Agents::default()
                 },
                 answer_commands: commands::answer_waiting,
+                server_tools: ServerToolState::default(),
+                rule_watch: options.permissions.watch.clone(),
             },
             permissions: PermissionState::new(
                 options.permissions.policy.posture,
@@ -510,6 +499,20 @@ impl LocalHub {
             },
         }
     }
+}
+
+/// What clients are shown before the first event.
+fn show_start(state: &SessionState, model: &str) {
+    let rules = &state.policy.rules;
+    let mode = state.permissions.shown(rules, std::time::Instant::now());
+    let servers = state.services.servers.as_deref();
+    let commands = commands::list(&state.extensions, servers, state.settings.language);
+    state.feed.update_snapshot(|snapshot| {
+        model.clone_into(&mut snapshot.model);
+        snapshot.mode = mode;
+        snapshot.window = state.conversation.window();
+        snapshot.commands = commands;
+    });
 }
 
 /// Goes on where these entries end.
@@ -564,35 +567,4 @@ fn path_of(options: &HubSettings) -> Option<&std::ffi::OsStr> {
     let mut variables = options.tools.env.iter();
     let (_, path) = variables.find(|(name, _)| name == "PATH")?;
     Some(path)
-}
-
-impl LocalHub {
-    pub(crate) fn tools(&self) -> Tools {
-        let tools = Tools::new(&self.options.toolbox.filter).and(&self.options.toolbox.more);
-        match &self.servers {
-            Some(servers) => tools.with_servers(ServerTools::gather(servers).tools),
-            None => tools,
-        }
-    }
-
-    /// Starts servers, and waits for those that a run cannot do without. What became of the others.
-    pub(crate) async fn call_servers(&self) -> Result<Vec<String>, HubError> {
-        let Some(servers) = &self.servers else {
-            return Ok(Vec::new());
-        };
-        let language = self.options.run.language;
-        let spoken = |why: Vec<Why>| why.iter().map(|why| why.say(language)).collect::<Vec<_>>();
-        servers.start();
-        if self.options.mcp.required {
-            let failed = spoken(servers.all_ready().await);
-            return match failed.is_empty() {
-                true => Ok(failed),
-                false => Err(HubError(format!("{} (--require-mcp)", failed.join("; ")))),
-            };
-        }
-        match self.options.run.interactive {
-            true => Ok(Vec::new()),
-            false => Ok(spoken(servers.ready().await)),
-        }
-    }
 }

@@ -5,7 +5,7 @@ use crate::sources::skills::{SkillSettings, Skills};
 use crate::sources::templates::{self, Template, TemplateFolder};
 use crate::sources::{Reader, Source};
 use crate::tools::Tools;
-use ostler_wire::{Language, Word};
+use ostler_wire::{Language, ToolMark, Word};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -54,14 +54,14 @@ impl Definitions {
 
     /// What the prompt says of roles and skills, as far as there are tools for them.
     pub fn listing(&self, tools: &Tools) -> String {
-        let has = |names: [&str; 2]| tools.names().any(|name| names.contains(&name));
+        let has = |mark: ToolMark| tools.declarations().any(|about| about.has(mark));
         let mut out = String::new();
-        if has(["task", "read_only_task"]) {
+        if has(ToolMark::TakesRoles) {
             out.push_str("# Roles\nSub-agents play one of these and know only their prompt.\n");
             out.push_str(&self.roles.listing());
         }
         let skills = self.skills.listing();
-        if has(["skill", "read_only_skill"]) && !skills.is_empty() {
+        if has(ToolMark::TakesSkills) && !skills.is_empty() {
             out.push_str(
                 "\n# Skills\nTold how to do certain work. Call the one that fits before you begin.\n",
             );

@@ -15,40 +15,14 @@ pub fn render(tools: &Tools, operator: &[String], project: &str) -> String {
 }
 
 fn standard(tools: &Tools, operator: &[String]) -> String {
-    let has = |name: &str| tools.names().any(|n| n == name);
-    let line = |wanted: bool, text: &str| {
-        if wanted {
-            format!("{text}\n")
-        } else {
-            String::new()
-        }
-    };
     let operator = match operator {
         [] => String::new(),
         lines => format!("\n# Operator\n{}\n", lines.join("\n")),
     };
+    let advice = tools.declarations().filter_map(|about| about.advice);
+    let advice: String = advice.map(|line| format!("- {line}\n")).collect();
     TEMPLATE
-        .replace(
-            "{todo}",
-            &line(
-                has("todo"),
-                "- Keep a todo list for work of three steps or more, and keep it current.",
-            ),
-        )
-        .replace(
-            "{ask}",
-            &line(
-                has("ask"),
-                "- Ask only when a wrong guess would cost much; otherwise decide and say so.",
-            ),
-        )
-        .replace(
-            "{jobs}",
-            &line(
-                has("bash_output"),
-                "- Start servers and long runs as jobs (`wait: false`), then look at their output.",
-            ),
-        )
+        .replace("{advice}", &advice)
         .replace("{operator}", &operator)
         .trim_end()
         .to_owned()

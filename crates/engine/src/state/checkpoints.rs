@@ -12,13 +12,6 @@ const QUIET: Duration = Duration::from_millis(400);
 /// How long the end of a turn that was stopped waits for it.
 const LINGER: Duration = Duration::from_millis(300);
 
-/// The person said something: what changes from now on is because of it.
-pub fn begin(state: &mut SessionState, said: &str) {
-    // It becomes a label in the store.
-    let said = state.feed.redactor().text(said.to_owned());
-    state.services.checkpoints.begin(&said);
-}
-
 /// Saves what a call is about to change, if nothing has saved it yet. A call that only reads waits for nothing.
 pub async fn before(
     state: &mut SessionState,

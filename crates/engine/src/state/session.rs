@@ -3,16 +3,13 @@
 
 use crate::context::conversation::Conversation;
 use crate::context::cost::check_affordable;
-use crate::context::transcript::prefix_text;
 use crate::inbox::Inbox;
 use crate::log::LogError;
-use crate::prefixes;
-use crate::servers::ServerToolState;
 use crate::state::SessionState;
 use crate::state::settings::HubSettings;
 use crate::store::Store;
 use ostler_llm::{Effort, Model, Params, Target, Transport};
-use ostler_wire::{Body, Entry, Notice, Settings, View, Word};
+use ostler_wire::{Body, Entry, Settings, View, Word};
 use std::sync::Arc;
 
 pub struct Session {
@@ -20,8 +17,6 @@ pub struct Session {
     pub(crate) inbox: Inbox,
     pub(crate) options: Arc<HubSettings>,
     pub(crate) transport: Arc<Transport>,
-    /// What it has of servers.
-    pub(crate) server_tools: ServerToolState,
     /// The log is to be thrown away when the session ends.
     pub(crate) discarded: bool,
     /// What goes before the first prompt of this process.
@@ -40,34 +35,18 @@ pub struct Opening {
 }
 
 impl Session {
-    /// Takes in rules that were tightened meanwhile.
-    pub(crate) fn tighten(&mut self) -> Option<Body> {
-        let news = self.options.permissions.watch.as_ref()?.news()?;
-        let text = news.notice.clone();
-        self.state.tighten(news);
-        Some(Body::Notice(Notice { text }))
-    }
-
-    pub(crate) fn keep_prefix(&self, opening: &Opening) {
-        if self.options.run.save && opening.context.is_some() {
-            // A prefix that cannot be kept shows again when the log cannot be written.
-            let _ = prefixes::keep(
-                &self.options.paths.home,
-                &prefix_text(&self.state.conversation.prefix),
-            );
-        }
-    }
-
     /// Begins the log, for what is written down before the first prompt. The facts for that prompt wait for it.
     pub(crate) fn begin(&mut self) -> Result<(), LogError> {
-        if let Some(notice) = self.tighten() {
+        if let Some(notice) = self.state.take_rule_news() {
             self.opening.entries.push(notice);
         }
         let Opening { past, entries, .. } = self.opening.clone();
         if past.is_empty() && entries.is_empty() {
             return Ok(());
         }
-        self.keep_prefix(&self.opening);
+        if self.opening.context.is_some() {
+            self.state.keep_prefix();
+        }
         self.state.commit_after(past, entries)?;
         self.opening.past.clear();
         self.opening.entries.clear();

@@ -3,7 +3,8 @@
 use super::{Trouble, trouble};
 use crate::dispatch::{Dispatched, Ran};
 use crate::state::SessionState;
-use ostler_wire::{Body, Message, Outcome, Word};
+use crate::tools::declaration;
+use ostler_wire::{Body, Message, Outcome, ToolMark, Word};
 
 /// Equal consecutive calls with equal results after which the model is told, and one more after which the turn ends.
 const MAX_REPEATS: u32 = 3;
@@ -27,7 +28,7 @@ impl Breaker {
         let mut neighbour = None;
         for call in &done.calls {
             // Waiting for a job looks alike every time, and equal calls of one answer were made before any had a result.
-            if call.name == "bash_output" || neighbour.replace(call) == Some(call) {
+            if waits(call) || neighbour.replace(call) == Some(call) {
                 continue;
             }
             if self.last.as_ref() == Some(call) {
@@ -59,6 +60,10 @@ impl Breaker {
         }
         Ok(())
     }
+}
+
+fn waits(call: &Ran) -> bool {
+    declaration(&call.name).is_some_and(|about| about.has(ToolMark::Waits))
 }
 
 fn limit(call: &Ran) -> u32 {

@@ -3,6 +3,7 @@
 
 use super::intake::{Cause, Refused};
 use super::{HOOK, fail, goal};
+use crate::context::conversation::Conversation;
 use crate::hooks::{self, Moment};
 use crate::inbox::Inbox;
 use crate::log::LogError;
@@ -24,6 +25,12 @@ pub fn turn_away(
 ) -> Opening {
     let mut ending = refused.notices;
     let (outcome, words) = match refused.cause {
+        Cause::Unsent => {
+            let outcome = Outcome::Interrupted;
+            ending.push(Body::Interrupted(Interrupted::default()));
+            ending.push(Body::TurnEnd(TurnEnd { outcome }));
+            return end_unheard(state, opening, ending);
+        }
         Cause::Hook(message) => {
             ending.push(Body::Error(ErrorEntry {
                 kind: HOOK.into(),
@@ -39,7 +46,11 @@ pub fn turn_away(
             (Outcome::Interrupted, prompt.typed.unwrap_or(prompt.text))
         }
     };
-    ending.extend(goal::conclude(state, outcome));
+    ending.extend(goal::conclude(
+        (&mut state.permissions, &state.policy.rules),
+        outcome,
+        state.settings.language,
+    ));
     ending.push(Body::TurnEnd(TurnEnd { outcome }));
     let opening = end_unheard(state, opening, ending);
     // Nothing that was typed is lost.
@@ -49,20 +60,13 @@ pub fn turn_away(
     opening
 }
 
-/// The person stopped before the prompt was sent.
-pub fn stop_short(state: &mut SessionState, opening: Opening) -> Opening {
-    let outcome = Outcome::Interrupted;
-    let ending = vec![
-        Body::Interrupted(Interrupted::default()),
-        Body::TurnEnd(TurnEnd { outcome }),
-    ];
-    end_unheard(state, opening, ending)
-}
-
 /// What of the opening waits for the next prompt.
 fn end_unheard(state: &mut SessionState, opening: Opening, ending: Vec<Body>) -> Opening {
+    if opening.context.is_some() {
+        state.keep_prefix();
+    }
     let mut entries = opening.entries.clone();
-    entries.extend(close_dangling(state));
+    entries.extend(close_dangling(&state.conversation));
     entries.extend(ending);
     match state.commit_after(opening.past.clone(), entries) {
         Ok(()) => Opening {
@@ -70,7 +74,7 @@ fn end_unheard(state: &mut SessionState, opening: Opening, ending: Vec<Body>) ->
             ..Opening::default()
         },
         Err(error) => {
-            fail(state, &error);
+            fail(&state.feed, state.settings.language, &error);
             opening
         }
     }
@@ -99,8 +103,8 @@ pub async fn before_stop(
 }
 
 /// A crash can leave calls without results; from now on the log says what became of them.
-pub fn close_dangling(state: &SessionState) -> Vec<Body> {
-    let dangling = state.conversation.dangling();
+pub fn close_dangling(conversation: &Conversation) -> Vec<Body> {
+    let dangling = conversation.dangling();
     dangling.into_iter().map(cut_result).collect()
 }
 

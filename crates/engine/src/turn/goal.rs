@@ -6,10 +6,10 @@ use crate::dispatch::own::confirmed;
 use crate::goal::{Goal, Strategy, research, signal};
 use crate::inbox::{Inbox, Prompt, Purpose, Stopped};
 use crate::log::LogError;
-use crate::permissions::SESSION;
+use crate::permissions::{PermissionState, SESSION};
 use crate::state::SessionState;
-use ostler_guard::Mode;
-use ostler_wire::{Body, GoalState, Interrupted, Notice, Outcome, TurnEnd, Word};
+use ostler_guard::{Mode, Rules};
+use ostler_wire::{Body, GoalState, Interrupted, Language, Notice, Outcome, TurnEnd, Word};
 use std::time::Instant;
 
 /// What a prompt is for becomes clear before its turn: it may be a goal, go on with one, or look like one. What is to be
@@ -49,7 +49,6 @@ async fn is_meant(state: &SessionState, inbox: &mut Inbox, text: &str) -> Result
         return Ok(false);
     }
     let language = state.settings.language;
-    inbox.begin_turn();
     let (ask, yes, no) = (Word::GoalAsk, Word::GoalYes, Word::GoalNo);
     // It is not in the transcript yet.
     let question = format!("{}\n{}", language.say(ask), shorten_prompt(text));
@@ -90,9 +89,12 @@ async fn begin(state: &mut SessionState, prompt: &mut Prompt, strategy: Strategy
 }
 
 /// What a turn that ended so means for the goal: what is to be written down before its end is.
-pub(crate) fn conclude(state: &mut SessionState, outcome: Outcome) -> Vec<Body> {
-    let language = state.settings.language;
-    let goal = state.permissions.goal.as_mut();
+pub(crate) fn conclude(
+    (permissions, rules): (&mut PermissionState, &Rules),
+    outcome: Outcome,
+    language: Language,
+) -> Vec<Body> {
+    let goal = permissions.goal.as_mut();
     let Some(goal) = goal.filter(|goal| goal.is_active()) else {
         return Vec::new();
     };
@@ -102,11 +104,11 @@ pub(crate) fn conclude(state: &mut SessionState, outcome: Outcome) -> Vec<Body> 
     }
     let shown = goal.shown();
     if end == GoalState::Done {
-        state.permissions.enter(Mode::Normal);
+        permissions.enter(Mode::Normal);
     }
     bodies.push(Body::Mode(ostler_wire::Mode {
         goal: Some(shown),
-        ..state.permissions.shown(&state.policy.rules, Instant::now())
+        ..permissions.shown(rules, Instant::now())
     }));
     bodies
 }
@@ -114,7 +116,11 @@ pub(crate) fn conclude(state: &mut SessionState, outcome: Outcome) -> Vec<Body> 
 /// The person stopped it between two turns: it waits, and front ends are told as of a turn.
 pub(crate) fn stop(state: &mut SessionState) -> Result<(), LogError> {
     let mut bodies = vec![Body::Interrupted(Interrupted::default())];
-    bodies.extend(conclude(state, Outcome::Interrupted));
+    bodies.extend(conclude(
+        (&mut state.permissions, &state.policy.rules),
+        Outcome::Interrupted,
+        state.settings.language,
+    ));
     bodies.push(Body::TurnEnd(TurnEnd {
         outcome: Outcome::Interrupted,
     }));
@@ -122,8 +128,8 @@ pub(crate) fn stop(state: &mut SessionState) -> Result<(), LogError> {
 }
 
 /// The turn that begins by itself, if it is time for one.
-pub(crate) fn next(state: &SessionState) -> Option<Prompt> {
-    let goal = state.permissions.goal.as_ref()?;
+pub(crate) fn next(permissions: &PermissionState) -> Option<Prompt> {
+    let goal = permissions.goal.as_ref()?;
     goal.is_due().then(|| Prompt {
         purpose: Purpose::Continuation,
         ..Prompt::default()

@@ -1,22 +1,71 @@
-//! What the person says becomes a message: with what it points at, what is recalled, and what hooks have to say to it.
+//! A prompt is taken in by one list of steps, in order: what it is for, rules and servers as they are now, then the message
+//! with its pictures, what it points at, what is recalled, and what hooks have to say to it.
 
 use crate::budget;
 use crate::hooks::{Greeting, Moment, Start};
-use crate::inbox::{Inbox, Prompt, Purpose};
+use crate::inbox::{Inbox, Prompt, Purpose, Stopped};
 use crate::log::LogError;
 use crate::servers;
 use crate::sources::briefing;
 use crate::sources::references::{Found, Library, PIPED, Voice};
 use crate::state::SessionState;
 use crate::state::checkpoints;
+use crate::state::session::Opening;
 use crate::tool::Typed as _;
 use crate::tools::read_file::ReadFile;
-use crate::turn::ingest;
+use crate::turn::{goal, ingest};
+use futures_util::future::BoxFuture;
 use ostler_wire::{Body, Deed, Message, Notice, View, Word};
 use tokio_util::sync::CancellationToken;
 
-/// A message, and what goes into the log beside it.
-pub type Heard = (Message, Vec<Body>);
+/// A prompt on its way into the log.
+pub struct Intake {
+    pub prompt: Prompt,
+    pub start: Start,
+    /// What goes into the log before it.
+    pub opening: Opening,
+    cancel: CancellationToken,
+    /// What it becomes.
+    pub message: Message,
+    /// What goes into the log beside it.
+    pub notices: Vec<Body>,
+}
+
+impl Intake {
+    pub fn new(prompt: Prompt, start: Start, opening: Opening, cancel: &CancellationToken) -> Self {
+        Self {
+            prompt,
+            start,
+            opening,
+            cancel: cancel.clone(),
+            message: Message::user(String::new()),
+            notices: Vec::new(),
+        }
+    }
+
+    /// Nobody said it: a goal goes on. It is a note, and no business of hooks.
+    fn is_continuation(&self) -> bool {
+        self.prompt.purpose == Purpose::Continuation
+    }
+
+    /// Where references are looked for: what the person wrote themselves.
+    fn words(&self) -> String {
+        let piped = || {
+            self.message
+                .text
+                .split(PIPED)
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        self.prompt.own_words.clone().unwrap_or_else(piped)
+    }
+
+    /// The same of what a file of the project put into it.
+    fn project_words(&self) -> &str {
+        self.prompt.project_words.as_deref().unwrap_or_default()
+    }
+}
 
 /// A prompt that is not taken in.
 pub struct Refused {
@@ -29,35 +78,171 @@ pub enum Cause {
     Hook(String),
     /// It was stopped before all hooks had spoken. No request may have it then; it goes back to where it came from.
     Stopped(Box<Prompt>),
+    /// The person stopped it instead of an answer to what it is for.
+    Unsent,
 }
 
-/// Takes in a prompt. One that nobody said, by which a goal goes on, is a note, and no business of hooks.
+/// One step of the intake.
+type Step = for<'a> fn(&'a mut SessionState, &'a mut Inbox, &'a mut Intake) -> Taken<'a>;
+type Taken<'a> = BoxFuture<'a, Result<(), Refused>>;
+
+/// Between turns.
+const TURN_STEPS: &[Step] = &[admit_goal, take_rules, take_servers];
+/// For every message, also for one that comes while the model works.
+const MESSAGE_STEPS: &[Step] = &[read_pictures, look_up_references, recall_memory, ask_hooks];
+
+/// Takes in a prompt that begins a turn.
 pub async fn take_in(
     state: &mut SessionState,
     inbox: &mut Inbox,
-    prompt: Prompt,
-    start: Start,
-    cancel: &CancellationToken,
-) -> Result<Heard, Refused> {
-    if prompt.purpose == Purpose::Continuation {
-        return Ok((Message::note(prompt.text), Vec::new()));
+    taken: &mut Intake,
+) -> Result<(), Refused> {
+    run(TURN_STEPS, state, inbox, taken).await?;
+    if taken.is_continuation() {
+        taken.message = Message::note(std::mem::take(&mut taken.prompt.text));
+        return Ok(());
     }
-    let (message, mut notices) = heard(state, prompt.clone()).await;
-    let greeting = greet(state, inbox, &message.text, start, cancel).await;
-    let cause = match greeting.block {
-        Some(why) => Some(Cause::Hook(
-            state.settings.language.fill(Word::HookRefuses, &[&why]),
-        )),
-        None if greeting.unheard => Some(Cause::Stopped(Box::new(prompt))),
-        None => None,
-    };
-    if let Some(cause) = cause {
-        let notices = greeting.notices;
-        return Err(Refused { cause, notices });
+    run(MESSAGE_STEPS, state, inbox, taken).await
+}
+
+async fn run(
+    steps: &[Step],
+    state: &mut SessionState,
+    inbox: &mut Inbox,
+    taken: &mut Intake,
+) -> Result<(), Refused> {
+    for step in steps {
+        step(state, inbox, taken).await?;
     }
-    notices.extend(greeting.notices);
-    let context = briefing::join(greeting.context, message.context.clone());
-    Ok((Message { context, ..message }, notices))
+    Ok(())
+}
+
+/// It may begin a goal, or go on with one.
+fn admit_goal<'a>(
+    state: &'a mut SessionState,
+    inbox: &'a mut Inbox,
+    taken: &'a mut Intake,
+) -> Taken<'a> {
+    Box::pin(async move {
+        match goal::admit(state, inbox, &mut taken.prompt).await {
+            Ok(notices) => taken.opening.entries.extend(notices),
+            Err(Stopped) => {
+                return Err(Refused {
+                    cause: Cause::Unsent,
+                    notices: Vec::new(),
+                });
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Rules that were tightened meanwhile hold from now on.
+fn take_rules<'a>(
+    state: &'a mut SessionState,
+    _: &'a mut Inbox,
+    taken: &'a mut Intake,
+) -> Taken<'a> {
+    taken.opening.entries.extend(state.take_rule_news());
+    Box::pin(async { Ok(()) })
+}
+
+/// Tools of servers that came or changed meanwhile.
+fn take_servers<'a>(
+    state: &'a mut SessionState,
+    _: &'a mut Inbox,
+    taken: &'a mut Intake,
+) -> Taken<'a> {
+    state.take_server_tools(&mut taken.opening);
+    Box::pin(async { Ok(()) })
+}
+
+/// The message, with pictures that a model can look at.
+fn read_pictures<'a>(
+    state: &'a mut SessionState,
+    _: &'a mut Inbox,
+    taken: &'a mut Intake,
+) -> Taken<'a> {
+    let language = state.settings.language;
+    Box::pin(async move {
+        let (message, notices) = ingest::message(taken.prompt.clone(), language).await;
+        taken.message = message;
+        taken.notices.extend(notices);
+        Ok(())
+    })
+}
+
+/// What its words point at.
+fn look_up_references<'a>(
+    state: &'a mut SessionState,
+    _: &'a mut Inbox,
+    taken: &'a mut Intake,
+) -> Taken<'a> {
+    Box::pin(async move {
+        let (words, project_words) = (taken.words(), taken.project_words());
+        if words.contains('@') || project_words.contains('@') {
+            let found = look_up(state, &words, project_words).await;
+            if !found.blocks.is_empty() {
+                taken.message.context = Some(found.blocks.join("\n"));
+            }
+            taken.message.images.extend(found.images);
+            let notice = |text| Body::Notice(Notice { text });
+            taken.notices.extend(found.notices.into_iter().map(notice));
+        }
+        let context = taken.prompt.context.clone();
+        taken.message.context = briefing::join(context, taken.message.context.take());
+        Ok(())
+    })
+}
+
+/// What is remembered of what it is about. What a task is told was said by a model that knows.
+fn recall_memory<'a>(
+    state: &'a mut SessionState,
+    _: &'a mut Inbox,
+    taken: &'a mut Intake,
+) -> Taken<'a> {
+    Box::pin(async move {
+        if state.account.role != budget::MAIN {
+            return Ok(());
+        }
+        // It is about all that is said.
+        let words = match taken.project_words() {
+            "" => taken.words(),
+            words => words.to_owned(),
+        };
+        let language = state.settings.language;
+        let (notes, said) = state.settings.recall.recall(&words, language).await;
+        taken.message.context = briefing::join(taken.message.context.take(), notes);
+        taken.notices.extend(said.into_iter().map(Body::Notice));
+        Ok(())
+    })
+}
+
+/// What hooks have to say to it.
+fn ask_hooks<'a>(
+    state: &'a mut SessionState,
+    inbox: &'a mut Inbox,
+    taken: &'a mut Intake,
+) -> Taken<'a> {
+    Box::pin(async move {
+        let (start, cancel) = (taken.start, taken.cancel.clone());
+        let greeting = greet(state, inbox, &taken.message.text, start, &cancel).await;
+        let cause = match greeting.block {
+            Some(why) => Some(Cause::Hook(
+                state.settings.language.fill(Word::HookRefuses, &[&why]),
+            )),
+            None if greeting.unheard => Some(Cause::Stopped(Box::new(taken.prompt.clone()))),
+            None => None,
+        };
+        if let Some(cause) = cause {
+            let notices = greeting.notices;
+            return Err(Refused { cause, notices });
+        }
+        taken.notices.extend(greeting.notices);
+        let context = taken.message.context.take();
+        taken.message.context = briefing::join(greeting.context, context);
+        Ok(())
+    })
 }
 
 /// What hooks have to say to a prompt. Prompts of a child are the business of its parent.
@@ -95,62 +280,36 @@ pub async fn steer(
     cancel: &CancellationToken,
 ) -> Result<(), LogError> {
     let reply_to = prompt.reply_to.clone();
-    let (message, mut also) = match take_in(state, inbox, prompt, Start::Not, cancel).await {
-        Ok(heard) => heard,
-        Err(Refused { cause, mut notices }) => {
-            match cause {
-                Cause::Hook(text) => {
-                    notices.push(Body::Notice(Notice { text }));
-                    // The client need not wait for its entry.
-                    let nothing = View::Do(Deed::Compose(String::new()));
-                    state.feed.reply(&reply_to, "", nothing);
-                }
-                // The next turn begins with it, as with what waits otherwise.
-                Cause::Stopped(prompt) => inbox.put_first(*prompt),
+    let mut taken = Intake::new(prompt, Start::Not, Opening::default(), cancel);
+    if let Err(Refused { cause, mut notices }) = run(MESSAGE_STEPS, state, inbox, &mut taken).await
+    {
+        match cause {
+            Cause::Unsent => {}
+            Cause::Hook(text) => {
+                notices.push(Body::Notice(Notice { text }));
+                // The client need not wait for its entry.
+                let nothing = View::Do(Deed::Compose(String::new()));
+                state.feed.reply(&reply_to, "", nothing);
             }
-            return state.commit(notices);
+            // The next turn begins with it, as with what waits otherwise.
+            Cause::Stopped(prompt) => inbox.put_first(*prompt),
         }
-    };
+        return state.commit(notices);
+    }
+    let Intake {
+        message,
+        notices: mut also,
+        ..
+    } = taken;
     let context = briefing::join(state.briefing(), message.context.clone());
     let mut bodies = checkpoints::after(state, inbox).await;
-    checkpoints::begin(state, &message.text);
+    state
+        .services
+        .checkpoints
+        .begin(&message.text, state.feed.redactor());
     bodies.push(Body::Message(Message { context, ..message }));
     bodies.append(&mut also);
     state.commit(bodies)
-}
-
-/// What the person said, with what they point at.
-async fn heard(state: &mut SessionState, prompt: Prompt) -> Heard {
-    let (own_words, context) = (prompt.own_words.clone(), prompt.context.clone());
-    let project_words = prompt.project_words.clone().unwrap_or_default();
-    let (mut message, mut notices) = ingest::message(prompt, state.settings.language).await;
-    let words = own_words.unwrap_or_else(|| {
-        let typed = message.text.split(PIPED).next();
-        typed.unwrap_or_default().to_owned()
-    });
-    if words.contains('@') || project_words.contains('@') {
-        let found = look_up(state, &words, &project_words).await;
-        if !found.blocks.is_empty() {
-            message.context = Some(found.blocks.join("\n"));
-        }
-        message.images.extend(found.images);
-        let notice = |text| Body::Notice(Notice { text });
-        notices.extend(found.notices.into_iter().map(notice));
-    }
-    // What is recalled is about all that is said.
-    let words = match project_words.as_str() {
-        "" => words,
-        _ => project_words,
-    };
-    message.context = briefing::join(context, message.context);
-    // What a task is told was said by somebody who knows.
-    if state.account.role == budget::MAIN {
-        let language = state.settings.language;
-        let (notes, said) = state.settings.recall.recall(&words, language).await;
-        message.context = briefing::join(message.context, notes);
-        notices.extend(said.into_iter().map(Body::Notice));
-    }
-    (message, notices)
 }
 
 /// What the words of a prompt point at, and what those that a file of the project put into it do.

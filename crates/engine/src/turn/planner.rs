@@ -6,7 +6,7 @@ use crate::agents::send::{Failed, assignment};
 use crate::agents::{ChildRole, Delegation};
 use crate::cut::clip;
 use crate::inbox::Inbox;
-use crate::log::LogError;
+use crate::log::{Log, LogError};
 use crate::permissions::Leave;
 use crate::sources::roles::PLANNER;
 use crate::state::SessionState;
@@ -30,7 +30,11 @@ pub async fn before_turn(
     let Some(child) = child(state) else {
         return Ok(());
     };
-    let first = post_prompt(told(state, words));
+    let first = post_prompt(planner_prompt(
+        &state.log,
+        words,
+        state.extensions.agents.planned.as_ref(),
+    ));
     let limit = child.limit;
     let cx = state.context("", &Task::ABOUT, &Leave::default(), cancel.clone());
     let cx = cx.with_services(());
@@ -103,15 +107,15 @@ fn child(state: &SessionState) -> Option<Planner> {
 }
 
 /// What the person said, after what became of the last plan.
-fn told(state: &SessionState, words: &str) -> String {
-    let all = state.log.source().entries_after(None);
+fn planner_prompt(log: &Log, words: &str, planned: Option<&String>) -> String {
+    let all = log.source().entries_after(None);
     let last = all.iter().rev().find_map(|entry| {
         let Body::Message(message) = &entry.body else {
             return None;
         };
         (message.role == Role::Assistant).then_some(message.text.as_str())
     });
-    match last.filter(|_| state.extensions.agents.planned.is_some()) {
+    match last.filter(|_| planned.is_some()) {
         Some(answer) => format!(
             "[The other model has ended its turn with: {}]\n\n{words}",
             clip(answer.trim(), MAX_ANSWER)

@@ -26,7 +26,7 @@ pub use gc::Collected;
 pub use git::{Repository, read_small};
 pub use history::History;
 pub use record::{Covers, LeftOut, Record};
-pub use restore::{Git, Guard, Kept, Report, Unseen, What};
+pub use restore::{Git, Guard, Kept, Report, Span, Unseen, What};
 pub use text::Tally;
 
 use crate::files::Dir;

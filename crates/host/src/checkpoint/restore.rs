@@ -41,6 +41,13 @@ pub struct Guard {
     pub unseen: Unseen,
 }
 
+/// Two checkpoints between which somebody else changed the tree: what they changed counts as not seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub from: u64,
+    pub to: u64,
+}
+
 /// What happens to files that changed since they were last seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unseen {
@@ -78,8 +85,32 @@ struct Plan {
     unseen: BTreeSet<Rel>,
 }
 
+impl Plan {
+    /// Files and links among these paths that would be lost.
+    fn add_unseen(&mut self, paths: &BTreeSet<Rel>) {
+        let is_lost = |change: &&Difference| {
+            let is_file = matches!(&change.before, Some(Node::File { .. } | Node::Link { .. }));
+            is_file && paths.contains(&change.path)
+        };
+        let lost = self.changes.iter().filter(is_lost);
+        self.unseen.extend(lost.map(|change| change.path.clone()));
+    }
+}
+
 impl Checkpoints {
     pub fn restore(&self, id: u64, what: &What, guard: &Guard) -> Result<Report> {
+        self.restore_across(id, what, guard, &[])
+    }
+
+    /// The same across times in which others changed files.
+    pub fn restore_across(
+        &self,
+        id: u64,
+        what: &What,
+        guard: &Guard,
+        spans: &[Span],
+    ) -> Result<Report> {
+        let theirs = self.changed_in(spans);
         let _lock = self.lock()?;
         let target = self.get(id)?;
         let expected = match guard.expected {
@@ -99,7 +130,8 @@ impl Checkpoints {
         let label = format!("before rewinding to {id}");
         let now = self.save(&label, &scope, files.clone(), Repeat::Written)?;
         let mut packs = Packs::open(&self.packs_dir())?;
-        let plan = self.plan(&mut packs, &now.record, &target, expected.as_ref(), what)?;
+        let mut plan = self.plan(&mut packs, &now.record, &target, expected.as_ref(), what)?;
+        plan.add_unseen(&theirs);
         // A repository that is gone comes back with the tree that it belongs to.
         let is_lost = what.paths.is_empty() && self.has_lost_history(&target);
         let wanted = if is_lost { Git::Restored } else { what.git };
@@ -109,10 +141,7 @@ impl Checkpoints {
         };
         let unseen = names_of(&plan, git.as_ref().map(|(_, plan)| plan));
         if guard.unseen == Unseen::Refuse && !unseen.is_empty() {
-            // A checkpoint of what nobody saw would count as seen at the next try.
-            let path = record::path(&self.dir, now.record.id);
-            let gone = self.disk.remove(&path);
-            gone.map_err(|e| Error::io(Word::CpRemove, &path, e))?;
+            self.remove_record(now.record.id)?;
             let since = expected.map_or(id, |e| e.id);
             return Err(Error::Unseen {
                 since,
@@ -127,15 +156,8 @@ impl Checkpoints {
             kept: Vec::new(),
         };
         self.make_sure(&packs, &now);
-        carry_out(
-            &self.folder,
-            &mut packs,
-            &now.cache,
-            plan,
-            guard,
-            &mut report,
-            "",
-        );
+        let (folder, cache) = (&self.folder, &now.cache);
+        carry_out(folder, &mut packs, cache, plan, guard, &mut report, "");
         if let Some((repository, plan)) = git {
             let folder = self.held_or_made(&repository.dir);
             let folder = folder.map_err(|e| Error::io(Word::HostWrite, &repository.dir, e))?;
@@ -157,6 +179,29 @@ impl Checkpoints {
         let after = self.save(&label, &scope, files, Repeat::Reused)?;
         report.after = after.record.id;
         Ok(report)
+    }
+
+    /// A checkpoint of what nobody saw would count as seen at the next try.
+    fn remove_record(&self, id: u64) -> Result<()> {
+        let path = record::path(&self.dir, id);
+        let gone = self.disk.remove(&path);
+        gone.map_err(|e| Error::io(Word::CpRemove, &path, e))
+    }
+
+    /// The paths that differ between the checkpoints of these spans. One that is gone by now says nothing.
+    fn changed_in(&self, spans: &[Span]) -> BTreeSet<Rel> {
+        let differences = |span: &Span| self.differences(span.from, span.to).unwrap_or_default();
+        spans.iter().flat_map(differences).collect()
+    }
+
+    fn differences(&self, from: u64, to: u64) -> Result<Vec<Rel>> {
+        let (from, to) = (self.get(from)?, self.get(to)?);
+        let mut packs = Packs::open(&self.packs_dir())?;
+        let (before, after) = (from.tree_hash()?, to.tree_hash()?);
+        let all = tree::diff(Some(&before), Some(&after), &mut |h| packs.read(h))?;
+        let (one, other) = (Covered::new(&from), Covered::new(&to));
+        let known = |d: &Difference| one.covers(&d.path) && other.covers(&d.path);
+        Ok(all.into_iter().filter(known).map(|d| d.path).collect())
     }
 
     /// Whatever becomes of us from here on, what is about to go can be brought back.

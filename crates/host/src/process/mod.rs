@@ -8,8 +8,8 @@ mod unix;
 #[cfg(not(unix))]
 pub(crate) use plain::spawn;
 #[cfg(not(unix))]
-pub use plain::{Input, Leftovers, Process};
+pub use plain::{Input, Leftovers, Process, TreeEnd};
 #[cfg(unix)]
 pub(crate) use unix::spawn;
 #[cfg(unix)]
-pub use unix::{Input, Leftovers, Process};
+pub use unix::{Input, Leftovers, Process, TreeEnd};

@@ -23,6 +23,23 @@ pub struct Process {
     input: Option<Input>,
     ended: Option<Exit>,
     killer: tokio::sync::Notify,
+    /// Closed with the process, if somebody wants to know.
+    alive: Option<tokio::sync::watch::Sender<()>>,
+}
+
+/// The end of a command, to be waited for by somebody who does not hold its `Process`.
+pub struct TreeEnd {
+    gone: tokio::sync::watch::Receiver<()>,
+}
+
+impl TreeEnd {
+    /// Waits until the process was dropped, which kills it.
+    pub async fn wait(&mut self) {
+        while self.gone.changed().await.is_ok() {}
+    }
+
+    /// Whoever holds the process ends it here.
+    pub fn kill(&self) {}
 }
 
 /// Writes to the command's stdin. Dropping it closes the pipe.
@@ -72,6 +89,7 @@ pub(crate) fn spawn(command: &Command) -> Result<Process> {
         child,
         ended: None,
         killer: tokio::sync::Notify::new(),
+        alive: None,
     })
 }
 
@@ -132,6 +150,16 @@ impl Process {
     /// What the command left in the background: not known here.
     pub fn take_leftovers(&mut self) -> Option<Leftovers> {
         None
+    }
+
+    /// The end of the command.
+    pub fn tree_end(&mut self) -> TreeEnd {
+        let alive = self
+            .alive
+            .get_or_insert_with(|| tokio::sync::watch::channel(()).0);
+        TreeEnd {
+            gone: alive.subscribe(),
+        }
     }
 
     /// The command's stdin, once, if it has one.

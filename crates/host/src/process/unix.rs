@@ -37,6 +37,26 @@ pub struct Process {
     terminal: Option<Fd>,
     phase: Phase,
     leftovers: Option<Leftovers>,
+    /// Closed when everything that the command started is dead, if somebody wants to know.
+    alive: Option<Arc<watch::Sender<()>>>,
+}
+
+/// The end of everything that a command started, to be waited for by somebody who does not hold its `Process`.
+pub struct TreeEnd {
+    control: Control,
+    gone: watch::Receiver<()>,
+}
+
+impl TreeEnd {
+    /// Waits until all of it is dead.
+    pub async fn wait(&mut self) {
+        while self.gone.changed().await.is_ok() {}
+    }
+
+    /// Kills all of it.
+    pub fn kill(&self) {
+        self.control.signal(libc::SIGKILL);
+    }
 }
 
 /// What a finished command left in the background.
@@ -100,6 +120,7 @@ pub(crate) async fn spawn(spawner: &Arc<Spawner>, command: &Command) -> Result<P
         terminal: plumbing.terminal,
         phase: Phase::Running,
         leftovers: None,
+        alive: None,
     })
 }
 
@@ -157,6 +178,18 @@ impl Process {
     /// What the command left in the background, once it has ended; `None` if that is nothing.
     pub fn take_leftovers(&mut self) -> Option<Leftovers> {
         self.leftovers.take()
+    }
+
+    /// The end of everything that the command started. Dropping the process kills all of it then, also what an ended
+    /// command left in the background and nobody took.
+    pub fn tree_end(&mut self) -> TreeEnd {
+        let alive = self
+            .alive
+            .get_or_insert_with(|| Arc::new(watch::channel(()).0));
+        TreeEnd {
+            control: self.control.share(),
+            gone: alive.subscribe(),
+        }
     }
 
     /// The command's stdin, once, if it has one.
@@ -219,7 +252,36 @@ impl Process {
                 let (alive, gone) = watch::channel(());
                 let control = self.control.share();
                 self.leftovers = Some(Leftovers { control, gone });
-                tokio::spawn(linger(self.control.share(), streams, alive));
+                let all = self.alive.clone();
+                tokio::spawn(linger(self.control.share(), streams, (alive, all)));
+            }
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let Some(alive) = self.alive.take() else {
+            return;
+        };
+        match self.phase {
+            Phase::Done(_) => {
+                if self.leftovers.is_some() {
+                    self.control.signal(libc::SIGKILL);
+                }
+            }
+            Phase::Running | Phase::Draining { .. } => {
+                self.control.signal(libc::SIGKILL);
+                let mut control = self.control.share();
+                let death = async move {
+                    let _alive = alive;
+                    let gone = async { while control.hear().await.is_some() {} };
+                    // Only what is stuck in the kernel takes longer.
+                    let _late = tokio::time::timeout(LONGEST_END, gone).await;
+                };
+                if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                    runtime.spawn(death);
+                }
             }
         }
     }
@@ -227,7 +289,11 @@ impl Process {
 
 /// Keeps what a finished command left in the background: its output goes nowhere instead of into a closed pipe. Ends
 /// with the last of it, or with the runtime.
-async fn linger(mut control: Control, mut streams: Streams, _alive: watch::Sender<()>) {
+async fn linger(
+    mut control: Control,
+    mut streams: Streams,
+    _alive: (watch::Sender<()>, Option<Arc<watch::Sender<()>>>),
+) {
     loop {
         tokio::select! {
             output = streams.next(), if !streams.closed() => drop(output),

@@ -77,6 +77,8 @@ impl Watch {
 
     pub fn renew(&mut self, _more: &[PathBuf]) {}
 
+    pub fn accept(&mut self, _path: &Path) {}
+
     pub fn changed(&self) -> Vec<PathBuf> {
         Vec::new()
     }
@@ -213,6 +215,10 @@ impl Record {
     }
 
     pub fn update(&self, _tree: &Path, _since: SystemTime, _watch: &Watch) -> io::Result<()> {
+        match *self {}
+    }
+
+    pub fn leave(&self) {
         match *self {}
     }
 }

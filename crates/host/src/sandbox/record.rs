@@ -10,7 +10,7 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// Held by whoever begins, so that two sessions do not begin at the same moment.
@@ -38,6 +38,7 @@ pub struct Records {
 pub struct Record {
     file: File,
     path: PathBuf,
+    stays: AtomicBool,
 }
 
 /// What one session wrote down.
@@ -193,13 +194,22 @@ impl Records {
         file.try_lock()?;
         let id = fs::metadata(tree).map_or((0, 0), |meta| (meta.dev(), meta.ino()));
         file.write_all(&bytes(tree, id, since, watch))?;
-        Ok(Record { file, path })
+        Ok(Record {
+            file,
+            path,
+            stays: AtomicBool::new(false),
+        })
     }
 }
 
 impl Record {
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Not everything was looked at: the file stays when this is dropped, and the next session does the rest.
+    pub fn leave(&self) {
+        self.stays.store(true, Ordering::Relaxed);
     }
 
     /// Writes it down again, as it is now.
@@ -215,7 +225,9 @@ impl Record {
 
 impl Drop for Record {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        if !self.stays.load(Ordering::Relaxed) {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 

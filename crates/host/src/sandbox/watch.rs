@@ -153,6 +153,32 @@ impl Watch {
         *self = new;
     }
 
+    /// Remembers a path, all below it and new folders above it as they are now: the person wants them so.
+    pub fn accept(&mut self, path: &Path) {
+        let roots = self.roots.clone().into_iter();
+        let here = roots.filter(|(root, at)| place(root) == *at);
+        for (root, at) in here {
+            let named = match path.strip_prefix(&at) {
+                Ok(_) => below(&at, &root, path),
+                Err(_) => path.to_owned(),
+            };
+            let holds = named.starts_with(&root);
+            if !holds && !root.starts_with(&named) {
+                continue;
+            }
+            let found = snapshot(&[(root.clone(), at)]).found;
+            let is_inner = |inner: &Path| inner.starts_with(&named);
+            self.before
+                .retain(|one, _| !(one.starts_with(&root) && is_inner(one)));
+            for (one, kept) in found {
+                let is_above = holds && named.starts_with(&one) && kept == Kept::Folder;
+                if is_inner(&one) || is_above && !self.before.contains_key(&one) {
+                    self.before.insert(one, kept);
+                }
+            }
+        }
+    }
+
     /// What differs from before and is not taken over; nothing is put back.
     pub fn changed(&self) -> Vec<PathBuf> {
         // Behind a link lies what the command could not show us otherwise.

@@ -3,7 +3,7 @@
 
 use crate::tool::{Context, Done, Question, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -37,8 +37,10 @@ impl Typed for Ask {
     type Args = Args;
     type Uses = ();
     const NAME: &'static str = "ask";
-    const ABOUT: ToolDeclaration =
-        ToolDeclaration::new(Self::NAME, ToolKind::Talk).common_name("AskUserQuestion");
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Talk)
+        .result(ResultForm::Answer)
+        .common_name("AskUserQuestion")
+        .advice("Ask only when a wrong guess would cost much; otherwise decide and say so.");
     const PROSE: &'static str = include_str!("ask.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

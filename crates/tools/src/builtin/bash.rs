@@ -17,7 +17,7 @@ use ostler_guard::plain_look::{Cwd, is_plain_look};
 use ostler_guard::shell::{self, Place};
 use ostler_host::{Command, Exit, Kind, Output, Process, Signal, Stdio};
 use ostler_wire::{Access, Body, Notice, Segment, Word};
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark};
 pub use report::{JUDGED_AGAIN, render};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -69,6 +69,7 @@ impl Typed for Bash {
     type Uses = CommandServices;
     const NAME: &'static str = "bash";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run)
+        .result(ResultForm::Command)
         .question(Word::WantsToRun)
         .aliases(&["run_shell", "shell"])
         .common_name("Bash")

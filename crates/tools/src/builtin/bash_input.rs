@@ -4,7 +4,7 @@ use super::{bash, bash_output};
 use crate::jobs::Until;
 use crate::tool::{CommandServices, Context, Done, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::{Access, Segment};
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark, Word};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -28,6 +28,7 @@ impl Typed for BashInput {
     type Uses = CommandServices;
     const NAME: &'static str = "bash_input";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run)
+        .result(ResultForm::Command)
         .question(Word::WantsToRun)
         .marks(&[
             ToolMark::Deferred,

@@ -5,7 +5,7 @@ use super::wait::Wait;
 use crate::jobs::{JobState, News, Until};
 use crate::tool::{CommandServices, Context, Done, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolFact, ToolKind};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolFact, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,8 +30,11 @@ impl Typed for BashOutput {
     type Uses = CommandServices;
     const NAME: &'static str = "bash_output";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run)
+        .result(ResultForm::Command)
         .common_name("BashOutput")
-        .fact(ToolFact::Nothing);
+        .fact(ToolFact::Nothing)
+        .advice("Start servers and long runs as jobs (`wait: false`), then look at their output.")
+        .marks(&[ToolMark::Waits]);
     const PROSE: &'static str = include_str!("bash_output.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

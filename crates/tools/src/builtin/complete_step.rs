@@ -2,7 +2,7 @@
 
 use crate::tool::{Context, Done, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::{Access, Body, TodoItem, TodoState};
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -22,12 +22,14 @@ impl Typed for CompleteStep {
     type Args = Args;
     type Uses = Arc<Vec<TodoItem>>;
     const NAME: &'static str = "complete_step";
-    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Talk).marks(&[
-        ToolMark::Alone,
-        ToolMark::Deferred,
-        ToolMark::NotForChildren,
-        ToolMark::NotForReaders,
-    ]);
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Talk)
+        .result(ResultForm::Nothing)
+        .marks(&[
+            ToolMark::Alone,
+            ToolMark::Deferred,
+            ToolMark::NotForChildren,
+            ToolMark::NotForReaders,
+        ]);
     const PROSE: &'static str = include_str!("complete_step.md");
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
         match args.evidence.trim().is_empty() {

@@ -4,7 +4,7 @@ use super::files::rewrite::rewrite;
 use super::files::{diff, edits, nearest, resolve};
 use crate::tool::{Context, Done, FileServices, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -28,6 +28,7 @@ impl Typed for DeleteRange {
     type Uses = FileServices;
     const NAME: &'static str = "delete_range";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
+        .result(ResultForm::Edit)
         .common_name("Edit")
         .marks(&[ToolMark::Deferred]);
     const PROSE: &'static str = include_str!("delete_range.md");

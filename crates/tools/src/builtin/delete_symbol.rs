@@ -12,7 +12,7 @@ use super::files::{diff, edits, resolve};
 use crate::tool::{Context, Done, FileServices, Rendered, Scope, Subject, ToolError, Typed};
 use grammar::Grammar;
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark};
 use outline::{Found, Outline};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -39,6 +39,7 @@ impl Typed for DeleteSymbol {
     type Uses = FileServices;
     const NAME: &'static str = "delete_symbol";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
+        .result(ResultForm::Edit)
         .common_name("Edit")
         .marks(&[ToolMark::Deferred]);
     const PROSE: &'static str = include_str!("delete_symbol.md");

@@ -5,7 +5,7 @@ use super::files::resolve;
 use super::files::rewrite::{preview, rewrite};
 use crate::tool::{Context, Done, FileServices, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -25,6 +25,7 @@ impl Typed for EditFile {
     type Uses = FileServices;
     const NAME: &'static str = "edit_file";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
+        .result(ResultForm::Edit)
         .aliases(&["edit"])
         .common_name("Edit");
     const PROSE: &'static str = include_str!("edit_file.md");

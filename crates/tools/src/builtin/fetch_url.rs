@@ -6,7 +6,7 @@ use crate::cut::cut_text;
 use crate::tool::{Context, Done, Rendered, Scope, Subject, ToolError, ToolSettings, Typed};
 use dom_smoothie::{Config, Readability, TextMode};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, Word};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -32,6 +32,7 @@ impl Typed for FetchUrl {
     type Uses = Arc<ToolSettings>;
     const NAME: &'static str = "fetch_url";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Net)
+        .result(ResultForm::Page)
         .question(Word::WantsToFetch)
         .aliases(&["web_fetch", "webfetch"])
         .common_name("WebFetch");

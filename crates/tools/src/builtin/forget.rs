@@ -5,7 +5,7 @@ use super::{memory, walk};
 use crate::memory::Memory;
 use crate::tool::{Context, Done, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark, Word};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -27,8 +27,13 @@ impl Typed for Forget {
     type Uses = Arc<Memory>;
     const NAME: &'static str = "forget";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Memory)
+        .result(ResultForm::Fact)
         .question(Word::WantsToForget)
-        .marks(&[ToolMark::Deferred, ToolMark::NotForReaders]);
+        .marks(&[
+            ToolMark::Private,
+            ToolMark::Deferred,
+            ToolMark::NotForReaders,
+        ]);
     const PROSE: &'static str = include_str!("forget.md");
 
     fn access(&self, _: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -7,7 +7,7 @@ use ignore::DirEntry;
 use ostler_guard::Guard;
 use ostler_host::TreeReader;
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -33,8 +33,9 @@ impl Typed for Glob {
     type Args = Args;
     type Uses = ();
     const NAME: &'static str = "glob";
-    const ABOUT: ToolDeclaration =
-        ToolDeclaration::new(Self::NAME, ToolKind::Read).common_name("Glob");
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Read)
+        .result(ResultForm::Paths)
+        .common_name("Glob");
     const PROSE: &'static str = include_str!("glob.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {

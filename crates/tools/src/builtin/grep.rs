@@ -10,7 +10,7 @@ use globset::GlobSet;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use ignore::types::{Types, TypesBuilder};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use search::Query;
 use serde::Deserialize;
@@ -55,8 +55,9 @@ impl Typed for Grep {
     type Args = Args;
     type Uses = ();
     const NAME: &'static str = "grep";
-    const ABOUT: ToolDeclaration =
-        ToolDeclaration::new(Self::NAME, ToolKind::Read).common_name("Grep");
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Read)
+        .result(ResultForm::Matches)
+        .common_name("Grep");
     const PROSE: &'static str = include_str!("grep.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -6,7 +6,7 @@ use ignore::DirEntry;
 use ostler_guard::Guard;
 use ostler_host::{Kind, TreeReader};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -32,8 +32,9 @@ impl Typed for Ls {
     type Args = Args;
     type Uses = ();
     const NAME: &'static str = "ls";
-    const ABOUT: ToolDeclaration =
-        ToolDeclaration::new(Self::NAME, ToolKind::Read).common_name("LS");
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Read)
+        .result(ResultForm::Entries)
+        .common_name("LS");
     const PROSE: &'static str = include_str!("ls.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -4,7 +4,7 @@ use super::walk;
 use crate::memory::{Fact, LeftOut, Memory as Store, MemoryError, Place};
 use crate::tool::{Context, Done, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::{Access, Language};
-use ostler_wire::{ToolDeclaration, ToolKind};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -45,7 +45,8 @@ impl Typed for Memory {
     type Args = Args;
     type Uses = Arc<Store>;
     const NAME: &'static str = "memory";
-    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Memory);
+    const ABOUT: ToolDeclaration =
+        ToolDeclaration::new(Self::NAME, ToolKind::Memory).result(ResultForm::Facts);
     const PROSE: &'static str = include_str!("memory.md");
 
     fn access(&self, _: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -1,4 +1,4 @@
-//! The built-in tools: one file of code and one of prose each.
+//! The built-in tools: one file of code and one of prose each, and their rows here. Nothing else lists them.
 
 pub mod ask;
 pub mod bash;
@@ -48,3 +48,40 @@ pub use registry::{
     Held, Tools, all_names, builtin_specs, canonical_name, declaration, declarations,
     fit_arguments, render, unknown_tool,
 };
+
+use crate::tool::Tool;
+
+/// All of them, sorted by name: the order they have in the prefix.
+static BUILTINS: &[&dyn Tool] = &[
+    &ask::Ask,
+    &bash::Bash,
+    &bash_input::BashInput,
+    &bash_output::BashOutput,
+    &complete_step::CompleteStep,
+    &delete_range::DeleteRange,
+    &delete_symbol::DeleteSymbol,
+    &edit_file::EditFile,
+    &exit_plan_mode::ExitPlanMode,
+    &fetch_url::FetchUrl,
+    &forget::Forget,
+    &glob::Glob,
+    &grep::Grep,
+    &history::History,
+    &kill_job::KillJob,
+    &ls::Ls,
+    &memory::Memory,
+    &move_file::MoveFile,
+    &multi_edit::MultiEdit,
+    &notebook_edit::NotebookEdit,
+    &read_file::ReadFile,
+    &read_only_skill::ReadOnlySkill,
+    &read_only_task::ReadOnlyTask,
+    &remember::Remember,
+    &skill::Skill,
+    &task::Task,
+    &time::Time,
+    &todo::Todo,
+    &tool_search::NOTHING,
+    &web_search::WebSearch,
+    &write_file::WriteFile,
+];

@@ -5,7 +5,7 @@ use super::files::resolve;
 use super::files::rewrite::{preview, rewrite};
 use crate::tool::{Context, Done, FileServices, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -24,6 +24,7 @@ impl Typed for MultiEdit {
     type Uses = FileServices;
     const NAME: &'static str = "multi_edit";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
+        .result(ResultForm::Edit)
         .aliases(&["multiedit"])
         .common_name("MultiEdit");
     const PROSE: &'static str = include_str!("multi_edit.md");

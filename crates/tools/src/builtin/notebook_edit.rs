@@ -5,7 +5,7 @@ use super::files::rewrite::rewrite;
 use super::files::{edits, resolve};
 use crate::tool::{Context, Done, FileServices, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -78,6 +78,7 @@ impl Typed for NotebookEdit {
     type Uses = FileServices;
     const NAME: &'static str = "notebook_edit";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
+        .result(ResultForm::Cell)
         .aliases(&["notebookedit"])
         .common_name("NotebookEdit")
         .marks(&[ToolMark::Deferred]);

@@ -9,7 +9,7 @@ use crate::tool::{Context, Done, FileServices, Rendered, Scope, Subject, ToolErr
 use image::ImageFormat;
 use ostler_host::{Content, Span};
 use ostler_wire::{Access, Image};
-use ostler_wire::{ToolDeclaration, ToolFact, ToolKind};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolFact, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -70,6 +70,7 @@ impl Typed for ReadFile {
     type Uses = FileServices;
     const NAME: &'static str = "read_file";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Read)
+        .result(ResultForm::File)
         .aliases(&["read"])
         .common_name("Read")
         .fact(ToolFact::FileRead);

@@ -6,7 +6,7 @@ use crate::tool::{
     Context, Delegate, Done, Rendered, Scope, SkillOrder, Subject, ToolError, Typed,
 };
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -17,8 +17,9 @@ impl Typed for ReadOnlySkill {
     type Args = Args;
     type Uses = Option<Arc<dyn Delegate>>;
     const NAME: &'static str = "read_only_skill";
-    const ABOUT: ToolDeclaration =
-        ToolDeclaration::new(Self::NAME, ToolKind::Delegate).marks(&[ToolMark::Deferred]);
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Delegate)
+        .result(ResultForm::Report)
+        .marks(&[ToolMark::TakesSkills, ToolMark::Deferred]);
     const PROSE: &'static str = include_str!("read_only_skill.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

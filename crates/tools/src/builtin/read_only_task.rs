@@ -3,7 +3,7 @@
 use super::task::{delegate, render_report, send};
 use crate::tool::{Context, Delegate, Done, Rendered, Scope, Subject, TaskOrder, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, Word};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -29,8 +29,10 @@ impl Typed for ReadOnlyTask {
     type Args = Args;
     type Uses = Option<Arc<dyn Delegate>>;
     const NAME: &'static str = "read_only_task";
-    const ABOUT: ToolDeclaration =
-        ToolDeclaration::new(Self::NAME, ToolKind::Delegate).question(Word::WantsToDelegate);
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Delegate)
+        .result(ResultForm::Report)
+        .question(Word::WantsToDelegate)
+        .marks(&[ToolMark::TakesRoles]);
     const PROSE: &'static str = include_str!("read_only_task.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -10,41 +10,6 @@ use serde_json::Value;
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
-/// All of them, sorted by name: the order they have in the prefix.
-static BUILTINS: &[&dyn Tool] = &[
-    &ask::Ask,
-    &bash::Bash,
-    &bash_input::BashInput,
-    &bash_output::BashOutput,
-    &complete_step::CompleteStep,
-    &delete_range::DeleteRange,
-    &delete_symbol::DeleteSymbol,
-    &edit_file::EditFile,
-    &exit_plan_mode::ExitPlanMode,
-    &fetch_url::FetchUrl,
-    &forget::Forget,
-    &glob::Glob,
-    &grep::Grep,
-    &history::History,
-    &kill_job::KillJob,
-    &ls::Ls,
-    &memory::Memory,
-    &move_file::MoveFile,
-    &multi_edit::MultiEdit,
-    &notebook_edit::NotebookEdit,
-    &read_file::ReadFile,
-    &read_only_skill::ReadOnlySkill,
-    &read_only_task::ReadOnlyTask,
-    &remember::Remember,
-    &skill::Skill,
-    &task::Task,
-    &time::Time,
-    &todo::Todo,
-    &tool_search::NOTHING,
-    &web_search::WebSearch,
-    &write_file::WriteFile,
-];
-
 /// What each of them says of itself, made once: a schema is derived from types, and every session needs all of them.
 static SPECS: LazyLock<Vec<ToolSpec>> =
     LazyLock::new(|| BUILTINS.iter().map(|tool| tool.spec()).collect());
@@ -227,6 +192,10 @@ impl Tools {
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.enabled.iter().map(|t| t.name())
+    }
+
+    pub fn declarations(&self) -> impl Iterator<Item = &ToolDeclaration> {
+        self.enabled.iter().map(|t| t.about())
     }
 }
 

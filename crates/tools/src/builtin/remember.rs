@@ -5,14 +5,11 @@ use super::{memory, walk};
 use crate::memory::{Fact, Kind, Memory, Place, Wish};
 use crate::tool::{Context, Done, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark, Word};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// Bytes of what the person looks at before they say yes.
-const MAX_PREVIEW: usize = 4_000;
 
 #[derive(Clone, Copy)]
 pub struct Remember;
@@ -70,7 +67,7 @@ pub fn revision(value: Option<&Value>) -> Result<String, ToolError> {
 /// What would change, as a diff.
 pub fn preview(old: Option<&Fact>, new: Option<&Fact>) -> String {
     let card = |fact: Option<&Fact>| fact.map_or_else(String::new, Fact::card);
-    diff::unified(&card(old), &card(new), MAX_PREVIEW)
+    diff::whole(&card(old), &card(new))
 }
 
 impl Typed for Remember {
@@ -78,8 +75,9 @@ impl Typed for Remember {
     type Uses = Arc<Memory>;
     const NAME: &'static str = "remember";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Memory)
+        .result(ResultForm::Fact)
         .question(Word::WantsToRemember)
-        .marks(&[ToolMark::NotForReaders]);
+        .marks(&[ToolMark::Private, ToolMark::NotForReaders]);
     const PROSE: &'static str = include_str!("remember.md");
 
     fn access(&self, _: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

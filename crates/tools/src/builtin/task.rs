@@ -2,7 +2,7 @@
 
 use crate::tool::{Context, Delegate, Done, Rendered, Scope, Subject, TaskOrder, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark, Word};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -31,9 +31,10 @@ impl Typed for Task {
     type Uses = Option<Arc<dyn Delegate>>;
     const NAME: &'static str = "task";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Delegate)
+        .result(ResultForm::Report)
         .question(Word::WantsToDelegate)
         .common_name("Task")
-        .marks(&[ToolMark::NotForReaders]);
+        .marks(&[ToolMark::TakesRoles, ToolMark::NotForReaders]);
     const PROSE: &'static str = include_str!("task.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -3,7 +3,7 @@
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use jiff::Timestamp;
 use ostler_wire::Access;
-use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,8 +18,9 @@ impl Typed for Time {
     type Args = Args;
     type Uses = ();
     const NAME: &'static str = "time";
-    const ABOUT: ToolDeclaration =
-        ToolDeclaration::new(Self::NAME, ToolKind::Talk).marks(&[ToolMark::Deferred]);
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Talk)
+        .result(ResultForm::Time)
+        .marks(&[ToolMark::Deferred]);
     const PROSE: &'static str = include_str!("time.md");
 
     fn access(&self, _: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -2,7 +2,7 @@
 
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::{Access, Body, TodoItem, TodoState};
-use ostler_wire::{ToolDeclaration, ToolKind};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -37,8 +37,10 @@ impl Typed for Todo {
     type Uses = ();
     const NAME: &'static str = "todo";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Talk)
+        .result(ResultForm::Nothing)
         .aliases(&["todowrite"])
-        .common_name("TodoWrite");
+        .common_name("TodoWrite")
+        .advice("Keep a todo list for work of three steps or more, and keep it current.");
     const PROSE: &'static str = include_str!("todo.md");
 
     fn access(&self, _: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -9,7 +9,7 @@ use ostler_wire::{
     Approval, Compaction, DigestBy, ErrorEntry, Image, Interrupted, Json, Language, Message, Mode,
     Outcome, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage,
 };
-use ostler_wire::{CallTitle, ToolKind};
+use ostler_wire::{CallTitle, ResultForm, ToolKind};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -52,7 +52,31 @@ fn title_of(tool: &str, input: &Value) -> Option<CallTitle> {
         kind: ToolKind::Other,
         subject,
         body: body.map(Into::into),
+        result: form_of(tool),
     })
+}
+
+/// As these tools declare it.
+fn form_of(tool: &str) -> ResultForm {
+    match tool {
+        "bash" | "bash_input" | "bash_output" | "kill_job" => ResultForm::Command,
+        "read_file" => ResultForm::File,
+        "edit_file" | "multi_edit" | "delete_range" | "delete_symbol" => ResultForm::Edit,
+        "write_file" => ResultForm::WholeFile,
+        "grep" => ResultForm::Matches,
+        "glob" => ResultForm::Paths,
+        "ls" => ResultForm::Entries,
+        "web_search" => ResultForm::WebResults,
+        "fetch_url" => ResultForm::Page,
+        "ask" => ResultForm::Answer,
+        "time" => ResultForm::Time,
+        "notebook_edit" => ResultForm::Cell,
+        "memory" => ResultForm::Facts,
+        "remember" | "forget" => ResultForm::Fact,
+        "task" | "skill" => ResultForm::Report,
+        "todo" | "complete_step" | "move_file" => ResultForm::Nothing,
+        _ => ResultForm::Text,
+    }
 }
 
 fn finished(name: &str, input: Value, envelope: Value, millis: u64) -> Cell {

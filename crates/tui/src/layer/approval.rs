@@ -1,6 +1,6 @@
 //! May it? The call whole, what it would change, and what each answer would do.
 
-use super::asking::{Meaning, Page, Pick, Reply};
+use super::asking::{LEAST_COLUMNS, Meaning, Page, Pick, Reply};
 use super::choices::{answer_rows, hint_line, moved_into, scrolled};
 use super::{Step, window};
 use crate::canvas::Canvas;
@@ -9,12 +9,15 @@ use crate::line::Line;
 use crate::screen::Frame;
 use crate::text;
 use crate::theme::Role;
-use ostler_wire::{Ask, Choice, Escape, PreviewFormat, Takes, Word};
+use ostler_wire::{Ask, Choice, Escape, PreviewFormat, Takes, Word, count_blanks};
 
 /// Rows of the terminal that are left for what is above.
 const SPARE_ROWS: usize = 2;
 /// Rows of what is asked about, before there is room for more than one answer: nobody says yes to what they do not see.
 const ASKED_ROWS: usize = 3;
+/// A document with more lines, or longer ones, is shown as plain text: laid out, parts of it would be left out.
+const MAX_LAID_OUT_LINES: usize = 500;
+const MAX_LAID_OUT_LINE: usize = 8 * 1024;
 
 #[derive(Debug)]
 pub struct Approval {
@@ -322,15 +325,15 @@ impl Approval {
         }
     }
 
+    /// The window has room for the call, or for the beginning of one that is scrolled.
+    pub fn is_readable(&self, canvas: &Canvas) -> bool {
+        let (above, room) = self.asked(canvas, self.below(canvas, "").len());
+        canvas.columns >= LEAST_COLUMNS && (above.len() <= room || room >= ASKED_ROWS)
+    }
+
     pub fn frame(&self, canvas: &Canvas, hint: &str) -> Frame {
         let below = self.below(canvas, hint);
-        let left = canvas.rows.saturating_sub(below.len());
-        let room = left.saturating_sub(SPARE_ROWS).max(left.min(ASKED_ROWS));
-        let mut above = self.above(canvas);
-        // The least is the call itself.
-        if room < ASKED_ROWS && above.len() > room {
-            above.remove(0);
-        }
+        let (above, room) = self.asked(canvas, below.len());
         let mut rows = window(&above, self.scrolled, room, canvas);
         rows.extend(below);
         Frame { rows, caret: None }
@@ -338,6 +341,18 @@ impl Approval {
 }
 
 impl Approval {
+    /// What is asked about, and the rows that it has above so many rows of answers.
+    fn asked(&self, canvas: &Canvas, below: usize) -> (Vec<Line>, usize) {
+        let left = canvas.rows.saturating_sub(below);
+        let room = left.saturating_sub(SPARE_ROWS).max(left.min(ASKED_ROWS));
+        let mut above = self.above(canvas);
+        // The least is the call itself.
+        if room < ASKED_ROWS && above.len() > room {
+            above.remove(0);
+        }
+        (above, room)
+    }
+
     /// The title, the subject and the preview.
     fn above(&self, canvas: &Canvas) -> Vec<Line> {
         if let Stage::Confirm { choice, .. } = &self.stage {
@@ -362,17 +377,21 @@ impl Approval {
             let tool = self.ask.tool.as_deref().unwrap_or_default();
             let subject = self.ask.subject.strip_prefix(tool);
             let subject = subject.and_then(|rest| rest.strip_prefix(": "));
-            for line in subject.unwrap_or(&self.ask.subject).lines() {
+            let subject = count_blanks(subject.unwrap_or(&self.ask.subject));
+            for line in subject.lines() {
                 barred(text::wrap(&inner.line(line, Role::Strong), inner.columns));
             }
         }
         if let Some(preview) = self.preview() {
+            let preview = &*count_blanks(preview);
             barred(match self.ask.preview_format {
-                PreviewFormat::Markdown => {
+                PreviewFormat::Markdown if is_shown_whole(preview) => {
                     crate::markdown::render(preview, inner.columns, &inner.theme)
                 }
-                PreviewFormat::Diff => crate::diff::rows(preview, inner.columns, &inner.theme),
-                PreviewFormat::Text => {
+                PreviewFormat::Diff => {
+                    crate::diff::whole_rows(preview, inner.columns, &inner.theme)
+                }
+                PreviewFormat::Markdown | PreviewFormat::Text => {
                     let row = |line: &str| text::wrap(&inner.line(line, Role::Text), inner.columns);
                     preview.lines().flat_map(row).collect()
                 }
@@ -422,6 +441,12 @@ impl Approval {
         rows.push(hint_line(hint, canvas));
         rows
     }
+}
+
+/// Whether the layout of a document leaves nothing of it out.
+fn is_shown_whole(document: &str) -> bool {
+    let is_short = |line: &str| line.len() <= MAX_LAID_OUT_LINE;
+    document.lines().count() <= MAX_LAID_OUT_LINES && document.lines().all(is_short)
 }
 
 /// A choice, and what its words are to say.

@@ -7,6 +7,9 @@ use crate::key::Key;
 use crate::screen::Frame;
 use ostler_wire::{Ask, Op};
 
+/// A narrower window does not show what an answer would do.
+pub const LEAST_COLUMNS: usize = 20;
+
 /// A page of a question: its ask, and which of its pages.
 pub type Page = (String, u8);
 
@@ -159,6 +162,11 @@ impl Asking {
     /// What stands in an empty composer.
     pub fn placeholder(&self, canvas: &Canvas) -> String {
         of!(self, one => one.placeholder(canvas))
+    }
+
+    /// Whether the window shows enough of it for an answer.
+    pub fn is_readable(&self, canvas: &Canvas) -> bool {
+        of!(self, one => one.is_readable(canvas))
     }
 
     /// Rows of at most the canvas, the hint last.

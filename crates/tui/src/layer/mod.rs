@@ -20,6 +20,7 @@ use crate::canvas::Canvas;
 use crate::key::Key;
 use crate::line::Line;
 use crate::screen::Frame;
+use crate::theme::Role;
 use ostler_wire::{Act, Ask, Op};
 
 /// A modal layer.
@@ -109,6 +110,11 @@ fn window(rows: &[Line], from: usize, room: usize, canvas: &Canvas) -> Vec<Line>
     let left = rows.len().saturating_sub(from + shown);
     let mut out: Vec<Line> = rows.iter().skip(from).take(shown).cloned().collect();
     let note = crate::say::more_rows(canvas.theme.language, left);
-    out.push(canvas.line(note, crate::theme::Role::Faint));
+    let (note, role) = match left {
+        0 => (note, Role::Faint),
+        // They belong to what is approved, and nobody should miss that they are there.
+        _ => (format!("{note} · pgdn"), Role::Warning),
+    };
+    out.push(canvas.line(note, role));
     out
 }

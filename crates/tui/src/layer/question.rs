@@ -1,6 +1,6 @@
 //! A question of the model or a server: choices, several of them, or one's own words, which are written in the composer.
 
-use super::asking::{Meaning, Page, Pick, Reply};
+use super::asking::{LEAST_COLUMNS, Meaning, Page, Pick, Reply};
 use super::choices::{answer_rows, hint_line, moved_into, scrolled};
 use super::{Step, window};
 use crate::canvas::Canvas;
@@ -9,7 +9,7 @@ use crate::line::Line;
 use crate::screen::Frame;
 use crate::text;
 use crate::theme::Role;
-use ostler_wire::{Ask, Escape, Op, TextUse, Word};
+use ostler_wire::{Ask, Escape, Op, TextUse, Word, count_blanks};
 
 /// Rows of the question, before there is room for more than one answer.
 const ASKED_ROWS: usize = 2;
@@ -68,11 +68,11 @@ impl Question {
     /// The question, and what is to be read before it is answered.
     fn above(&self, canvas: &Canvas) -> Vec<Line> {
         let mut asked = Vec::new();
-        for line in self.ask.subject.lines() {
+        for line in count_blanks(&self.ask.subject).lines() {
             asked.extend(text::wrap(&canvas.line(line, Role::Strong), canvas.columns));
         }
         let preview = self.ask.preview.as_deref().unwrap_or_default();
-        for line in preview.lines() {
+        for line in count_blanks(preview).lines() {
             asked.extend(text::wrap(&canvas.line(line, Role::Text), canvas.columns));
         }
         asked
@@ -219,7 +219,28 @@ impl Question {
         }
     }
 
+    /// The window has room for the question, or for the beginning of one that is scrolled.
+    pub fn is_readable(&self, canvas: &Canvas) -> bool {
+        let room = self.asked_rows(canvas, self.below(canvas, "").len());
+        let fits = self.above(canvas).len() <= room || room > ASKED_ROWS;
+        canvas.columns >= LEAST_COLUMNS && fits
+    }
+
     pub fn frame(&self, canvas: &Canvas, hint: &str) -> Frame {
+        let below = self.below(canvas, hint);
+        let room = self.asked_rows(canvas, below.len()).max(ASKED_ROWS);
+        let mut rows = window(&self.above(canvas), self.scrolled, room, canvas);
+        rows.extend(below);
+        Frame { rows, caret: None }
+    }
+
+    /// Rows that the question has above so many rows of answers.
+    fn asked_rows(&self, canvas: &Canvas, below: usize) -> usize {
+        canvas.rows.saturating_sub(below + 1)
+    }
+
+    /// The answers and the hint.
+    fn below(&self, canvas: &Canvas, hint: &str) -> Vec<Line> {
         let mut answers = Vec::new();
         for (n, choice) in self.ask.options.iter().enumerate() {
             let mark = match (self.ask.multi, self.marked.get(n) == Some(&true)) {
@@ -234,9 +255,6 @@ impl Question {
         let room = canvas.rows.saturating_sub(ASKED_ROWS + 1);
         let mut below = answer_rows(&answers, self.chosen, canvas, room);
         below.push(hint_line(hint, canvas));
-        let room = canvas.rows.saturating_sub(below.len() + 1).max(2);
-        let mut rows = window(&self.above(canvas), self.scrolled, room, canvas);
-        rows.extend(below);
-        Frame { rows, caret: None }
+        below
     }
 }

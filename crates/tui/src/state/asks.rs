@@ -52,7 +52,8 @@ impl State {
 
     /// The last frame is on the screen.
     pub fn set_drawn(&mut self, now: Instant) {
-        let page = self.question().map(Asking::page);
+        let is_readable = !self.moment.is_cramped;
+        let page = self.question().filter(|_| is_readable).map(Asking::page);
         self.moment.attention.set_drawn(page, now);
     }
 
@@ -330,6 +331,9 @@ impl State {
         let Some(question) = self.question() else {
             return String::new();
         };
+        if self.moment.is_cramped {
+            return canvas.say(Word::WindowTooSmall).to_owned();
+        }
         let page = question.page();
         let attention = &self.moment.attention;
         let readiness = attention.readiness(&page, now);

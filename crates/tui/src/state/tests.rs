@@ -4,6 +4,7 @@ mod accident;
 mod any;
 mod attention;
 mod turns;
+mod whole;
 
 use super::*;
 use crate::editor::Options;
@@ -16,7 +17,7 @@ use ostler_wire::{
     Interrupted, Item, Json, List, Message, Outcome as End, PermissionChoice, PlanChoice,
     PreviewFormat, Silence, ToolResult, ToolUse, TurnEnd, Usage,
 };
-use ostler_wire::{CallTitle, ToolKind};
+use ostler_wire::{CallTitle, ResultForm, ToolKind};
 use serde_json::json;
 use std::fmt::Write as _;
 
@@ -300,6 +301,7 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                     kind: ToolKind::Run,
                     subject: "make".into(),
                     body: Some("command".into()),
+                    result: ResultForm::Command,
                 }),
             }));
             let (id, name) = ("c1".to_owned(), "bash".to_owned());

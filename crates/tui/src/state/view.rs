@@ -50,6 +50,8 @@ impl State {
                     rows: canvas.rows.saturating_sub(1 + reply.rows.len()),
                     ..*canvas
                 };
+                let asking = layer.asking();
+                self.moment.is_cramped = asking.is_some_and(|asking| !asking.is_readable(&room));
                 let mut frame = layer.frame(&room, &self.hint(canvas, now));
                 let above = frame.rows.len();
                 frame.rows.append(&mut reply.rows);

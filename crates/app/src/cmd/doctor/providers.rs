@@ -3,12 +3,12 @@
 use super::{Finding, Status};
 use crate::boot::Boot;
 use crate::cmd::probe::{Answer, Endpoint, Probe};
-use crate::config::keys::KeyError;
-use crate::config::providers::Provider;
-use crate::config::resolve::{LoginError, ResolveError, Resolver, UsableLogin};
-use crate::config::schema::AuthKind;
 use crate::errors::Told as _;
-use crate::text::Speak as _;
+use ostler_config::keys::KeyError;
+use ostler_config::providers::Provider;
+use ostler_config::resolve::{LoginError, ResolveError, Resolver, UsableLogin};
+use ostler_config::schema::AuthKind;
+use ostler_config::text::Speak as _;
 use ostler_engine::Models as _;
 use ostler_llm::Target;
 use ostler_wire::{Language, Say, Word};

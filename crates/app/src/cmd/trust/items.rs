@@ -1,30 +1,63 @@
 //! Items of a project as rows that a person reads before trusting them. What an item grants is shown whole, with its line
 //! breaks; what is too long for that is not trusted by a question.
 
-use crate::config::trust::Item;
 use crate::output::visible;
-use crate::text::Speak as _;
+use ostler_config::text::Speak as _;
+use ostler_config::trust::Item;
 use ostler_wire::{Language, Word};
-use unicode_width::UnicodeWidthChar;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Rows of one item that a person reads before a yes.
 const MAX_ROWS: usize = 60;
 /// Rows of the prose of a role or skill.
 const MAX_PROSE_ROWS: usize = 20;
-/// Columns of a row; a longer line goes on in the next.
+/// Columns of a row where no terminal says how wide it is; a longer line goes on in the next.
 const ROW_WIDTH: usize = 100;
+/// The least columns of the text of an item, and those between two columns.
+const LEAST_WIDTH: usize = 10;
+const GAP: usize = 2;
 /// Before a row that begins a line of the text, and before one that goes on with it.
 const BREAK: &str = "⏎ ";
 const FOLD: &str = "↪ ";
 /// Digits of a hash that name an item.
 const HASH_DIGITS: usize = 16;
 
+/// How wide the columns of the list are. A cell that is wider goes on in the next row, where it is marked: it must not reach
+/// the first column of the terminal.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    pub what: usize,
+    pub place: usize,
+    pub text: usize,
+}
+
+impl Layout {
+    /// For a terminal of so many columns, if there is one; `mark` columns stand before the items.
+    pub fn new(width: Option<usize>, mark: usize) -> Self {
+        let Some(width) = width else {
+            return Self {
+                what: usize::MAX,
+                place: usize::MAX,
+                text: ROW_WIDTH,
+            };
+        };
+        let side = (width / 4).max(LEAST_WIDTH);
+        let marks = mark + 3 * GAP + BREAK.width();
+        let left = width.saturating_sub(2 * side + marks);
+        Self {
+            what: side,
+            place: side,
+            text: left.clamp(LEAST_WIDTH, ROW_WIDTH),
+        }
+    }
+}
+
 /// What of an item is shown, row by row.
-pub fn rows_of(item: &Item, language: Language) -> Vec<String> {
+pub fn rows_of(item: &Item, width: usize, language: Language) -> Vec<String> {
     let text = item.text.say(language);
-    let grants = rows(&text);
-    if grants.len() > MAX_ROWS {
-        let more = grants.len() - MAX_ROWS;
+    let grants = rows(&text, width);
+    if is_too_long(item, language) {
+        let more = grants.len().saturating_sub(MAX_ROWS);
         let place = &item.place.name;
         let mut shown: Vec<String> = grants.into_iter().take(MAX_ROWS).collect();
         shown.push(language.filled(Word::TrustLongRows, &[&more, place]));
@@ -32,7 +65,7 @@ pub fn rows_of(item: &Item, language: Language) -> Vec<String> {
     }
     let prose = match item.prose.is_empty() {
         true => Vec::new(),
-        false => rows(&item.prose),
+        false => rows(&item.prose, width),
     };
     let more = prose.len().saturating_sub(MAX_PROSE_ROWS);
     let is_bare = text.is_empty();
@@ -52,38 +85,47 @@ pub fn rows_of(item: &Item, language: Language) -> Vec<String> {
 
 /// Whether what an item grants cannot be shown.
 pub fn is_too_long(item: &Item, language: Language) -> bool {
-    rows(&item.text.say(language)).len() > MAX_ROWS
+    rows(&item.text.say(language), ROW_WIDTH).len() > MAX_ROWS
 }
 
 /// The name by which an item that cannot be shown is trusted.
-pub fn short_hash(item: &Item) -> &str {
-    item.hash.get(..HASH_DIGITS).unwrap_or(&item.hash)
+pub fn short_hash(hash: &str) -> &str {
+    hash.get(..HASH_DIGITS).unwrap_or(hash)
 }
 
-/// Whether the person gave the hash of this item.
-pub fn is_named(item: &Item, hashes: &[String]) -> bool {
-    let names = |hash: &String| hash.len() >= HASH_DIGITS && item.hash.starts_with(hash.as_str());
-    hashes.iter().any(names)
+/// Whether the person gave this hash.
+pub fn is_named(hash: &str, given: &[String]) -> bool {
+    let names = |one: &String| one.len() >= HASH_DIGITS && hash.starts_with(one.as_str());
+    given.iter().any(names)
 }
 
 /// A text on one row, its line breaks visible.
 pub fn one_row(text: &str) -> String {
-    rows(text).join(" ")
+    rows(text, usize::MAX).join(" ")
 }
 
 /// The lines of a text, folded, with all characters visible.
-fn rows(text: &str) -> Vec<String> {
+fn rows(text: &str, width: usize) -> Vec<String> {
     let mut out = Vec::new();
     for (at, line) in text.split('\n').enumerate() {
         let line = line.strip_suffix('\r').unwrap_or(line);
         let mark = if at == 0 { "" } else { BREAK };
         let shown = visible(&plain_blanks(line));
-        for (n, piece) in fold(&shown).into_iter().enumerate() {
-            let mark = if n == 0 { mark } else { FOLD };
-            out.push(format!("{mark}{piece}"));
-        }
+        let mut pieces = folded(&shown, width).into_iter();
+        out.extend(pieces.next().map(|first| format!("{mark}{first}")));
+        out.extend(pieces);
     }
     out
+}
+
+/// A line in pieces that fit; those that go on with it are marked.
+pub fn folded(line: &str, width: usize) -> Vec<String> {
+    let pieces = fold(line, width).into_iter().enumerate();
+    let marked = pieces.map(|(n, piece)| match n {
+        0 => piece,
+        _ => format!("{FOLD}{piece}"),
+    });
+    marked.collect()
 }
 
 /// Blanks that look like one and are none are named.
@@ -103,11 +145,11 @@ fn plain_blanks(line: &str) -> String {
 }
 
 /// Pieces that fit into a row.
-fn fold(line: &str) -> Vec<String> {
+fn fold(line: &str, columns: usize) -> Vec<String> {
     let (mut out, mut width) = (vec![String::new()], 0);
     for c in line.chars() {
         let wide = c.width().unwrap_or(0);
-        if width + wide > ROW_WIDTH {
+        if width + wide > columns {
             out.push(String::new());
             width = 0;
         }
@@ -122,7 +164,7 @@ fn fold(line: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::tree::Place;
+    use ostler_config::tree::Place;
 
     fn place() -> Place {
         Place {
@@ -134,6 +176,7 @@ mod tests {
     fn shown(text: &str) -> Vec<String> {
         rows_of(
             &Item::new("x".into(), place(), text, text),
+            ROW_WIDTH,
             Language::English,
         )
     }
@@ -170,13 +213,16 @@ mod tests {
         let text =
             format!("---\ndescription: {about}\nallowed-tools: Bash\n---\n{body}!`run\nthis`\n");
         let item = Item::of_file("x".into(), place(), &text);
-        let rows = rows_of(&item, Language::English);
+        let rows = rows_of(&item, ROW_WIDTH, Language::English);
         assert!(!is_too_long(&item, Language::English), "{rows:?}");
         for row in ["⏎ allowed-tools: Bash", "⏎ !`run", "⏎ this`"] {
             assert!(rows.iter().any(|shown| shown == row), "{row} {rows:?}");
         }
         assert!(rows.last().unwrap().contains("82"), "{rows:?}");
         let item = Item::of_file("x".into(), place(), "only\nprose");
-        assert_eq!(rows_of(&item, Language::English), ["only", "⏎ prose"]);
+        assert_eq!(
+            rows_of(&item, ROW_WIDTH, Language::English),
+            ["only", "⏎ prose"]
+        );
     }
 }

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::boot;
-use crate::config::paths::{Env, Platform};
 use crate::flags::Global;
+use ostler_config::paths::{Env, Platform};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;

@@ -200,42 +200,23 @@ impl Seen {
     }
 
     fn entry(&mut self, entry: &Entry) -> Option<Doing> {
-        match &entry.body {
-            Body::Message(message) => {
-                if message.role == Role::Assistant && !message.text.trim().is_empty() {
-                    self.answer.clone_from(&message.text);
-                }
-                None
+        let body = &entry.body;
+        if let Body::Message(message) = body {
+            if message.role == Role::Assistant && !message.text.trim().is_empty() {
+                self.answer.clone_from(&message.text);
             }
-            Body::ToolResult(result) => {
-                self.spent.add(crate::agents::spent_below(&result.output));
-                Some(Doing::Thinking)
-            }
-            Body::Usage(usage) => {
-                self.spent.add(usage.into());
-                None
-            }
-            Body::Error(error) => {
-                self.error = Some(error.message.clone());
-                None
-            }
-            Body::TurnEnd(end) => {
-                self.outcome = Some(end.outcome);
-                self.over = true;
-                None
-            }
-            Body::Meta(_)
-            | Body::ToolUse(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Notice(_)
-            | Body::Interrupted(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => None,
+        } else if let Body::ToolResult(result) = body {
+            self.spent.add(crate::agents::spent_below(&result.output));
+            return Some(Doing::Thinking);
+        } else if let Body::Usage(usage) = body {
+            self.spent.add(usage.into());
+        } else if let Body::Error(error) = body {
+            self.error = Some(error.message.clone());
+        } else if let Body::TurnEnd(end) = body {
+            self.outcome = Some(end.outcome);
+            self.over = true;
         }
+        None
     }
 }
 

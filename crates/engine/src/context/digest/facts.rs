@@ -64,36 +64,21 @@ impl Facts {
         }
         let mut places = Places::default();
         for entry in entries {
-            match &entry.borrow().body {
-                Body::ToolUse(call) => {
-                    let result = results.get(call.id.as_str()).copied();
-                    facts.call(call, result, root, &mut places);
-                }
-                Body::Todo(todo) => {
-                    let open = |item: &&TodoItem| item.state != TodoState::Done;
-                    facts.todos = todo.items.iter().filter(open).cloned().collect();
-                }
-                Body::Error(error) => {
-                    let line = format!("{}: {}", error.kind, error.message);
-                    facts.failures.push(short(&line, MAX_OUTCOME));
-                }
+            let body = &entry.borrow().body;
+            if let Body::ToolUse(call) = body {
+                let result = results.get(call.id.as_str()).copied();
+                facts.call(call, result, root, &mut places);
+            } else if let Body::Todo(todo) = body {
+                let open = |item: &&TodoItem| item.state != TodoState::Done;
+                facts.todos = todo.items.iter().filter(open).cloned().collect();
+            } else if let Body::Error(error) = body {
+                let line = format!("{}: {}", error.kind, error.message);
+                facts.failures.push(short(&line, MAX_OUTCOME));
+            } else if let Body::Rewind(rewind) = body
+                && rewind.what == Rewound::Code
+            {
                 // Whatever was changed before may be gone.
-                Body::Rewind(rewind) if rewind.what == Rewound::Code => {
-                    facts.failures.push(PUT_BACK.into());
-                }
-                Body::Meta(_)
-                | Body::Message(_)
-                | Body::ToolResult(_)
-                | Body::Usage(_)
-                | Body::Settings(_)
-                | Body::Mode(_)
-                | Body::Approval(_)
-                | Body::Notice(_)
-                | Body::Interrupted(_)
-                | Body::TurnEnd(_)
-                | Body::Compaction(_)
-                | Body::Checkpoint(_)
-                | Body::Rewind(_) => {}
+                facts.failures.push(PUT_BACK.into());
             }
         }
         facts.commands.retain(|fact| fact.times > 0);

@@ -3,7 +3,7 @@
 use crate::context::transcript::BYTES_PER_TOKEN;
 use crate::memory::split_notes;
 use crate::sources::references::FILE;
-use ostler_wire::{Body, Compaction, Entry, Image, Message, Role};
+use ostler_wire::{Body, Compaction, Entry, Image, Message, Role, ShownEntry};
 use std::borrow::Borrow;
 
 /// Bytes of a person's message that stay word for word for ever: 2,000 tokens.
@@ -214,8 +214,8 @@ pub fn boundary<E: Borrow<Entry>>(entries: &[E], upto: usize, keep: usize) -> us
 
 /// About how many bytes of a prompt come from an entry.
 pub fn bytes_of(body: &Body) -> usize {
-    match body {
-        Body::Message(message) => {
+    match body.shown() {
+        Some(ShownEntry::Message(message)) => {
             let images: usize = message.images.iter().map(|i| i.data.len()).sum();
             let context = message.context.as_ref().map_or(0, String::len);
             let parts = message.parts.iter().map(|part| match part {
@@ -226,21 +226,15 @@ pub fn bytes_of(body: &Body) -> usize {
             });
             message.text.len() + context + images + parts.sum::<usize>()
         }
-        Body::ToolUse(call) => call.name.len() + call.input.get().len(),
-        Body::ToolResult(result) => result.output.get().len(),
-        Body::Meta(_)
-        | Body::Usage(_)
-        | Body::Settings(_)
-        | Body::Mode(_)
-        | Body::Approval(_)
-        | Body::Todo(_)
-        | Body::Notice(_)
-        | Body::Error(_)
-        | Body::Interrupted(_)
-        | Body::TurnEnd(_)
-        | Body::Compaction(_)
-        | Body::Checkpoint(_)
-        | Body::Rewind(_) => 0,
+        Some(ShownEntry::Call(call)) => call.name.len() + call.input.get().len(),
+        Some(ShownEntry::Result(result)) => result.output.get().len(),
+        Some(
+            ShownEntry::Notice(_)
+            | ShownEntry::Error(_)
+            | ShownEntry::Interrupted
+            | ShownEntry::Digest(_),
+        )
+        | None => 0,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::{answer, called, numbered, result, said, tool_use, user};
-use ostler_wire::{ErrorEntry, Interrupted, Message, Notice, Usage};
+use ostler_wire::{Body, ErrorEntry, Interrupted, Message, Notice, Usage};
 use serde_json::{Value, json};
 
 fn session() -> Vec<Entry> {

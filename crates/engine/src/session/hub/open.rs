@@ -147,22 +147,12 @@ fn end_cut_turn(past: &mut Past) -> Result<(), LogError> {
 fn cut_calls(entries: &[Entry]) -> Vec<String> {
     let mut calls: Vec<String> = Vec::new();
     for entry in entries {
-        match &entry.body {
-            Body::TurnEnd(_) | Body::Rewind(_) => calls.clear(),
-            Body::ToolUse(call) => calls.push(call.id.clone()),
-            Body::ToolResult(result) => calls.retain(|id| *id != result.tool_use_id),
-            Body::Message(_)
-            | Body::Meta(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Usage(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Notice(_)
-            | Body::Error(_)
-            | Body::Interrupted(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_) => {}
+        if let Body::TurnEnd(_) | Body::Rewind(_) = &entry.body {
+            calls.clear();
+        } else if let Body::ToolUse(call) = &entry.body {
+            calls.push(call.id.clone());
+        } else if let Body::ToolResult(result) = &entry.body {
+            calls.retain(|id| *id != result.tool_use_id);
         }
     }
     calls
@@ -170,24 +160,12 @@ fn cut_calls(entries: &[Entry]) -> Vec<String> {
 
 /// A prompt was taken in and its turn has not ended.
 fn is_turn_open(entries: &[Entry]) -> bool {
-    let last = entries.iter().rev().find_map(|entry| match &entry.body {
-        Body::TurnEnd(_) => Some(false),
-        Body::Message(message) if message.role == Role::User => Some(true),
-        Body::Message(_)
-        | Body::Meta(_)
-        | Body::Settings(_)
-        | Body::Mode(_)
-        | Body::ToolUse(_)
-        | Body::ToolResult(_)
-        | Body::Usage(_)
-        | Body::Approval(_)
-        | Body::Todo(_)
-        | Body::Notice(_)
-        | Body::Error(_)
-        | Body::Interrupted(_)
-        | Body::Compaction(_)
-        | Body::Checkpoint(_)
-        | Body::Rewind(_) => None,
+    let last = entries.iter().rev().find_map(|entry| {
+        if let Body::TurnEnd(_) = &entry.body {
+            return Some(false);
+        }
+        let message = entry.body.message()?;
+        (message.role == Role::User).then_some(true)
     });
     last.unwrap_or(false)
 }

@@ -14,8 +14,8 @@ pub const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
 /// Files up to this size are looked at for a diff beforehand.
 const MAX_PREVIEWED: u64 = 1024 * 1024;
-/// Bytes of such a diff.
-const MAX_PREVIEW: usize = 16 * 1024;
+/// Bytes of a diff that goes with a result.
+const MAX_DIFFERENCE: usize = 16 * 1024;
 
 #[derive(Debug)]
 pub struct Rewritten<T> {
@@ -95,7 +95,7 @@ pub async fn preview(
         let mut diff = String::new();
         changed(&bytes, &shown, |old| {
             let new = change(old)?;
-            diff = diff::unified(old, &new, MAX_PREVIEW);
+            diff = diff::whole(old, &new);
             Ok((new, ()))
         })?;
         Ok(diff)
@@ -108,13 +108,13 @@ pub async fn preview(
 pub async fn difference(old: String, new: String) -> Option<String> {
     let bytes = old.len() + new.len();
     (bytes as u64 <= 2 * MAX_PREVIEWED).then_some(())?;
-    let diff = move || Ok(diff::unified(&old, &new, MAX_PREVIEW));
+    let diff = move || Ok(diff::unified(&old, &new, MAX_DIFFERENCE));
     compute(bytes, diff).await.ok()
 }
 
 /// The same for a file that is made.
 pub fn preview_new(content: &str) -> String {
-    diff::unified("", content, MAX_PREVIEW)
+    diff::whole("", content)
 }
 
 /// Writes within the writable roots and remembers the hash of what is there now.

@@ -110,7 +110,8 @@ impl Tool {
             (false, Some("interrupted")) => State::Interrupted,
             (false, _) => State::Failed,
         };
-        self.outcome = result::read(&self.name, &self.input, envelope, to);
+        let form = self.title.as_ref().map(|title| title.result);
+        self.outcome = result::read(form.unwrap_or_default(), &self.input, envelope, to);
         for fact in &mut self.outcome.facts {
             fact.truncate(rows::head(fact, MAX_FACT).len());
         }

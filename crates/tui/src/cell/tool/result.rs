@@ -9,7 +9,7 @@ use crate::line::{Line, Style};
 use crate::rows::{self, spaces};
 use crate::say;
 use crate::theme::{Role, Theme};
-use ostler_wire::{Language, Word};
+use ostler_wire::{Language, ResultForm, Word};
 use serde_json::Value;
 
 /// Lines of output, of a change and of a new file that the transcript shows.
@@ -49,7 +49,7 @@ enum Part {
     Error(String),
 }
 
-pub fn read(tool: &str, input: &Value, envelope: Value, to: Language) -> Outcome {
+pub fn read(form: ResultForm, input: &Value, envelope: Value, to: Language) -> Outcome {
     if let Some(error) = envelope.get("error").filter(|e| !e.is_null()) {
         let message = match error.get("message").and_then(Value::as_str) {
             Some(message) => message.to_owned(),
@@ -62,33 +62,31 @@ pub fn read(tool: &str, input: &Value, envelope: Value, to: Language) -> Outcome
         };
     }
     let data = envelope.get("data").unwrap_or(&envelope);
-    match tool {
-        "bash" | "shell" | "run_shell" | "bash_input" | "bash_output" | "kill_job" => {
-            command(data, to)
-        }
-        "read_file" | "read" => file(data, to),
-        "edit_file" | "edit" | "multi_edit" | "delete_range" | "delete_symbol" => edit(data),
-        "write_file" | "write" => written(input, data, to),
-        "grep" => listed(data, "matches", |n, data| {
+    match form {
+        ResultForm::Command => command(data, to),
+        ResultForm::File => file(data, to),
+        ResultForm::Edit => edit(data),
+        ResultForm::WholeFile => written(input, data, to),
+        ResultForm::Matches => listed(data, "matches", |n, data| {
             say::matches(to, count(data, "count").unwrap_or(n))
         }),
-        "glob" => listed(data, "paths", |n, data| {
+        ResultForm::Paths => listed(data, "paths", |n, data| {
             say::files(to, count(data, "total").unwrap_or(n))
         }),
-        "ls" => listed(data, "entries", |n, _| say::entries(to, n)),
-        "web_search" => found(data, to),
-        "fetch_url" | "web_fetch" => page(data),
-        "ask" => answer(data, to),
-        "time" => Outcome {
+        ResultForm::Entries => listed(data, "entries", |n, _| say::entries(to, n)),
+        ResultForm::WebResults => found(data, to),
+        ResultForm::Page => page(data),
+        ResultForm::Answer => answer(data, to),
+        ResultForm::Time => Outcome {
             facts: pick(data, &["utc"])
                 .map(str::to_owned)
                 .into_iter()
                 .collect(),
             ..Outcome::default()
         },
-        "notebook_edit" => notebook(input, data, to),
-        "memory" => remembered(data, to),
-        "remember" | "forget" => Outcome {
+        ResultForm::Cell => notebook(input, data, to),
+        ResultForm::Facts => remembered(data, to),
+        ResultForm::Fact => Outcome {
             facts: data
                 .get("fact")
                 .map(|fact| text(fact, "name").to_owned())
@@ -98,7 +96,7 @@ pub fn read(tool: &str, input: &Value, envelope: Value, to: Language) -> Outcome
             ..Outcome::default()
         },
         // Whoever has work done in a tree of its own wants to know where.
-        "task" | "skill" => Outcome {
+        ResultForm::Report => Outcome {
             facts: data
                 .pointer("/worktree/branch")
                 .and_then(Value::as_str)
@@ -107,8 +105,8 @@ pub fn read(tool: &str, input: &Value, envelope: Value, to: Language) -> Outcome
                 .collect(),
             ..unknown(data)
         },
-        "todo" | "complete_step" | "move_file" => Outcome::default(),
-        _ => unknown(data),
+        ResultForm::Nothing => Outcome::default(),
+        ResultForm::Text => unknown(data),
     }
 }
 

@@ -82,6 +82,7 @@ mod tests {
             kind: ToolKind::Run,
             subject: subject.into(),
             body: body.map(Into::into),
+            result: Default::default(),
         };
         let input = json!({"command": "cargo test\n--all"});
         let bash = title("cargo test …", Some("command"));

@@ -1,0 +1,145 @@
+//! Opens the sessions of a process, for the terminal UI, plain lines, `exec` and ops from stdin: the first with the
+//! configuration of the start, each later one with the configuration as it is then.
+
+use super::joined;
+use crate::boot::Boot;
+use crate::errors::Told as _;
+use crate::live::SessionHub;
+use crate::wiring;
+use ostler_config::text::Speak as _;
+use ostler_engine::LiveSessions;
+use ostler_wire::{Client, Hub, HubError, Open, Say, SessionInfo, Word};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Who is there while the sessions run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attendance {
+    /// A person who talks with the session. They are asked whether they trust the project first.
+    Conversation,
+    /// Somebody who answers questions: a person at the terminal, or a program that drives the session.
+    Answers,
+    Nobody,
+}
+
+pub struct ConversationHub {
+    current: Mutex<Current>,
+    attendance: Attendance,
+    /// The sessions of all hubs of this process.
+    live: LiveSessions,
+}
+
+#[derive(Clone)]
+struct Current {
+    boot: Arc<Boot>,
+    hub: SessionHub,
+    /// A session was opened with it.
+    is_used: bool,
+    /// What is odd about the configuration and was not before.
+    notices: Vec<String>,
+}
+
+impl ConversationHub {
+    /// What every start of the program does before it opens a session. `warn` says what is odd about the configuration,
+    /// before anything can fail because of it.
+    pub fn start(
+        boot: Arc<Boot>,
+        attendance: Attendance,
+        warn: impl FnOnce(&Boot) -> io::Result<()>,
+    ) -> anyhow::Result<Self> {
+        let boot = match attendance {
+            Attendance::Conversation => crate::cmd::trust::at_start(boot)?,
+            Attendance::Answers | Attendance::Nobody => boot,
+        };
+        warn(&boot)?;
+        let live = LiveSessions::default();
+        Ok(Self {
+            current: Mutex::new(Current {
+                hub: hub_of(&boot, attendance, &live)?,
+                boot,
+                is_used: false,
+                notices: Vec::new(),
+            }),
+            attendance,
+            live,
+        })
+    }
+
+    /// The configuration of the session that was opened last.
+    pub fn boot(&self) -> Arc<Boot> {
+        self.lock().boot.clone()
+    }
+
+    /// Ends all sessions of this process. Clients in other processes take them over.
+    pub async fn close(&self) {
+        let hub = self.lock().hub.clone();
+        hub.close().await;
+    }
+
+    /// What the next session is opened with.
+    fn next(&self) -> anyhow::Result<Current> {
+        let old = self.lock().clone();
+        if !old.is_used {
+            return Ok(old);
+        }
+        let boot = Arc::new(old.boot.anew()?);
+        let known = &old.boot.loaded.notices;
+        let new = boot.loaded.notices.iter();
+        let new = new.filter(|notice| !known.contains(notice));
+        Ok(Current {
+            notices: new.map(|notice| notice.say(boot.language)).collect(),
+            hub: hub_of(&boot, self.attendance, &self.live)?,
+            boot,
+            is_used: true,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn hub_of(
+    boot: &Arc<Boot>,
+    attendance: Attendance,
+    live: &LiveSessions,
+) -> anyhow::Result<SessionHub> {
+    let mut options = wiring::options(boot, attendance != Attendance::Nobody)?;
+    options.commands.extras = crate::extras::all(boot);
+    Ok(SessionHub::new(
+        options,
+        wiring::transport(boot),
+        live.clone(),
+    ))
+}
+
+impl Hub for ConversationHub {
+    async fn open(&self, which: Open) -> Result<Client, HubError> {
+        let language = self.boot().language;
+        let mut next = self
+            .next()
+            .map_err(|error| HubError(language.told(&error)))?;
+        let keeps_prompt = next.boot.global.system_prompt.is_some() && which != Open::New;
+        let mut client = next.hub.open(which).await?;
+        let mut notes = std::mem::take(&mut next.notices);
+        notes.extend(keeps_prompt.then(|| language.say(Word::ExecSystemKept).to_owned()));
+        notes.append(&mut client.notes);
+        let idle = joined::idle_flags(&next.boot);
+        if client.snapshot.clients.is_remote() && !idle.is_empty() {
+            notes.push(language.filled(Word::JoinedFlags, &[&idle.join(", ")]));
+        }
+        client.notes = notes;
+        next.is_used = true;
+        *self.lock() = next;
+        Ok(client)
+    }
+
+    async fn attach(&self, id: &str, after: Option<u64>) -> Result<Client, HubError> {
+        let hub = self.lock().hub.clone();
+        hub.attach(id, after).await
+    }
+
+    fn list(&self) -> Result<Vec<SessionInfo>, HubError> {
+        self.lock().hub.list()
+    }
+}

@@ -1,0 +1,37 @@
+//! The tools of a hub, with those of its MCP servers.
+
+use super::LocalHub;
+use crate::servers::ServerTools;
+use crate::tools::Tools;
+use ostler_wire::{HubError, Why};
+
+impl LocalHub {
+    pub(crate) fn tools(&self) -> Tools {
+        let tools = Tools::new(&self.options.toolbox.filter).and(&self.options.toolbox.more);
+        match &self.servers {
+            Some(servers) => tools.with_servers(ServerTools::gather(servers).tools),
+            None => tools,
+        }
+    }
+
+    /// Starts servers, and waits for those that a run cannot do without. What became of the others.
+    pub(crate) async fn call_servers(&self) -> Result<Vec<String>, HubError> {
+        let Some(servers) = &self.servers else {
+            return Ok(Vec::new());
+        };
+        let language = self.options.run.language;
+        let spoken = |why: Vec<Why>| why.iter().map(|why| why.say(language)).collect::<Vec<_>>();
+        servers.start();
+        if self.options.mcp.required {
+            let failed = spoken(servers.all_ready().await);
+            return match failed.is_empty() {
+                true => Ok(failed),
+                false => Err(HubError(format!("{} (--require-mcp)", failed.join("; ")))),
+            };
+        }
+        match self.options.run.interactive {
+            true => Ok(Vec::new()),
+            false => Ok(spoken(servers.ready().await)),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! An entry as a reader of a session is shown it, for everything that lists a session as text.
+
+use crate::{Body, Compaction, ErrorEntry, Message, Notice, ToolResult, ToolUse};
+
+/// An entry as a reader of the session is shown it.
+#[derive(Clone, Copy, Debug)]
+pub enum ShownEntry<'a> {
+    Message(&'a Message),
+    Call(&'a ToolUse),
+    Result(&'a ToolResult),
+    Notice(&'a Notice),
+    Error(&'a ErrorEntry),
+    Interrupted,
+    Digest(&'a Compaction),
+}
+
+impl Body {
+    /// What a reader of the session is shown of it; none of what is kept for the session itself.
+    pub fn shown(&self) -> Option<ShownEntry<'_>> {
+        match self {
+            Body::Message(message) => Some(ShownEntry::Message(message)),
+            Body::ToolUse(call) => Some(ShownEntry::Call(call)),
+            Body::ToolResult(result) => Some(ShownEntry::Result(result)),
+            Body::Notice(notice) => Some(ShownEntry::Notice(notice)),
+            Body::Error(error) => Some(ShownEntry::Error(error)),
+            Body::Interrupted(_) => Some(ShownEntry::Interrupted),
+            Body::Compaction(compaction) => Some(ShownEntry::Digest(compaction)),
+            Body::Meta(_)
+            | Body::Usage(_)
+            | Body::Settings(_)
+            | Body::Mode(_)
+            | Body::Approval(_)
+            | Body::Todo(_)
+            | Body::TurnEnd(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => None,
+        }
+    }
+}
