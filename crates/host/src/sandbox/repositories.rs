@@ -672,7 +672,7 @@ mod tests {
                 put(top, "h/HEAD", "ref: refs/heads/main\n");
                 put(top, "h/commondir", "../c\n");
             },
-            &["h/commondir"],
+            &["h/commondir", "c/config"],
         );
         check(
             &|top| {
@@ -762,7 +762,7 @@ mod tests {
                 fs::remove_file(top.join("odd/HEAD")).unwrap();
                 put(top, "new/.git", "gitdir: /tmp/x\n");
             },
-            &["new/.git"],
+            &["new/.git", "odd/config"],
         );
     }
 
