@@ -41,6 +41,20 @@ pub async fn close(client: Client) {
     end(client, |_| {}).await;
 }
 
+/// The same; what was found at the very end, such as what commands left in repositories, is a note.
+pub async fn close_noting(client: Client, printer: &mut Printer<Out, Err>) {
+    end(client, |event| {
+        if let Event::Entry(entry) = event
+            && let ostler_wire::Body::Notice(notice) = &entry.body
+        {
+            // Whoever reads us may be gone.
+            let _ = printer.lines(Ink::Yellow, &notice.text);
+        }
+    })
+    .await;
+    let _ = printer.flush();
+}
+
 /// The same, showing what is still said.
 pub async fn close_showing(client: Client, printer: &mut Printer<Out, Err>) {
     end(client, |event| {

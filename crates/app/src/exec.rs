@@ -4,7 +4,7 @@ use crate::boot::Boot;
 use crate::color::Ink;
 use crate::conversation::hub::{Attendance, ConversationHub};
 use crate::conversation::joined::Began;
-use crate::conversation::{Err, Out, announce, close, code, printer, quiet, warn, which};
+use crate::conversation::{Err, Out, announce, close_noting, code, printer, quiet, warn, which};
 use crate::errors::UsageError;
 use crate::exit::{OK, TERMINATED};
 use crate::flags::{Exec, Format as FlagFormat, InputFormat, Output, OutputFormat};
@@ -143,7 +143,7 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
         printer.note(Ink::Grey, &format!("ostler resume {id}"))?;
     }
     quiet(printer.flush())?;
-    close(client).await;
+    close_noting(client, &mut printer).await;
     Ok(code)
 }
 

@@ -8,7 +8,7 @@ mod temp;
 
 use crate::boot::{Boot, agents};
 use anyhow::anyhow;
-pub use git::Git;
+pub use git::{Git, enclosing};
 pub use included::find as included_below;
 use ostler_config::paths::{Env, absolute, is_inside, real};
 use ostler_config::schema;

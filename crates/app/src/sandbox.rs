@@ -6,9 +6,9 @@ mod stores;
 
 use crate::boot::Boot;
 use crate::grants::{
-    COMMAND_CACHES, DECIDING, Git, Ground, SHARED_MEMORY, active, bubblewrap, find_temp, forbidden,
-    granted, included_below, layer, mode, named_skill_folders, own_skills, protected_roots,
-    shared_temp, visible_in_temp,
+    COMMAND_CACHES, DECIDING, Git, Ground, SHARED_MEMORY, active, bubblewrap, enclosing, find_temp,
+    forbidden, granted, included_below, layer, mode, named_skill_folders, own_skills,
+    protected_roots, shared_temp, visible_in_temp,
 };
 use crate::policy::policy;
 use anyhow::bail;
@@ -51,6 +51,14 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let denied = denied(boot);
     let granted = granted(boot);
     let roots = protected_roots(boot, &granted);
+    let part = roots.iter().find_map(|root| Some((root, enclosing(root)?)));
+    if let Some((root, folder)) = part {
+        let shown = [root, &folder].map(|path| path.display().to_string());
+        bail!(
+            boot.language
+                .filled(Word::SandboxPartOfGit, &[&shown[0], &shown[1]])
+        );
+    }
     let git = Git::of_all(&roots);
     let mut writable = granted;
     writable.extend(git.writable.iter().cloned());

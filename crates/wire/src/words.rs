@@ -1173,6 +1173,7 @@ words! {
     StoreChanged: "ostler.toml has changed since it was trusted; look at it with `ostler trust`. The rule was not saved", "ostler.toml 在信任之后已更改；请用 `ostler trust` 查看。规则未保存";
     StoreBadFolder: "the name of this folder cannot be written in a rule (it has `*`, `?`, or is not UTF-8); nothing was saved", "此文件夹的名称不能写入规则（含有 `*`、`?`，或不是 UTF-8）；没有保存";
     StoreThere: "{} (it was there already)", "{}（已存在）";
+    SandboxPartOfGit: "{} is a part of the git folder {}: git runs and trusts what lies there, so commands may not write in it. Start in the project itself, or add the whole folder", "{} 是 git 文件夹 {} 的一部分：git 会运行并信任其中的内容，因此命令不得在其中写入。请在项目本身中启动，或添加整个文件夹";
     SandboxRequired: "`[sandbox] bash = \"require\"`, but no sandbox works here: {}. `ostler doctor` says more; `bash = \"enforce\"` starts all the same, and commands then run with all your rights", "`[sandbox] bash = \"require\"`，但这里没有可用的沙箱：{}。详见 `ostler doctor`；`bash = \"enforce\"` 仍会启动，命令以你的全部权限运行";
     SandboxConflict: "{}: see `[sandbox] forbid_read`; --no-sandbox goes without", "{}：见 `[sandbox] forbid_read`；--no-sandbox 不使用沙箱";
     WideRoot: "{} is your home folder, or holds it: nothing in it can be changed. Start in the folder of a project, or name one with `[sandbox] workspace_root` or --add-dir.", "{} 是你的主目录，或包含它：其中的任何内容都不能更改。请在项目文件夹中启动，或用 `[sandbox] workspace_root` 或 --add-dir 指定一个。";

@@ -23,6 +23,23 @@ const PLANS: [&str; 4] = [
     "sequencer/todo",
     "sequencer/opts",
 ];
+/// Folders that git makes in its own.
+const PARTS: [&str; 14] = [
+    "hooks",
+    "objects",
+    "refs",
+    "logs",
+    "info",
+    "modules",
+    "remotes",
+    "branches",
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+    "rr-cache",
+    "lfs",
+    WORKTREES,
+];
 /// In a git folder, the git folders of its linked worktrees.
 const WORKTREES: &str = "worktrees";
 /// Of the git folder of a linked worktree. Its other files are always there: covered, `git worktree remove` would fail.
@@ -66,19 +83,27 @@ impl Git {
         git
     }
 
+    /// Of a git folder that lies in the root, or is it.
+    fn of_folder(folder: &Path) -> Self {
+        Self {
+            protect: in_git(folder),
+            compared: PLANS.map(|plan| folder.join(plan)).to_vec(),
+            settings: vec![folder.join(SETTINGS)],
+            writable: Vec::new(),
+        }
+    }
+
     /// Nothing where there is none yet: `git init` is to work.
     pub fn of(root: &Path) -> Self {
         let dot = root.join(".git");
         if dot.is_dir() {
-            return Self {
-                protect: in_git(&dot),
-                compared: PLANS.map(|plan| dot.join(plan)).to_vec(),
-                settings: vec![dot.join(SETTINGS)],
-                writable: Vec::new(),
-            };
+            return Self::of_folder(&dot);
         }
         let Some(pointed) = pointer(&dot, "gitdir:") else {
-            return Self::default();
+            return match is_git_folder(root) {
+                true => Self::of_folder(root),
+                false => Self::default(),
+            };
         };
         let mut protect = vec![dot.clone()];
         // One path for each file: what is named twice would be put back twice.
@@ -118,6 +143,35 @@ impl Git {
     }
 }
 
+/// The git folder that a folder is a part of, without being a repository or a working tree itself: what git runs and trusts
+/// there cannot be told from what a command may change.
+pub fn enclosing(folder: &Path) -> Option<PathBuf> {
+    let folder = ostler_host::real_path(folder);
+    if is_git_folder(&folder) {
+        return None;
+    }
+    for above in folder.ancestors() {
+        // A working tree, which may lie in a repository that has none.
+        if above.join(".git").symlink_metadata().is_ok() {
+            return None;
+        }
+        let parent = above.parent()?;
+        let name = above.file_name()?;
+        let is_part = PARTS.iter().any(|part| name == *part);
+        if is_git_folder(parent) && (is_part || parent.file_name() == Some(".git".as_ref())) {
+            return Some(parent.to_owned());
+        }
+    }
+    None
+}
+
+/// Whether git takes a folder for that of a repository or of a linked worktree.
+fn is_git_folder(folder: &Path) -> bool {
+    let has = |name: &str| folder.join(name).exists();
+    let has_head = folder.join("HEAD").symlink_metadata().is_ok();
+    has_head && (has("commondir") || (has("objects") && has("refs")))
+}
+
 fn in_git(folder: &Path) -> Vec<PathBuf> {
     let mut paths = PROTECTED.map(|name| folder.join(name)).to_vec();
     let entries = fs::read_dir(folder.join(WORKTREES));
@@ -141,6 +195,48 @@ fn pointer(file: &Path, prefix: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The repository is the project then; in a part of it nothing could be told apart.
+    #[test]
+    fn a_git_folder_is_a_project_and_its_parts_are_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        for folder in ["p/.git", "p/.git/modules/m", "bare"] {
+            for part in ["objects", "refs/heads", "hooks"] {
+                fs::create_dir_all(top.join(folder).join(part)).unwrap();
+            }
+            fs::write(top.join(folder).join("HEAD"), "ref: refs/heads/x\n").unwrap();
+        }
+        fs::create_dir_all(top.join("bare/tree/hooks")).unwrap();
+        fs::write(top.join("bare/tree/.git"), "gitdir: ../x\n").unwrap();
+        fs::create_dir_all(top.join("p/.git/other")).unwrap();
+        for folder in ["p/.git", "p/.git/modules/m", "bare"] {
+            let git = Git::of(&top.join(folder));
+            assert!(
+                git.protect.contains(&top.join(folder).join("hooks")),
+                "{folder}"
+            );
+            assert_eq!(git.settings, [top.join(folder).join("config")]);
+            assert_eq!(enclosing(&top.join(folder)), None, "{folder}");
+        }
+        for (folder, expect) in [
+            ("p/.git/hooks", "p/.git"),
+            ("p/.git/refs/heads", "p/.git"),
+            ("p/.git/other", "p/.git"),
+            ("p/.git/modules", "p/.git"),
+            ("p/.git/modules/m/hooks", "p/.git/modules/m"),
+            ("bare/refs/heads", "bare"),
+        ] {
+            assert_eq!(
+                enclosing(&top.join(folder)),
+                Some(top.join(expect)),
+                "{folder}"
+            );
+        }
+        for folder in ["p", "bare/tree", "bare/tree/hooks", "."] {
+            assert_eq!(enclosing(&top.join(folder)), None, "{folder}");
+        }
+    }
 
     #[test]
     fn the_git_folder_of_a_worktree_is_found_and_a_forged_one_is_not_opened() {

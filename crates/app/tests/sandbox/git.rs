@@ -64,8 +64,89 @@ fn settings_change_as_people_and_their_tools_change_them() {
         ] {
             assert!(text.contains(line), "{layer}: {line} in {text} {told:#?}");
         }
-        assert_eq!(told[6].trim(), "down", "{layer}: {told:#?}");
+        // A remote stays under its name, so that no other can take that.
+        assert!(told[6].starts_with("down"), "{layer}: {told:#?}");
+        assert!(told[6].contains("remote.up.url"), "{layer}: {told:#?}");
+        assert!(text.contains("[remote \"up\"]"), "{layer}: {text}");
         assert!(!scene.space.exists(".git/config.lock"));
+    }
+}
+
+/// Where the person's next push goes, how much their git deletes and whether it signs is not for a command to decide.
+#[test]
+fn a_push_goes_where_it_went() {
+    let commands = [
+        "git remote set-url origin https://evil.example/x",
+        "git remote set-url --add --push origin https://evil.example/x",
+        "git remote set-url origin http://example.com/x",
+        "git remote rename origin old; git remote add origin https://evil.example/x",
+        "git remote add up https://up.example/x",
+        "git config branch.main.remote up; git config branch.main.pushRemote up",
+        "git config remote.pushDefault up",
+        "git config gc.auto 1; git config commit.gpgsign false",
+        "git config extensions.worktreeConfig true; printf '[remote \"origin\"]\\n\\turl = https://evil.example/x\\n' > .git/config.worktree",
+    ];
+    for layer in layers() {
+        let set_up = |scene: &Scene| {
+            project(scene);
+            let root = scene.space.root();
+            git(root, &["remote", "add", "origin", "https://example.com/x"]);
+            git(root, &["config", "branch.main.remote", "origin"]);
+            git(root, &["config", "branch.main.merge", "refs/heads/main"]);
+        };
+        let Ran { scene, told, .. } = run(&config(layer), &[], set_up, &commands);
+        let read = |args: &[&str]| {
+            let git = std::process::Command::new("git")
+                .args(args)
+                .current_dir(scene.space.root())
+                .output()
+                .unwrap();
+            String::from_utf8(git.stdout).unwrap()
+        };
+        let push = read(&["remote", "get-url", "--push", "--all", "origin"]);
+        assert_eq!(push, "https://example.com/x\n", "{layer}: {told:#?}");
+        assert_eq!(
+            read(&["config", "branch.main.remote"]),
+            "origin\n",
+            "{layer}"
+        );
+        let text = scene.space.read(".git/config");
+        assert!(text.contains("https://up.example/x"), "{layer}: {text}");
+        for word in ["evil", "pushDefault", "pushRemote", "gpgsign", "auto = 1"] {
+            assert!(!text.contains(word), "{layer}: {word} in {text}");
+        }
+        for (command, told) in commands.iter().zip(&told) {
+            let is_refused = told.contains("not taken over");
+            let is_good = command.contains("add up");
+            assert_eq!(is_refused, !is_good, "{layer} {command}: {told}");
+        }
+    }
+}
+
+/// A git folder that is added is the git folder of a project.
+#[test]
+fn an_added_git_folder_is_protected() {
+    for layer in layers() {
+        let other = tempfile::tempdir().unwrap();
+        let top = other.path().canonicalize().unwrap();
+        git(&top, &["init", "-q", "."]);
+        let folder = top.join(".git");
+        let shown = folder.display().to_string();
+        let command = format!(
+            "cd {shown}; printf '[core]\\n\\tfsmonitor = evil\\n' >> config; mkdir -p hooks; echo evil > hooks/pre-commit; ln -s /etc/passwd COMMIT_EDITMSG; true"
+        );
+        let args = ["--add-dir", &shown];
+        let Ran { told, .. } = run(&config(layer), &args, project, &[&command]);
+        let text = std::fs::read_to_string(folder.join("config")).unwrap();
+        assert!(!text.contains("evil"), "{layer}: {text} {told:#?}");
+        assert!(
+            !folder.join("hooks/pre-commit").exists(),
+            "{layer}: {told:#?}"
+        );
+        assert!(
+            !folder.join("COMMIT_EDITMSG").is_symlink(),
+            "{layer}: {told:#?}"
+        );
     }
 }
 

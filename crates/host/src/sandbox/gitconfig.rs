@@ -4,11 +4,13 @@
 
 mod addresses;
 mod read;
+mod targets;
 
 use addresses::{is_address, is_fetch};
 use read::parse;
 use std::collections::BTreeSet;
 use std::path::Path;
+use targets::{Place, turned_keys};
 
 /// Settings that run nothing and lead nowhere, whatever their value; `*` is any one part.
 const HARMLESS: &[&str] = &[
@@ -53,7 +55,6 @@ const HARMLESS: &[&str] = &[
     "push.default",
     "push.autosetupremote",
     "push.followtags",
-    "checkout.defaultremote",
     "color.ui",
     "rerere.enabled",
     "core.longpaths",
@@ -68,8 +69,6 @@ const HARMLESS: &[&str] = &[
     "fetch.prune",
     "rebase.autostash",
     "rebase.autosquash",
-    "commit.gpgsign",
-    "tag.gpgsign",
     "tag.sort",
     "diff.renames",
     "diff.algorithm",
@@ -79,9 +78,6 @@ const HARMLESS: &[&str] = &[
     "status.branch",
     "log.date",
     "log.decorate",
-    "gc.auto",
-    "gc.autodetach",
-    "gc.pruneexpire",
     "pack.threads",
     "index.version",
     "index.threads",
@@ -95,13 +91,21 @@ const VALUES: &[(&str, &[&str])] = &[
     ("core.repositoryformatversion", &["0", "1"]),
     ("core.bare", &["false"]),
     ("extensions.refstorage", &["files", "reftable"]),
-    ("extensions.preciousobjects", &["true", "false"]),
     // Its file is looked at like this one.
     ("extensions.worktreeconfig", &["true", "false"]),
 ];
 /// How objects are named, which a repository keeps from its beginning: all that git reads in it depends on that.
 const OBJECT_FORMAT: &str = "extensions.objectformat";
 const FORMATS: [&str; 2] = ["sha1", "sha256"];
+/// Settings that decide how much git deletes by itself, or whether it signs: harmless only in a repository that a command
+/// makes itself.
+const OF_NEW: &[&str] = &[
+    "gc.auto",
+    "gc.autodetach",
+    "commit.gpgsign",
+    "tag.gpgsign",
+    "extensions.preciousobjects",
+];
 /// Settings that are addresses: harmless if they lead to another machine. At a path of this one, git runs the hooks that lie
 /// there, and commands can write in many places.
 const ADDRESSES: &[&str] = &["remote.*.url", "remote.*.pushurl", "submodule.*.url"];
@@ -111,6 +115,7 @@ const NAMES: &[&str] = &[
     "branch.*.remote",
     "branch.*.pushremote",
     "extensions.partialclone",
+    "checkout.defaultremote",
 ];
 /// Settings of a remote, harmless if it is one: without an address its name is a folder.
 const OF_REMOTES: &[&str] = &[
@@ -172,6 +177,8 @@ pub struct Merged {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Settings,
+    /// Settings that are read besides those of a repository, and count more.
+    MoreSettings,
     /// What a rebase has still to do.
     Plan,
     /// How a rebase merges.
@@ -186,7 +193,8 @@ impl Kind {
         let folder = path.parent()?;
         let name = path.file_name()?.to_str()?;
         match name {
-            "config" | "config.worktree" if folder.join("HEAD").exists() => Some(Self::Settings),
+            "config" if folder.join("HEAD").exists() => Some(Self::Settings),
+            "config.worktree" if folder.join("HEAD").exists() => Some(Self::MoreSettings),
             "git-rebase-todo" if folder.ends_with("rebase-merge") => Some(Self::Plan),
             "todo" if folder.ends_with("sequencer") => Some(Self::Plan),
             "strategy" if folder.ends_with("rebase-merge") => Some(Self::Strategy),
@@ -198,7 +206,8 @@ impl Kind {
     /// The file as it may be after a command.
     pub fn merge(self, before: Option<&[u8]>, after: &[u8]) -> Merged {
         match self {
-            Self::Settings => merge(before, after),
+            Self::Settings => merge_in(Place::Repository, before, after),
+            Self::MoreSettings => merge_in(Place::Besides, before, after),
             Self::Plan => merge_plan(before.unwrap_or_default(), after),
             Self::Strategy => {
                 let name = String::from_utf8_lossy(after);
@@ -220,12 +229,9 @@ impl Kind {
 }
 
 /// Takes over what is harmless of a change from `before`; without one, from nothing.
-pub fn merge(before: Option<&[u8]>, after: &[u8]) -> Merged {
-    let merged = merge_onto(
-        before.unwrap_or_default(),
-        after,
-        before.unwrap_or_default(),
-    );
+fn merge_in(place: Place, before: Option<&[u8]>, after: &[u8]) -> Merged {
+    let base = before.unwrap_or_default();
+    let merged = merge_at(place, [base, after, base]);
     match before {
         None if parse(after).is_none() => Merged {
             text: LEAST.into(),
@@ -237,6 +243,10 @@ pub fn merge(before: Option<&[u8]>, after: &[u8]) -> Merged {
 
 /// The same for a file that may have been changed by somebody else meanwhile: it is `current` now.
 pub fn merge_onto(base: &[u8], after: &[u8], current: &[u8]) -> Merged {
+    merge_at(Place::Repository, [base, after, current])
+}
+
+fn merge_at(place: Place, [base, after, current]: [&[u8]; 3]) -> Merged {
     let unchanged = |refused: Vec<String>| Merged {
         text: current.to_owned(),
         refused,
@@ -247,7 +257,7 @@ pub fn merge_onto(base: &[u8], after: &[u8], current: &[u8]) -> Merged {
     let (Some(was), Some(is), Some(now)) = (parse(base), parse(after), parse(current)) else {
         return unchanged(vec![UNREADABLE.into()]);
     };
-    let remotes = Remotes::of(&was, &is, &now);
+    let remotes = Remotes::of(place, [&was, &is, &now]);
     let refused = differing(&risky(&was, &remotes), &risky(&is, &remotes));
     let is_same =
         refused.is_empty() && risky(&was, &remotes) == risky(&is, &remotes) && current == base;
@@ -355,7 +365,11 @@ impl Setting {
         let is_listed = |(known, values): &(&str, &[&str])| {
             self.is(known) && values.iter().any(|one| value.eq_ignore_ascii_case(one))
         };
+        if remotes.turned.contains(&self.key) {
+            return false;
+        }
         listed(HARMLESS)
+            || (remotes.is_new && listed(OF_NEW))
             || VALUES.iter().any(is_listed)
             || (remotes.is_new && self.is("core.bare") && value == "true")
             || (remotes.is_new && self.is(OBJECT_FORMAT) && FORMATS.contains(&value))
@@ -431,10 +445,13 @@ struct Remotes {
     known: BTreeSet<String>,
     /// Nothing was there before.
     is_new: bool,
+    /// Settings whose change would turn a push or a fetch of the person's elsewhere.
+    turned: BTreeSet<String>,
 }
 
 impl Remotes {
-    fn of(was: &[Setting], is: &[Setting], now: &[Setting]) -> Self {
+    fn of(place: Place, [was, is, now]: [&[Setting]; 3]) -> Self {
+        let turned = turned_keys(place, [was, is, now]);
         let urls = was.iter().chain(now).filter(|setting| setting.is(URL));
         let known: BTreeSet<String> = urls.filter_map(|setting| setting.value.clone()).collect();
         let is_good = |setting: &&Setting| {
@@ -442,7 +459,9 @@ impl Remotes {
             let leads = is_address(value) || known.contains(value);
             setting.is(URL) && leads && setting.has_plain_name()
         };
-        let all = was.iter().chain(is).chain(now);
+        let is_taken = |setting: &&Setting| !turned.contains(&setting.key);
+        let new = is.iter().filter(is_taken);
+        let all = was.iter().chain(new).chain(now);
         let names = all
             .filter(is_good)
             .filter_map(|setting| setting.parts()?.1.map(str::to_owned));
@@ -450,6 +469,7 @@ impl Remotes {
             names: names.collect(),
             is_new: was.is_empty(),
             known,
+            turned,
         }
     }
 }
@@ -544,6 +564,10 @@ fn apply(text: &[u8], now: &[Setting], keys: &BTreeSet<String>, wanted: &[Settin
 mod tests {
     use super::*;
 
+    fn merge(before: Option<&[u8]>, after: &[u8]) -> Merged {
+        Kind::Settings.merge(before, after)
+    }
+
     /// A person's file, with what git itself does not write.
     const PERSON: &str = "# mine\n[core]\n\tbare = false\n\tsshCommand = \"ssh -i ~/.ssh/work\" ; why\n[remote \"origin\"]\n\turl = git@x.y:a/b.git\n[alias] st = status\n";
 
@@ -562,8 +586,8 @@ mod tests {
             "[submodule \"lib\"]\n\turl = https://x.y/lib\n\tactive = true\n",
             "[submodule \"lib/sub\"]\n\turl = git@x.y:lib\n",
             "[branch \"a\"]\n\tremote = .\n\tmerge = refs/heads/main\n",
-            "[remote \"a/b\"]\n\turl = git@x.y:z\n[branch \"c\"]\n\tremote = a/b\n",
-            "[remote \"p\"]\n\turl = http://localhost:3000/z\n\tpushurl = https://u@x.y:1/z\n[remote]\n\tpushDefault = p\n",
+            "[remote \"a/b\"]\n\turl = git@x.y:z\n",
+            "[remote \"p\"]\n\turl = http://localhost:3000/z\n\tpushurl = https://u@x.y:1/z\n",
             "[core]\n\trepositoryformatversion = 1\n[extensions]\n\trefStorage = reftable\n\tworktreeConfig = true\n",
             "[core]\n\tfsmonitor = false\n",
             "[remote \"o\"]\n\turl = ssh://git@x.y:22/z\n",
@@ -699,21 +723,12 @@ mod tests {
         let without = PERSON.replace("\tsshCommand = \"ssh -i ~/.ssh/work\" ; why\n", "");
         let refused = vec!["core.sshcommand".to_owned()];
         assert_eq!(merged(PERSON, &without), (PERSON.into(), refused.clone()));
-        assert_eq!(
-            merged(PERSON, "").0,
-            PERSON
-                .replace("\tbare = false\n", "")
-                .replace("\turl = git@x.y:a/b.git\n", "")
-        );
+        assert_eq!(merged(PERSON, "").0, PERSON.replace("\tbare = false\n", ""));
         // Somebody else changed it meanwhile: only the command's own changes come to it.
-        let after =
-            format!("{PERSON}[branch \"a\"]\n\tremote = origin\n").replace("a/b.git", "c.git");
+        let after = format!("{PERSON}[branch \"a\"]\n\tremote = origin\n");
         let current = format!("[gc]\n\tauto = 0\n{PERSON}");
         let found = merge_onto(PERSON.as_bytes(), after.as_bytes(), current.as_bytes());
-        let expect = format!(
-            "{}[remote \"origin\"]\n\turl = git@x.y:c.git\n[branch \"a\"]\n\tremote = origin\n",
-            current.replace("\turl = git@x.y:a/b.git\n", "")
-        );
+        let expect = format!("{current}[branch \"a\"]\n\tremote = origin\n");
         assert_eq!(String::from_utf8(found.text).unwrap(), expect);
         assert_eq!(found.refused, [] as [&str; 0]);
         let odd = "[user \"a \\\" b\"]\n[branch \"a \\\" \\\\ b\"]\n\tdescription = \" x#;\\t\"\n[alias]\n\tx = y\n";
@@ -730,10 +745,8 @@ mod tests {
     fn names_of_remotes_lead_to_remotes() {
         let base = format!("{PERSON}[branch \"m\"]\n\tremote = origin\n");
         let lost = base.replace("\turl = git@x.y:a/b.git\n", "");
-        let refused = vec!["branch.m.remote".to_owned()];
+        let refused = vec!["remote.origin.url".to_owned()];
         assert_eq!(merged(&base, &lost), (base.clone(), refused));
-        let gone = lost.replace("[branch \"m\"]\n\tremote = origin\n", "");
-        assert_eq!(merged(&base, &gone), (gone.clone(), vec![]));
         let local = "[remote \"x\"]\n\turl = /x\n\tfetch = +refs/heads/*:refs/remotes/x/*\n[branch \"n\"]\n\tremote = x\n[user]\n\tname = A\n";
         let refused = ["branch.n.remote", "remote.x.fetch", "remote.x.url"];
         assert_eq!(
@@ -745,6 +758,7 @@ mod tests {
         );
         // The person's own may be used.
         let base = format!("{base}[remote \"disk\"]\n\turl = /mnt/x.git\n");
+        let base = format!("{base}[branch \"k\"]\n\tremote = disk\n");
         let used = format!("{base}[branch \"n\"]\n\tremote = disk\n");
         assert_eq!(merged(&base, &used), (used.clone(), vec![]));
         // A repository that a command makes may be one without a working tree.

@@ -110,6 +110,10 @@ impl Repositories {
     /// Nothing is looked at yet.
     pub fn new(root: &Path) -> Self {
         let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+        // Its settings and hooks are protected like those of a project.
+        if root.file_name() == Some(OsStr::new(DOT_GIT)) {
+            return Self::in_git_folder(&root);
+        }
         let own = root.join(DOT_GIT);
         let own_stamp = stamp(&own).ok().flatten();
         Self {
@@ -317,8 +321,12 @@ impl Repositories {
             return was.and_then(|was| tampered(Instead::Text(was.clone())));
         }
         let is_plan = PLANS.iter().any(|plan| path.ends_with(plan));
+        let is_more = name == CONFIGS[1];
         let kind = Kind::of(path).filter(|_| is_plan);
-        let kind = kind.unwrap_or(Kind::Settings);
+        let kind = kind.unwrap_or(match is_more {
+            true => Kind::MoreSettings,
+            false => Kind::Settings,
+        });
         let Merged { text, refused } = kind.merge(was.map(Vec::as_slice), bytes);
         let differs = text != bytes || !refused.is_empty();
         differs.then(|| Tampered {
@@ -664,7 +672,7 @@ mod tests {
                 put(top, "h/HEAD", "ref: refs/heads/main\n");
                 put(top, "h/commondir", "../c\n");
             },
-            &["h/commondir"],
+            &["h/commondir", "c/config"],
         );
         check(
             &|top| {
@@ -754,7 +762,7 @@ mod tests {
                 fs::remove_file(top.join("odd/HEAD")).unwrap();
                 put(top, "new/.git", "gitdir: /tmp/x\n");
             },
-            &["new/.git"],
+            &["new/.git", "odd/config"],
         );
     }
 
@@ -838,6 +846,34 @@ mod tests {
             &[],
         );
         check(&|top| put(top, "objects/x/HEAD", "x"), &[]);
+    }
+
+    /// The person's own git may bring the `HEAD`, from a commit that a command made.
+    #[test]
+    fn a_repository_without_a_head_is_judged() {
+        let found = after(&|top: &Path| {
+            repository(top, "docs", EVIL);
+            fs::remove_file(top.join("docs/HEAD")).unwrap();
+        });
+        assert_eq!(found, ["docs/config"]);
+    }
+
+    /// A session in a git folder, or with one added.
+    #[test]
+    fn a_git_folder_as_the_root_is_looked_through() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap().join(DOT_GIT);
+        repository(&top, ".", PLAIN);
+        let mut all = Repositories::new(&top);
+        let later = SystemTime::now() + Duration::from_secs(60);
+        assert_eq!(all.check(later), []);
+        std::os::unix::fs::symlink("/etc/passwd", top.join("COMMIT_EDITMSG")).unwrap();
+        repository(&top, "modules/new", EVIL);
+        let found = all.check(SystemTime::UNIX_EPOCH);
+        let name = |one: &Tampered| one.path.strip_prefix(&top).unwrap().display().to_string();
+        let mut found: Vec<String> = found.iter().map(name).collect();
+        found.sort();
+        assert_eq!(found, ["COMMIT_EDITMSG", "modules/new/config"]);
     }
 
     #[test]

@@ -406,7 +406,8 @@ fn judge(path: &Path, before: Option<&Kept>, now: Option<&Kept>) -> Judged {
             let merged = kind.merge(old.map(|(bytes, _)| bytes), bytes);
             let same_mode = old.is_none_or(|(_, old)| old == *mode);
             let is_same = merged.text == *bytes && merged.refused.is_empty();
-            let is_empty = kind == Kind::Settings && merged.text.trim_ascii().is_empty();
+            let is_empty = matches!(kind, Kind::Settings | Kind::MoreSettings)
+                && merged.text.trim_ascii().is_empty();
             match old {
                 // Nothing would be left of new settings.
                 None if is_empty && !is_same => Judged::Refused,
@@ -414,9 +415,11 @@ fn judge(path: &Path, before: Option<&Kept>, now: Option<&Kept>) -> Judged {
                 Some(_) | None => Judged::Partly(merged),
             }
         }
-        (Some(Kind::Settings | Kind::Plan | Kind::Strategy | Kind::Options) | None, _) => {
-            Judged::Refused
-        }
+        (
+            Some(Kind::Settings | Kind::MoreSettings | Kind::Plan | Kind::Strategy | Kind::Options)
+            | None,
+            _,
+        ) => Judged::Refused,
     }
 }
 

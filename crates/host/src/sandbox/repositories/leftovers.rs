@@ -302,7 +302,7 @@ impl Repositories {
             }
             (File::Included, was, Some(now)) => {
                 let was = was.map(Vec::as_slice);
-                Instead::Text(Kind::Settings.merge(was, &now).text)
+                Instead::Text(Kind::MoreSettings.merge(was, &now).text)
             }
             (_, Some(was), _) => Instead::Text(was.clone()),
             (_, None, _) => Instead::Nothing,
@@ -359,7 +359,7 @@ impl Repositories {
             File::Settings => vec!["settings that name programs".into()],
             File::Included => {
                 let was = was.map(Vec::as_slice);
-                Kind::Settings.merge(was, now).refused
+                Kind::MoreSettings.merge(was, now).refused
             }
         }
     }

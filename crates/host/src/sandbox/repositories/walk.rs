@@ -29,6 +29,8 @@ const PARTS: [&str; 3] = ["logs", "refs", "info"];
 const STORES: [&str; 2] = ["objects", "lfs"];
 const IN_STORES: [&str; 2] = ["info", "pack"];
 const INDEX: &str = "index";
+/// What makes a folder a repository as soon as it gets a `HEAD`.
+const WITHOUT_HEAD: [&str; 3] = [CONFIGS[0], "objects", "refs"];
 const SHARED_INDEX: &[u8] = b"sharedindex.";
 
 /// Which part of a project a folder belongs to.
@@ -92,10 +94,15 @@ pub fn read(folder: &Path, stamp: Stamp, area: Area) -> Seen {
         BESIDE_HEAD.iter().any(|beside| name == *beside)
             || (name == CONFIGS[0] && !is_folder(entry))
     });
+    // A commit or an index may bring the `HEAD` later, by the person's own git.
+    let has_rest = WITHOUT_HEAD.iter().all(|part| {
+        let mut names = entries.iter().map(DirEntry::file_name);
+        names.any(|name| name == *part)
+    });
     let is_dot_git = folder.file_name() == Some(OsStr::new(DOT_GIT));
     let may_hold = matches!(area, Area::Tree | Area::Git);
     // One without a working tree, or one below `.git/modules`. Git takes less for one than this.
-    let is_repository = may_hold && (is_dot_git || (has_head && has_more));
+    let is_repository = may_hold && (is_dot_git || (has_head && has_more) || has_rest);
     if is_repository && !is_dot_git {
         seen.repositories.push(folder.to_owned());
     }
