@@ -681,7 +681,8 @@ mod tests {
                 put(top, "c/worktrees/h/HEAD", "ref: refs/heads/main\n");
                 put(top, "c/worktrees/h/commondir", "../..\n");
             },
-            &["c/worktrees/h/commondir"],
+            // It shares a repository whose settings are judged.
+            &["c/config"],
         );
         check(
             &|top| {
