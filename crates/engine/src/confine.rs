@@ -72,6 +72,9 @@ pub struct Terms {
     /// The reader's sandbox: nothing may be written, no host reached, and of the home little is seen.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
+    /// It may write, but sees no more of the home and the machine than a reader: its reading was never judged.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sees_as_reader: bool,
     /// Hosts that may be reached, as in a `Net(…)` rule.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,

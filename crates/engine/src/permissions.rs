@@ -52,6 +52,8 @@ pub struct Leave {
     pub hosts: Vec<String>,
     /// The command runs unasked only because it reads, so it runs in the reader's sandbox.
     pub read_only: bool,
+    /// It ran as a reader before, and may write now: what a reader does not see stays unseen.
+    pub sees_as_reader: bool,
     /// Real paths of the files that it was allowed to touch.
     pub paths: Vec<PathBuf>,
 }
@@ -153,6 +155,7 @@ impl PermissionState {
             Mode::Plan => true,
             Mode::Normal | Mode::Goal => self.read_only || leave.read_only,
         };
+        terms.sees_as_reader = leave.sees_as_reader;
         for host in rules.hosts().iter().chain(&leave.hosts) {
             add(&mut terms.hosts, host);
         }
@@ -267,6 +270,7 @@ mod tests {
         let mut permissions = permissions();
         let more = Terms {
             read_only: true,
+            sees_as_reader: false,
             hosts: vec!["a.test".into(), "good.example".into()],
             writable: vec!["/w".into()],
             readable: vec!["/r".into()],
@@ -291,6 +295,12 @@ mod tests {
             ..Leave::default()
         };
         assert!(permissions.terms(&rules, &reader).read_only);
+        let again = Leave {
+            sees_as_reader: true,
+            ..Leave::default()
+        };
+        let terms = permissions.terms(&rules, &again);
+        assert!(terms.sees_as_reader && !terms.read_only);
         permissions.enter(Mode::Plan);
         assert!(permissions.terms(&rules, &Leave::default()).read_only);
     }

@@ -388,7 +388,13 @@ impl State {
             if older {
                 recovered.since = Some(written.since);
             }
-            leftover.remove();
+            // One that began further up is done with by a session up there, which looks at all its repositories.
+            let is_whole = ground
+                .root
+                .is_none_or(|root| !is_below(root, &written.tree));
+            if is_whole {
+                leftover.remove();
+            }
         }
         match &mut self.watch {
             Some(watch) if quiet => watch.renew(ground.loose),
@@ -421,6 +427,13 @@ impl State {
             None => Vec::new(),
         }
     }
+}
+
+/// Whether a folder lies in another one, and is not that one.
+fn is_below(folder: &Path, other: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let (folder, other) = (real(folder), real(other));
+    folder != other && folder.starts_with(&other)
 }
 
 /// Puts back what differs, and keeps what was there.

@@ -68,12 +68,36 @@ pub fn shape(settings: &SandboxSettings, request: &Request<'_>) -> Policy {
             .sockets
             .extend(agent.filter(|path| path.is_absolute()));
     }
-    policy
+    match terms.sees_as_reader {
+        true => with_readers_view(policy, settings, request),
+        false => policy,
+    }
 }
 
 /// For a command that only reads: what could be written is seen instead, the home is empty but for what is named, and
 /// there is no network and no socket.
 fn read_only(policy: Policy, settings: &SandboxSettings, request: &Request<'_>) -> Policy {
+    let private = match request.scratch {
+        Some(_) => Vec::new(),
+        None => vec![PathBuf::from(SHARED_MEMORY)],
+    };
+    let policy = with_readers_view(policy, settings, request);
+    Policy {
+        writable: request.scratch.map(Path::to_owned).into_iter().collect(),
+        // A link in the place of one of them would show something else.
+        fixed: policy.writable,
+        // Nothing can be changed, so nothing need be compared.
+        protect: Vec::new(),
+        private,
+        sockets: Vec::new(),
+        unix: UnixSockets::None,
+        network: Network::Off,
+        ..policy
+    }
+}
+
+/// The home is empty but for what is named and what may be written, and so is the data of others.
+fn with_readers_view(policy: Policy, settings: &SandboxSettings, request: &Request<'_>) -> Policy {
     let reader = &settings.reader;
     let mut shown = reader.shown.clone();
     shown.extend(policy.writable.iter().cloned());
@@ -90,16 +114,7 @@ fn read_only(policy: Policy, settings: &SandboxSettings, request: &Request<'_>) 
         let home = reader.home.as_deref();
         home.is_some_and(|home| real(home).starts_with(real(path)))
     };
-    let private = match request.scratch {
-        Some(_) => Vec::new(),
-        None => vec![PathBuf::from(SHARED_MEMORY)],
-    };
     Policy {
-        writable: request.scratch.map(Path::to_owned).into_iter().collect(),
-        // A link in the place of one of them would show something else.
-        fixed: policy.writable,
-        // Nothing can be changed, so nothing need be compared.
-        protect: Vec::new(),
         // In an empty home there is nothing to be closed.
         closed: policy
             .closed
@@ -116,10 +131,6 @@ fn read_only(policy: Policy, settings: &SandboxSettings, request: &Request<'_>) 
             others: reader.others.clone(),
             shown,
         }),
-        private,
-        sockets: Vec::new(),
-        unix: UnixSockets::None,
-        network: Network::Off,
         forbid_read,
         ..policy
     }

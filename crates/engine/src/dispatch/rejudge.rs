@@ -1,6 +1,7 @@
 //! A command that ran unasked because it only reads, and that the reader's sandbox refused a change, a host or a socket: it
-//! is judged again as one that may write, and on a yes it runs once more in the ordinary sandbox. Never silently, never in
-//! plan mode, and never because of a read: what a reader may not read stays unread, since the other sandbox shows more.
+//! is judged again as one that may write, and on a yes it runs once more in the ordinary sandbox, but with a reader's view of
+//! the home and the machine: what a reader may not read stays unread. Never silently, never in plan mode, and never because
+//! of a read.
 
 use super::permit;
 use super::{Finished, Prepared, regrant, run_in_turn, turn_to_write};
@@ -62,7 +63,10 @@ pub async fn judge_again(
         wrote: false,
     };
     let leave = match permit::permit(state, inbox, &again).await? {
-        Ok(leave) => leave,
+        Ok(leave) => Leave {
+            sees_as_reader: true,
+            ..leave
+        },
         Err(error) => return Ok(stays(first, &error.message)),
     };
     let turn = match turn_to_write(state, inbox, &again, cancel).await {

@@ -2,7 +2,7 @@
 //! links that git writes through, an index with names outside of the working tree, and small files that name places or
 //! options. Each is compared with what was there before; what git would follow elsewhere is taken out.
 
-use super::index::{MAX_INDEX, ObjectFormat, Verdict, is_plain_path, judge_index};
+use super::index::{MAX_INDEX, ObjectFormat, Verdict, judge_index};
 use super::walk::{Seen, is_special};
 use super::{CONFIGS, HEAD, Instead, MAX_CONFIG, Repositories, Stamp, Tampered, changed};
 use crate::sandbox::gitconfig::{Kind, included, last_value};
@@ -331,8 +331,8 @@ impl Repositories {
                     parts.next();
                     parts.next().unwrap_or_default().to_owned()
                 };
-                let names = records.map(name).filter(|name| !is_plain_path(name));
-                names.map(|name| shown(&name)).collect()
+                // The next commit copies these files, wherever links on the way lead by then.
+                records.map(|record| shown(&name(record))).collect()
             }
             File::Words => match quoted_words(now) {
                 Some(_) => Vec::new(),
