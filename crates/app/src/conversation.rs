@@ -97,7 +97,7 @@ pub fn printer(boot: &Boot, format: Format) -> Printer<Out, Err> {
             reasoning: display.show_reasoning,
             tokens: display.show_tokens && (boot.global.verbose || wants_tokens(boot)),
             on_terminal: io::stdout().is_terminal(),
-            language: language,
+            language,
         },
         color::for_stderr(boot.loaded.config.display.color, &boot.env),
     )

@@ -172,7 +172,7 @@ pub async fn turn(
     let mut first = None;
     if client.snapshot.clients.is_remote() {
         match crate::conversation::joined::begin(client, printer, signals, op, language).await? {
-            Began::Turn(event) => first = Some(event),
+            Began::Turn(event) => first = Some(*event),
             Began::Stopped(stop) => {
                 printer.note(Ink::Grey, language.say(Word::PromptWaits))?;
                 return Ok(match stop {

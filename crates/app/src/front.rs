@@ -34,7 +34,6 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let hub = ConversationHub::start(boot, Attendance::Conversation, |_| Ok(()))?;
     let boot = hub.boot();
     let host = boot.host();
-    let language = language;
     let mut start = start(&boot, language)?;
     let client = hub.open(which).await?;
     let around = Around::new(places(&boot));

@@ -51,14 +51,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let denied = denied(boot);
     let granted = granted(boot);
     let roots = protected_roots(boot, &granted);
-    let part = roots.iter().find_map(|root| Some((root, enclosing(root)?)));
-    if let Some((root, folder)) = part {
-        let shown = [root, &folder].map(|path| path.display().to_string());
-        bail!(
-            boot.language
-                .filled(Word::SandboxPartOfGit, &[&shown[0], &shown[1]])
-        );
-    }
+    check_parts_of_git(&roots, boot.language)?;
     let git = Git::of_all(&roots);
     let mut writable = granted;
     writable.extend(git.writable.iter().cloned());
@@ -127,6 +120,16 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             roots,
         },
     })
+}
+
+/// A part of a git folder cannot be protected by itself.
+fn check_parts_of_git(roots: &[PathBuf], language: Language) -> anyhow::Result<()> {
+    let part = roots.iter().find_map(|root| Some((root, enclosing(root)?)));
+    let Some((root, folder)) = part else {
+        return Ok(());
+    };
+    let (root, folder) = (root.display().to_string(), folder.display().to_string());
+    bail!(language.filled(Word::SandboxPartOfGit, &[&root, &folder]))
 }
 
 fn network(boot: &Boot) -> Network {

@@ -6,7 +6,7 @@ use super::shell::DEEP;
 use super::{Scope, normalise};
 use ostler_wire::Access;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Files that one call may name; with more of them it is judged as if it named all there are.
 const MAX_FILES: usize = 256;
@@ -44,6 +44,8 @@ const PATH_WORDS: [&str; 26] = [
     "input",
 ];
 
+/// Folders in which every process sees something else.
+const PER_PROCESS: [&str; 2] = ["/proc", "/dev/fd"];
 /// Bytes of a text that may be a path.
 const MAX_PATH: usize = 4096;
 
@@ -223,13 +225,26 @@ fn files(text: &str, is_path: IsPath, scope: &Scope, starts: &[PathBuf]) -> Vec<
     if is_path == IsPath::Yes && has_variable(text) {
         return vec![PathBuf::from(DEEP)];
     }
-    let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
     let own = scope.path(text);
+    // What a process sees there depends on the process.
+    if PER_PROCESS.iter().any(|folder| own.starts_with(folder)) {
+        return vec![PathBuf::from(DEEP)];
+    }
+    let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
+    // A new file in a folder that is there.
+    let may_be_made =
+        |path: &PathBuf| text.contains('/') && path.parent().is_some_and(Path::is_dir);
+    let mut out = Vec::new();
     // The server may see another folder for temporary files than commands do.
-    let roots = starts.iter().chain([&scope.root]);
-    let elsewhere = roots.map(|start| normalise(&start.join(text)));
-    let elsewhere = elsewhere.filter(|path| *path != own && is_there(path));
-    let mut out: Vec<PathBuf> = elsewhere.collect();
+    for start in starts.iter().chain([&scope.root]) {
+        let joined = start.join(text);
+        // The system follows a link before it goes up from it.
+        let climbs = joined.components().any(|part| part == Component::ParentDir);
+        out.extend(climbs.then(|| ostler_host::real_path(&joined)));
+        let path = normalise(&joined);
+        let counts = is_there(&path) || is_path == IsPath::Yes && may_be_made(&path);
+        out.extend((path != own && counts).then_some(path));
+    }
     if is_path == IsPath::Yes || is_there(&own) {
         out.push(own);
     }
@@ -349,6 +364,9 @@ mod tests {
         for file in ["home/.ssh/id", "home/notes", "own/secret", "home/repo/.env"] {
             std::fs::write(place.join(file), "x").unwrap();
         }
+        std::fs::create_dir_all(home.join("docs")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(home.join("docs"), root.join("out")).unwrap();
         let scope = Scope::new(&root, Some(home.clone()));
         let mut policy = Policy::default();
         policy.folders.forbidden = vec![home.join(".ssh")];
@@ -379,6 +397,11 @@ mod tests {
                 Verdict::Deny,
             ),
             (json!({"path": "/"}), Verdict::Deny),
+            (json!({"path": "/proc/self/cwd/.ssh/id"}), Verdict::Deny),
+            (json!({"other": "/proc/thread-self/cwd/x"}), Verdict::Deny),
+            // Through a link the way up leads elsewhere.
+            (json!({"path": "out/../notes"}), Verdict::Ask),
+            (json!({"path": "out/../.ssh/id"}), Verdict::Deny),
             (json!({"path": "/etc"}), Verdict::Ask),
             (json!({"path": "/tmp"}), Verdict::Deny),
         ] {

@@ -12,7 +12,6 @@ pub fn skills(boot: &Boot, args: Skills) -> anyhow::Result<u8> {
     let language = boot.language;
     let settings = settings(&boot.loaded, &boot.places);
     let (found, left_out) = Found::load(&settings.skills, &crate::policy::reader(boot));
-    let language = language;
     match args {
         Skills::List { format } => {
             print_view(&commands::skills(&found, left_out, language), format)

@@ -371,7 +371,7 @@ fn programs(boot: &Arc<Boot>) -> Vec<Finding> {
     };
     let mut findings = vec![git];
     // Without options no session starts either, which has been said.
-    if let Ok(options) = wiring::options(&boot, false) {
+    if let Ok(options) = wiring::options(boot, false) {
         let shell = options
             .tools
             .shell

@@ -46,7 +46,7 @@ pub async fn login(boot: &Boot, args: flags::Login) -> anyhow::Result<u8> {
     let mut signals = Signals::new()?;
     let may_paste = shown(boot, &args) == Show::Print || io::stdin().is_terminal();
     let person = Person {
-        language: language,
+        language,
         say: Box::new(say),
         pasted: may_paste.then(stdin_lines),
         hint: Word::LoginPaste,
@@ -68,7 +68,6 @@ pub async fn login(boot: &Boot, args: flags::Login) -> anyhow::Result<u8> {
 
 pub async fn logout(boot: &Boot, args: flags::Logout) -> anyhow::Result<u8> {
     let language = boot.language;
-    let language = language;
     let done = log_out(boot, args.provider, language, &say).await?;
     output::print(&output::visible(&format!("{done}\n")))?;
     Ok(OK)

@@ -480,7 +480,7 @@ async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result
     let Endpoint::Address(address) = &server.endpoint else {
         return Err(anyhow!(language.filled(Word::McpIsProgram, &[&name])));
     };
-    let context = wiring::options(&boot, false)?.server_context();
+    let context = wiring::options(boot, false)?.server_context();
     let challenge = match Connection::open(&server, &context, CancellationToken::new()).await {
         Ok(_) => {
             output::print_foreign(&language.filled(Word::McpNoLoginNeeded, &[&name]))?;

@@ -31,7 +31,7 @@ pub async fn run(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Resul
         return test_models(boot, configured, format).await;
     }
     let server = servers::one(boot, configured);
-    let context = wiring::options(&boot, false)?.server_context();
+    let context = wiring::options(boot, false)?.server_context();
     let start = Instant::now();
     let met = Connection::open_and_list(&server, &context, CancellationToken::new()).await;
     let took = start.elapsed().as_millis();

@@ -23,7 +23,7 @@ pub fn hub_context(boot: &Boot) -> HubContext {
         root: boot.places.root.clone(),
         store: boot.store(),
         memory: Arc::new(memory),
-        language: language,
+        language,
     }
 }
 

@@ -12,7 +12,7 @@ use std::hash::{BuildHasher as _, RandomState};
 /// What came of waiting for the turn of a prompt.
 pub enum Began {
     /// The turn begins with this event.
-    Turn(Event),
+    Turn(Box<Event>),
     Stopped(Stop),
 }
 
@@ -40,7 +40,7 @@ pub async fn begin(
         match event {
             None => anyhow::bail!(language.say(Word::EndedBadly)),
             Some(Event::Entry(entry)) if is_prompt(&entry.body, &id) => {
-                return Ok(Began::Turn(Event::Entry(entry)));
+                return Ok(Began::Turn(Box::new(Event::Entry(entry))));
             }
             Some(Event::Reply(reply)) if reply.op.as_ref() == Some(&id) => {
                 if let View::Error(why) = &reply.view {

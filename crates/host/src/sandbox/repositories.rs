@@ -852,7 +852,7 @@ mod tests {
     /// The person's own git may bring the `HEAD`, from a commit that a command made.
     #[test]
     fn a_repository_without_a_head_is_judged() {
-        let found = after(&|top: &Path| {
+        let found = after(|top: &Path| {
             repository(top, "docs", EVIL);
             fs::remove_file(top.join("docs/HEAD")).unwrap();
         });
