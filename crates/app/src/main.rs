@@ -43,6 +43,7 @@ use boot::Boot;
 use errors::{Told as _, UsageError};
 use flags::{Cli, Command, SessionsCommand};
 use lenient::Lenient;
+use ostler_host::signals::Stop;
 use ostler_wire::{Language, Word};
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -79,7 +80,13 @@ fn main() -> ExitCode {
     };
     let wants_result = wants_result(&cli);
     let start = Instant::now();
-    let code = match runtime.block_on(run(cli, &language)) {
+    let working = async {
+        tokio::select! {
+            ended = run(cli, &language) => ended,
+            stopped = stopped_early() => stopped,
+        }
+    };
+    let code = match runtime.block_on(working) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             if wants_result {
@@ -97,6 +104,16 @@ fn main() -> ExitCode {
     runtime.shutdown_background();
     crate::grants::remove_temp();
     code
+}
+
+/// The exit code of a signal that nothing else heeds while a server or plugin is there: what it wrote is put back before the
+/// process ends. Without one the system ends the process.
+async fn stopped_early() -> anyhow::Result<u8> {
+    ostler_engine::confine::helpers::started().await;
+    Ok(match ostler_host::signals::unhandled().await? {
+        Stop::Interrupt => exit::INTERRUPTED,
+        Stop::Terminate => exit::TERMINATED,
+    })
 }
 
 /// `ostler help exec` is `ostler exec --help`.

@@ -1,6 +1,10 @@
 //! The signals that end work, without the system's names for them.
 
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How many parts of the program catch signals.
+static HANDLERS: AtomicUsize = AtomicUsize::new(0);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -24,6 +28,7 @@ pub fn suspend() -> io::Result<()> {
 
 /// Catches them from now on.
 pub struct Signals {
+    _handler: Handler,
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
     #[cfg(unix)]
@@ -32,11 +37,39 @@ pub struct Signals {
     hang_up: tokio::signal::unix::Signal,
 }
 
+/// Counts one that catches signals for as long as it does.
+struct Handler;
+
+impl Handler {
+    fn new() -> Self {
+        HANDLERS.fetch_add(1, Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for Handler {
+    fn drop(&mut self) {
+        HANDLERS.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// The next signal that nobody else catches. From its first call on no signal ends the process by itself.
+pub async fn unhandled() -> io::Result<Stop> {
+    let mut signals = Signals::new()?;
+    loop {
+        let stop = signals.next().await;
+        if HANDLERS.load(Ordering::SeqCst) == 1 {
+            return Ok(stop);
+        }
+    }
+}
+
 impl Signals {
     #[cfg(unix)]
     pub fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
+            _handler: Handler::new(),
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
@@ -45,7 +78,9 @@ impl Signals {
 
     #[cfg(not(unix))]
     pub fn new() -> io::Result<Self> {
-        Ok(Self {})
+        Ok(Self {
+            _handler: Handler::new(),
+        })
     }
 
     /// The next one.

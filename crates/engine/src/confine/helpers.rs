@@ -10,12 +10,16 @@ use ostler_tools::sandbox_report::Change;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
 
 /// Of each project. It outlives every hub, so that the end of the process finds all programs.
 static SHARES: Mutex<BTreeMap<PathBuf, Arc<SandboxShare>>> = Mutex::new(BTreeMap::new());
+/// Told when the first of them is started.
+static STARTED: Notify = Notify::const_new();
 
 /// What the programs of a project share.
 pub fn share_of(root: &Path) -> Arc<SandboxShare> {
+    STARTED.notify_one();
     shares().entry(root.to_owned()).or_default().clone()
 }
 
@@ -31,6 +35,11 @@ pub async fn look(root: &Path) {
 pub fn take_notice(root: &Path) -> Option<String> {
     let share = shares().get(root).cloned()?;
     notice(share.protection.take_found())
+}
+
+/// Waits until a program of this kind is started.
+pub async fn started() {
+    STARTED.notified().await;
 }
 
 /// To be called at the end of the process, when nothing needs the programs any more: waits for their end, kills what does
