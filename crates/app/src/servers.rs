@@ -10,13 +10,13 @@ use ostler_config::paths::absolute;
 use ostler_config::plugins::{
     Configured, PluginConfig, PluginKind, PluginProvides, PluginSampling, Scope,
 };
-use ostler_config::text::Speak as _;
+use ostler_config::text::{Speak as _, phrase};
 use ostler_config::trust::State;
 use ostler_config::variables::{self, Part};
 use ostler_mcp::{
     Address, Confinement, Endpoint, McpSettings, Program, Redaction, Registration, Sampling, Server,
 };
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,15 +76,16 @@ pub fn one(boot: &Boot, configured: &Configured) -> Server {
 
 /// How we are known to the issuer of its tokens.
 pub fn registration(boot: &Boot, one: &Configured) -> Result<Registration, String> {
+    let said = |why: Why| why.say(boot.language);
     let language = boot.language;
     let mut names = Names::new(boot);
     let oauth = one.plugin.oauth.clone().unwrap_or_default();
     let place = (one.scope, Field::Value);
     let mut expand = |text: Option<String>| text.map(|t| names.expand(&t, place)).transpose();
     let registration = Registration {
-        client_id: expand(oauth.client_id)?,
-        client_secret: expand(oauth.client_secret)?,
-        client_page: expand(oauth.client_metadata_url)?,
+        client_id: expand(oauth.client_id).map_err(said)?,
+        client_secret: expand(oauth.client_secret).map_err(said)?,
+        client_page: expand(oauth.client_metadata_url).map_err(said)?,
         scopes: oauth.scopes,
     };
     boot.redactor.learn(registration.client_secret.as_deref());
@@ -128,25 +129,24 @@ fn server(one: &Configured, names: &mut Names<'_>, root: &Path) -> Server {
     }
 }
 
-fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endpoint, String> {
-    let language = names.boot.language;
+fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endpoint, Why> {
     let plugin = &one.plugin;
     let given = |text: &Option<String>| text.as_deref().is_some_and(|t| !t.trim().is_empty());
     if plugin.name.trim().is_empty() {
-        return Err(language.say(Word::ServerNoName).into());
+        return Err(Word::ServerNoName.into());
     }
     let kind = match plugin.kind {
         Some(kind) => kind,
         None if given(&plugin.command) => PluginKind::Stdio,
         None if given(&plugin.url) => PluginKind::Http,
-        None => return Err(language.say(Word::ServerNoCommand).into()),
+        None => return Err(Word::ServerNoCommand.into()),
     };
     let mut expand = |text: &str| names.expand(text, (one.scope, Field::Target));
     match kind {
-        PluginKind::Sse => Err(language.say(Word::ServerSse).into()),
+        PluginKind::Sse => Err(Word::ServerSse.into()),
         PluginKind::Stdio => {
             let command = plugin.command.as_deref().filter(|c| !c.trim().is_empty());
-            let command = command.ok_or_else(|| language.say(Word::ServerNeedsCommand))?;
+            let command = command.ok_or_else(|| Why::from(Word::ServerNeedsCommand))?;
             let mut argv = vec![expand(command)?.into()];
             for arg in &plugin.args {
                 argv.push(expand(arg)?.into());
@@ -169,7 +169,7 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
         }
         PluginKind::Http => {
             let url = plugin.url.as_deref().filter(|url| !url.trim().is_empty());
-            let url = expand(url.ok_or_else(|| language.say(Word::ServerNeedsUrl))?)?;
+            let url = expand(url.ok_or_else(|| Why::from(Word::ServerNeedsUrl))?)?;
             let mut headers = Vec::new();
             for (name, value) in &plugin.headers {
                 let value = names.expand(value, (one.scope, Field::Value))?;
@@ -272,17 +272,16 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn expand(&mut self, text: &str, place: (Scope, Field)) -> Result<String, String> {
-        let language = self.boot.language;
+    fn expand(&mut self, text: &str, place: (Scope, Field)) -> Result<String, Why> {
         let mut out = String::new();
         for part in variables::parts(text) {
             match part {
                 Part::Text(text) => out.push_str(text),
-                Part::Open(_) => return Err(language.filled(Word::NoBraceIn, &[&text])),
+                Part::Open(_) => return Err(phrase(Word::NoBraceIn, &[&text])),
                 Part::Variable { name, default } => {
                     let value = self.get(name, place)?;
                     let value = value.or(default.map(str::to_owned));
-                    let unset = || language.filled(Word::ServerUnset, &[&name, &name]);
+                    let unset = || phrase(Word::ServerUnset, &[&name, &name]);
                     out.push_str(&value.ok_or_else(unset)?);
                 }
             }

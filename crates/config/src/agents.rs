@@ -7,6 +7,7 @@ use crate::tree::Place;
 use crate::trust::Item;
 use ostler_guard::definitions::{Wanted, files};
 use ostler_host::Border;
+use ostler_wire::{Language, Word};
 use std::path::Path;
 
 /// Of a project, the more important first.
@@ -44,7 +45,7 @@ pub fn read(file: &Path) -> Result<String, String> {
     let read = ostler_host::read_bounded(file, MAX_BYTES, &Border::none());
     let read = read.map_err(|error| error.to_string())?;
     if read.truncated {
-        return Err(format!("larger than {MAX_BYTES} bytes"));
+        return Err(Language::English.fill(Word::IoTooLarge, &[""]));
     }
     String::from_utf8(read.bytes.into()).map_err(|error| error.to_string())
 }

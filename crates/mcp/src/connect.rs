@@ -54,7 +54,7 @@ impl StartProgress {
             (StartStep::Greeting, Endpoint::Program(program)) => {
                 Why::ours(Word::McpLateProgram, [program.name().into()])
             }
-            (StartStep::Greeting, Endpoint::Unusable(why)) => why.as_str().into(),
+            (StartStep::Greeting, Endpoint::Unusable(why)) => why.clone(),
         };
         let seconds = limit.as_secs().to_string();
         let why = Why::ours(Word::McpNotReady, [seconds.into(), what]);
@@ -145,7 +145,7 @@ impl Connection {
         let drop_guard = over.clone().drop_guard();
         let redirect = RedirectTarget::default();
         let opened = match &server.endpoint {
-            Endpoint::Unusable(why) => return Err(unusable(why.clone().into())),
+            Endpoint::Unusable(why) => return Err(unusable(why.clone())),
             Endpoint::Program(program) => {
                 let launched = context
                     .launcher

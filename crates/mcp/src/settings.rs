@@ -140,7 +140,7 @@ pub enum Endpoint {
     Program(Program),
     Address(Address),
     /// It cannot be reached the way it is configured: why, and what to do.
-    Unusable(String),
+    Unusable(ostler_wire::Why),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -64,7 +64,9 @@ fn plugin(boot: &Boot, one: &Configured) -> anyhow::Result<ModelPlugin> {
         Endpoint::Address(_) => {
             return Err(anyhow!(language.filled(Word::PluginAddress, &[name])));
         }
-        Endpoint::Unusable(why) => return Err(anyhow!("{name}: {why}")),
+        Endpoint::Unusable(why) => {
+            return Err(anyhow!("{name}: {}", why.say(boot.language)));
+        }
     };
     let (tools, settings) = tool_settings(boot, &boot.key_variables())?;
     let start = boot.loaded.config.tools.mcp_start_seconds.max(1);
