@@ -288,6 +288,50 @@ mod tests {
         );
     }
 
+    /// A command that ran as a reader and may write then sees no more than before.
+    #[test]
+    fn a_second_run_has_a_readers_view() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let paths = |names: &[&str]| names.iter().map(|n| top.join(n)).collect::<Vec<_>>();
+        let settings = SandboxSettings {
+            policy: Policy {
+                writable: paths(&["home/w"]),
+                protect: paths(&["home/w/hooks"]),
+                ..Policy::default()
+            },
+            reader: Reader {
+                home: Some(top.join("home")),
+                others: paths(&["srv"]),
+                shown: paths(&["home/.cargo/bin"]),
+                hidden: paths(&["etc/key"]),
+            },
+            ..SandboxSettings::default()
+        };
+        let terms = Terms {
+            sees_as_reader: true,
+            ..Terms::default()
+        };
+        let request = Request {
+            terms: &terms,
+            env: &[],
+            online: false,
+            artifacts: None,
+            own: &[],
+            scratch: None,
+        };
+        let policy = shape(&settings, &request);
+        assert_eq!(policy.writable, paths(&["home/w"]));
+        assert_eq!(policy.protect, paths(&["home/w/hooks"]));
+        assert_eq!(policy.forbid_read, paths(&["etc/key"]));
+        let empty = policy.empty_home.unwrap();
+        assert_eq!(
+            (empty.home, empty.others),
+            (top.join("home"), paths(&["srv"]))
+        );
+        assert_eq!(empty.shown, paths(&["home/.cargo/bin", "home/w"]));
+    }
+
     /// A session that is resumed from another project has its folder there.
     #[test]
     fn stores_are_closed_but_for_the_artifacts_of_the_session() {
