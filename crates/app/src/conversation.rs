@@ -116,9 +116,6 @@ pub fn warn(boot: &Boot, printer: &mut Printer<Out, Err>) -> io::Result<()> {
     for warning in &boot.dotenv.warnings {
         printer.note(Ink::Yellow, &warning.say(boot.language))?;
     }
-    if let Some(text) = crate::sandbox::uncovered_rules(boot) {
-        printer.note(Ink::Yellow, text)?;
-    }
     if let Some(text) = crate::sandbox::nothing_holds(boot) {
         printer.note(Ink::Yellow, &text)?;
     }

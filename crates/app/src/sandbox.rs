@@ -108,6 +108,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             ..Policy::default()
         },
         sealed,
+        uncovered: denied.incomplete,
         stores,
         program: std::env::current_exe().ok(),
         downloads,
@@ -212,12 +213,6 @@ fn denied(boot: &Boot) -> Denied {
     policy(boot)
         .map(|policy| Denied::find(&policy.rules.deny, &scope))
         .unwrap_or_default()
-}
-
-/// In a project that is too large, or with too many rules, the sandbox may not hide all that they name.
-pub fn uncovered_rules(boot: &Boot) -> Option<&'static str> {
-    let is_told = mode(boot) != SandboxMode::Off && denied(boot).incomplete;
-    is_told.then(|| boot.language.say(Word::SandboxRulesUncovered))
 }
 
 /// `~` without a home would silently be another path: the start says so instead.

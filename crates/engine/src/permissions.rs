@@ -1,5 +1,5 @@
-//! What the person allowed a session and the mode it is in: state of the state, changed by commands and answers. What may
-//! run follows from it in `policy`.
+//! What the person allowed a session, and its mode: a part of the session's state that commands and answers change. What
+//! may run follows from it in crate `guard`.
 
 use crate::confine::Terms;
 use crate::goal::Goal;

@@ -96,7 +96,7 @@ pub struct Extensions {
     pub rule_watch: Option<Arc<dyn RuleWatch>>,
 }
 
-/// What a state knew before it went back.
+/// What the session knew before a rewind.
 pub struct Left {
     conversation: Conversation,
     seen: Arc<Seen>,

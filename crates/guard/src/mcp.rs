@@ -1,6 +1,7 @@
 //! What a call of a server's tool touches, as far as its arguments tell: file arguments by the names that servers agree on,
 //! and any other text that is the path of something on the disk, count as read and written, so that path rules bind them.
-//! A server reads a relative path in the folder that it was started in, so a path counts there, too.
+//! A server reads a relative path in the folder that it was started in, so a path counts there, too. It looks at the disk:
+//! only what is there tells a path from another text.
 
 use super::shell::DEEP;
 use super::{Scope, normalise};

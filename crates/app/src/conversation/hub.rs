@@ -53,12 +53,13 @@ impl ConversationHub {
         };
         warn(&boot)?;
         let live = LiveSessions::default();
+        let (hub, notices) = hub_of(&boot, attendance, &live)?;
         Ok(Self {
             current: Mutex::new(Current {
-                hub: hub_of(&boot, attendance, &live)?,
+                hub,
                 boot,
                 is_used: false,
-                notices: Vec::new(),
+                notices,
             }),
             attendance,
             live,
@@ -86,9 +87,12 @@ impl ConversationHub {
         let known = &old.boot.loaded.notices;
         let new = boot.loaded.notices.iter();
         let new = new.filter(|notice| !known.contains(notice));
+        let mut notices: Vec<String> = new.map(|notice| notice.say(boot.language)).collect();
+        let (hub, more) = hub_of(&boot, self.attendance, &self.live)?;
+        notices.extend(more);
         Ok(Current {
-            notices: new.map(|notice| notice.say(boot.language)).collect(),
-            hub: hub_of(&boot, self.attendance, &self.live)?,
+            notices,
+            hub,
             boot,
             is_used: true,
         })
@@ -99,18 +103,18 @@ impl ConversationHub {
     }
 }
 
+/// The hub, and what the person should know of its settings.
 fn hub_of(
     boot: &Arc<Boot>,
     attendance: Attendance,
     live: &LiveSessions,
-) -> anyhow::Result<SessionHub> {
+) -> anyhow::Result<(SessionHub, Vec<String>)> {
     let mut options = wiring::options(boot, attendance != Attendance::Nobody)?;
     options.commands.extras = crate::extras::all(boot);
-    Ok(SessionHub::new(
-        options,
-        wiring::transport(boot),
-        live.clone(),
-    ))
+    let uncovered = options.toolbox.sandbox.uncovered;
+    let uncovered = uncovered.then(|| boot.language.say(Word::SandboxRulesUncovered).to_owned());
+    let hub = SessionHub::new(options, wiring::transport(boot), live.clone());
+    Ok((hub, uncovered.into_iter().collect()))
 }
 
 impl Hub for ConversationHub {

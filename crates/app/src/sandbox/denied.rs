@@ -53,8 +53,13 @@ impl Denied {
                 // What a rule names is not looked for: it may lie deep, or behind a link, which the way through the
                 // project does not follow.
                 Some(paths) => {
+                    let is_tree = spec(rule).is_some_and(|spec| spec.ends_with("/**"));
                     for path in paths {
-                        found.take(&[rule], &path, scope);
+                        if is_tree && path.is_dir() {
+                            found.take_tree(rule, &path, scope);
+                        } else {
+                            found.take(&[rule], &path, scope);
+                        }
                     }
                 }
                 None => wanted.push(rule),
@@ -95,16 +100,23 @@ impl Denied {
 
     /// Whether the path may not be read, so that nothing below it need be looked at.
     fn take(&mut self, rules: &[&Rule], path: &Path, scope: &Scope) -> bool {
-        // All below a folder is as good as the folder, and covers what is made in it later.
-        let below = path.join("x");
-        let is_all =
-            |rule: &&&Rule| spec(rule).is_some_and(|spec| spec.ends_with("/**")) && path.is_dir();
-        let hits = |touches: fn(&Rule, &Path, &Scope) -> bool| {
-            rules.iter().any(|rule| {
-                touches(rule, path, scope) || is_all(&rule) && touches(rule, &below, scope)
-            })
-        };
-        let (reads, writes) = (hits(Rule::touches_read), hits(Rule::touches_write));
+        let reads = rules.iter().any(|rule| rule.touches_read(path, scope));
+        let writes = rules.iter().any(|rule| rule.touches_write(path, scope));
+        self.add(path, (reads, writes));
+        reads
+    }
+
+    /// All below a folder is as good as the folder, and covers what is made in it later.
+    fn take_tree(&mut self, rule: &Rule, folder: &Path, scope: &Scope) {
+        let below = folder.join("x");
+        let (reads, writes) = (
+            rule.touches_read(&below, scope),
+            rule.touches_write(&below, scope),
+        );
+        self.add(folder, (reads, writes));
+    }
+
+    fn add(&mut self, path: &Path, (reads, writes): (bool, bool)) {
         let mut is_full = false;
         let mut add = |list: &mut Vec<PathBuf>| match list.iter().any(|known| known == path) {
             true => {}
@@ -118,7 +130,6 @@ impl Denied {
             add(&mut self.write);
         }
         self.incomplete |= is_full;
-        reads
     }
 }
 

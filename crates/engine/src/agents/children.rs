@@ -47,7 +47,7 @@ pub struct ChildSettings {
     pub parent: String,
     /// The session whose budget it spends.
     pub budget_session: String,
-    /// Of one that goes on as its parent is; a assigned_role has its own.
+    /// Of one that goes on as its parent is; one with a role has its own.
     pub prefix: Option<Prefix>,
     pub model: String,
     pub effort: Option<Effort>,

@@ -111,7 +111,7 @@ pub struct ChildRole {
 #[derive(Clone)]
 pub struct Delegation {
     pub agents: Agents,
-    /// As the session stands now; the assigned_role is for the call to fill in.
+    /// As the session is now; the call fills in the role.
     pub child: ChildSettings,
     pub tools: Tools,
     /// For git, which makes worktrees.

@@ -37,6 +37,8 @@ pub struct SandboxSettings {
     /// Where commands put their temporary files.
     pub temp: Option<Temp>,
     pub git: GitFolders,
+    /// Deny rules may be about files that could not all be looked at, and are not hidden.
+    pub uncovered: bool,
     /// Where sessions write down what was there before their commands: a folder that no command can reach.
     pub records: Option<PathBuf>,
 }

@@ -42,7 +42,7 @@ pub struct SideRequestServices {
     told: mpsc::Sender<Usage>,
 }
 
-/// What a state keeps of such requests.
+/// What a session keeps of such requests.
 pub struct SideRequestCosts {
     pub services: SideRequestServices,
     untold: mpsc::Receiver<Usage>,

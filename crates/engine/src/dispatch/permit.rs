@@ -1,4 +1,4 @@
-//! The one gate: the mode, then the rules, then the person. What they allow for longer is kept at the state.
+//! The one gate: the mode, then the rules, then the person. What they allow for longer is kept in the session's state.
 
 use super::preview;
 use super::subject::{Surroundings, subject};

@@ -79,7 +79,7 @@ impl LocalHub {
         })
     }
 
-    /// The hub as a child with this assigned_role finds it: its tools, and its tree.
+    /// The hub as a child with this role finds it: its tools, and its tree.
     fn serving(&self, assigned_role: Option<&ChildRole>) -> Self {
         let Some(assigned_role) = assigned_role else {
             return self.clone();
@@ -141,7 +141,7 @@ impl LocalHub {
     }
 }
 
-/// Makes a state that of a child.
+/// Turns the state of a new session into that of a child.
 pub fn settle(state: &mut SessionState, child: ChildSettings) {
     state.policy = child.policy;
     Arc::make_mut(&mut state.scope).trees = state.policy.folders.trees();
