@@ -80,12 +80,10 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     protect.extend(denied.write);
     // A rule on the whole project binds by itself; covered, nothing could be done in it at all.
     let narrow = |path: &PathBuf| !writable.iter().any(|w| is_inside(w, path));
-    let hidden: Vec<PathBuf> = denied.read.into_iter().filter(narrow).collect();
+    let mut hidden: Vec<PathBuf> = denied.read.into_iter().filter(narrow).collect();
+    hidden.extend(keys::held_in(&boot.loaded, boot.places.user_config()));
     forbid_read.extend(hidden.iter().cloned());
     sealed.extend(hidden);
-    let keys = keys::held_in(&boot.loaded, boot.places.user_config());
-    forbid_read.extend(keys.iter().cloned());
-    sealed.extend(keys);
     protect.extend(named_settings(boot, &roots));
     for paths in [&mut forbid_read, &mut sealed, &mut protect] {
         add_real(paths);
