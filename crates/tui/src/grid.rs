@@ -6,7 +6,7 @@ use crate::line::Line;
 use crate::rows::{indent, prose, spaces};
 use crate::text;
 use crate::theme::Role;
-use ostler_wire::{Column, ColumnKind, Table};
+use ostler_wire::{Column, ColumnKind, Table, fit_columns, widest_cells};
 
 /// Columns between two columns of a table.
 const GUTTER: usize = 2;
@@ -16,11 +16,10 @@ const ROOM: usize = 24;
 /// The rows of a table with its sums, and below them what it says about them.
 pub fn rows(table: &Table, canvas: &Canvas) -> Vec<Line> {
     let columns: Vec<&Column> = table.columns.iter().filter(|c| c.is_shown()).collect();
-    let names: Vec<String> = columns.iter().map(|c| c.name.clone()).collect();
-    let cells = aligned(&columns, table.texts());
+    let cells = table.texts();
     let mut out = match cells.is_empty() {
         true => prose(&table.empty, canvas.style(Role::Text), canvas.columns),
-        false => laid_out(&names, &cells, canvas),
+        false => laid_out(&columns, cells, canvas),
     };
     for text in std::iter::once(&table.summary).chain(&table.remarks) {
         if !text.is_empty() {
@@ -31,53 +30,44 @@ pub fn rows(table: &Table, canvas: &Canvas) -> Vec<Line> {
     out
 }
 
+fn laid_out(columns: &[&Column], mut rows: Vec<Vec<String>>, canvas: &Canvas) -> Vec<Line> {
+    let names: Vec<String> = columns.iter().map(|c| c.name.clone()).collect();
+    let measured = rows.iter().chain([&names]);
+    let widest = widest_cells(measured.map(|row| row.iter().map(|cell| shown_width(cell))));
+    align(columns, &widest, &mut rows);
+    let least = |at: usize| match at + 1 == widest.len() {
+        true => ROOM,
+        false => usize::MAX,
+    };
+    let Ok(widths) = fit_columns(&widest, least, GUTTER, canvas.columns) else {
+        let drawn = |row: &Vec<String>| match first_width(&widest, canvas.columns) {
+            Some(width) => stepped(row, width, canvas),
+            None => below(&names, row, canvas),
+        };
+        return rows.iter().flat_map(drawn).collect();
+    };
+    let mut out = Vec::new();
+    if names.iter().any(|c| !c.is_empty()) {
+        out.extend(beside(&names, &widths, Role::Faint, canvas));
+    }
+    for row in &rows {
+        out.extend(beside(row, &widths, Role::Text, canvas));
+    }
+    out
+}
+
 /// Numbers stand below each other by their ends.
-fn aligned(columns: &[&Column], mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
-    for (at, column) in columns.iter().enumerate() {
+fn align(columns: &[&Column], widest: &[usize], rows: &mut [Vec<String>]) {
+    for (at, (column, widest)) in columns.iter().zip(widest).enumerate() {
         match column.kind {
             ColumnKind::Number | ColumnKind::Time => {}
             ColumnKind::Text | ColumnKind::Prose | ColumnKind::Data => continue,
         }
-        let cells = rows.iter().filter_map(|row| row.get(at));
-        let widest = cells.map(|cell| shown_width(cell));
-        let widest = widest.chain([shown_width(&column.name)]).max().unwrap_or(0);
         for cell in rows.iter_mut().filter_map(|row| row.get_mut(at)) {
             let pad = widest.saturating_sub(shown_width(cell));
             cell.insert_str(0, &" ".repeat(pad));
         }
     }
-    rows
-}
-
-fn laid_out(columns: &[String], rows: &[Vec<String>], canvas: &Canvas) -> Vec<Line> {
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let count = count.max(columns.len());
-    let widest = |at: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(at));
-        let cells = cells.chain(columns.get(at));
-        cells.map(|cell| shown_width(cell)).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..count).map(widest).collect();
-    let last = widths.last().copied().unwrap_or(0).min(ROOM);
-    let others = widths.iter().rev().skip(1).map(|width| width + GUTTER);
-    let mut out = Vec::new();
-    if others.sum::<usize>() + last > canvas.columns {
-        if let Some(width) = first_width(&widths, canvas.columns) {
-            rows.iter()
-                .for_each(|row| out.extend(stepped(row, width, canvas)));
-            return out;
-        }
-        rows.iter()
-            .for_each(|row| out.extend(below(columns, row, canvas)));
-        return out;
-    }
-    if columns.iter().any(|c| !c.is_empty()) {
-        out.extend(beside(columns, &widths, Role::Faint, canvas));
-    }
-    for row in rows {
-        out.extend(beside(row, &widths, Role::Text, canvas));
-    }
-    out
 }
 
 /// Of two columns the first may take a part of the terminal, where that leaves room for the other.

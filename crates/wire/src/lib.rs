@@ -57,8 +57,8 @@ pub use tricky::{
 };
 pub use view::{
     Act, Action, Cell, Column, ColumnKind, CommandInfo, Deed, Frame, Item, List, Report, Row,
-    Table, View, cut_to_width, format_age, format_cost, format_share, format_size, one_line,
-    pad_to_width, short_id, visible,
+    Table, View, cut_to_width, fit_columns, format_age, format_cost, format_share, format_size,
+    one_line, pad_to_width, short_id, visible, widest_cells,
 };
 pub use why::{Say, Why};
 pub use words::{Language, Word, thousands};

@@ -5,13 +5,14 @@ use crate::line::{Line, Span, Style};
 use crate::rows;
 use crate::text;
 use crate::theme::{Role, Theme};
+use ostler_wire::{fit_columns, widest_cells};
 use pulldown_cmark::Alignment;
 
 /// Cells a column keeps however narrow it gets.
 const MIN_COLUMN: usize = 6;
 const BETWEEN: &str = " │ ";
 const BETWEEN_WIDTH: usize = 3;
-/// Columns laid out side by side; more are shown as fields.
+/// Columns laid out side by side with cells that wrap; more are shown as fields.
 const MAX_COLUMNS: usize = 40;
 
 /// Paragraphs of one cell: `<br>` separates them.
@@ -27,21 +28,21 @@ pub struct Table {
 impl Table {
     pub fn rows(&self, columns: usize, theme: &Theme) -> Vec<Line> {
         let natural = self.natural();
-        match fitted(&natural, columns) {
-            Some(widths) => self.grid(&widths, theme),
-            None => self.fields(columns, theme),
+        let widths = fit_columns(&natural, |_| MIN_COLUMN, BETWEEN_WIDTH, columns);
+        match widths {
+            Ok(widths) if widths.len() <= MAX_COLUMNS || widths == natural => {
+                self.grid(&widths, theme)
+            }
+            Ok(_) | Err(_) => self.fields(columns, theme),
         }
     }
 
     fn natural(&self) -> Vec<usize> {
         let count = self.head.len().max(self.alignments.len());
-        let mut widths = vec![1; count];
-        for row in std::iter::once(&self.head).chain(&self.body) {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = cell.iter().map(Line::width).fold(*width, usize::max);
-            }
-        }
-        widths
+        let rows = std::iter::once(&self.head).chain(&self.body);
+        let cells = |row: &Vec<Cell>| -> Vec<usize> { row.iter().take(count).map(width).collect() };
+        // Nothing is drawn in no cell at all.
+        widest_cells(rows.map(cells).chain([vec![1; count]]))
     }
 
     fn grid(&self, widths: &[usize], theme: &Theme) -> Vec<Line> {
@@ -130,6 +131,10 @@ impl Table {
     }
 }
 
+fn width(cell: &Cell) -> usize {
+    cell.iter().map(Line::width).max().unwrap_or(0)
+}
+
 fn one_line(cell: &Cell) -> Line {
     let mut out = Line::default();
     for (at, line) in cell.iter().enumerate() {
@@ -154,51 +159,5 @@ fn pad(out: &mut Line, line: Line, width: usize, alignment: Alignment, is_last: 
     line.spans.into_iter().for_each(|span| out.push(span));
     if after > 0 && !is_last {
         out.push(Span::plain(" ".repeat(after)));
-    }
-}
-
-/// Widths that fit: narrow columns keep what they need, wide ones share what is left.
-fn fitted(natural: &[usize], columns: usize) -> Option<Vec<usize>> {
-    let count = natural.len();
-    let frame = BETWEEN_WIDTH * count.saturating_sub(1);
-    let room = columns.checked_sub(frame)?;
-    if natural.iter().sum::<usize>() <= room {
-        return Some(natural.to_vec());
-    }
-    let least: usize = natural.iter().map(|w| MIN_COLUMN.min(*w)).sum();
-    if count > MAX_COLUMNS || least > room {
-        return None;
-    }
-    // The largest limit under which all columns fit, the rest going to the first that would take more.
-    let taken = |limit: usize| natural.iter().map(|w| limit.min(*w)).sum::<usize>();
-    let mut limit = MIN_COLUMN;
-    while limit < room && taken(limit + 1) <= room {
-        limit += 1;
-    }
-    let mut spare = room - taken(limit);
-    let widths = natural.iter().map(|wants| {
-        let extra = usize::from(*wants > limit && spare > 0);
-        spare -= extra;
-        limit.min(*wants) + extra
-    });
-    Some(widths.collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::fitted;
-
-    #[test]
-    fn widths_fit() {
-        for (natural, columns, expect) in [
-            (vec![3, 5], 40, Some(vec![3, 5])),
-            (vec![3, 100], 40, Some(vec![3, 34])),
-            (vec![100, 100], 40, Some(vec![19, 18])),
-            (vec![5, 50, 50], 40, Some(vec![5, 15, 14])),
-            (vec![50; 6], 40, None),
-            (vec![], 40, Some(vec![])),
-        ] {
-            assert_eq!(fitted(&natural, columns), expect, "{natural:?}");
-        }
     }
 }

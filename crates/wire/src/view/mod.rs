@@ -1,8 +1,10 @@
 //! What a command answers with: shapes that any front end can draw, and deeds that only a front end can do.
 
+mod layout;
 mod plain;
 mod table;
 
+pub use layout::{fit_columns, widest_cells};
 pub use plain::{cut_to_width, one_line, pad_to_width, visible};
 pub use table::{
     Cell, Column, ColumnKind, Frame, Row, Table, format_age, format_cost, format_share,

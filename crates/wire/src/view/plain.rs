@@ -1,6 +1,7 @@
 //! Views as plain text: columns aligned by what characters occupy on a terminal, and nothing in them that drives one.
 
 use super::View;
+use super::layout::{fit_columns, widest_cells};
 use super::table::{Column, ColumnKind, Row, Table};
 use crate::tricky::marked;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -49,23 +50,21 @@ impl Table {
         let head = named.then_some(head);
         let rows = self.rows.iter().chain(&self.sums).map(texts);
         let lines: Vec<Vec<String>> = head.into_iter().chain(rows).collect();
-        let count = lines.iter().map(Vec::len).max().unwrap_or(0);
-        let widest = |at: usize| {
-            lines
-                .iter()
-                .filter_map(|l| l.get(at))
-                .map(|t| t.width())
-                .max()
-        };
-        let mut widths: Vec<usize> = (0..count).map(|at| widest(at).unwrap_or(0)).collect();
         let kind = |at: usize| {
             columns
                 .get(at)
                 .map_or(ColumnKind::Text, |column| column.kind)
         };
-        if let Some(width) = width {
-            shrink(&mut widths, kind, width);
-        }
+        let least = |at: usize| match kind(at) {
+            ColumnKind::Prose => MIN_PROSE,
+            ColumnKind::Text | ColumnKind::Number | ColumnKind::Time | ColumnKind::Data => {
+                usize::MAX
+            }
+        };
+        let widest = widest_cells(lines.iter().map(|line| line.iter().map(|t| t.width())));
+        let room = width.unwrap_or(usize::MAX);
+        // Where nothing more can be cut, the terminal breaks the lines.
+        let widths = fit_columns(&widest, least, GAP.len(), room).unwrap_or_else(|least| least);
         let mut out = String::new();
         for line in &lines {
             let cells = line.iter().zip(&widths).enumerate();
@@ -95,19 +94,6 @@ impl Table {
             .enumerate()
             .filter(move |(at, _)| shown(*at));
         cells.map(|(_, cell)| cell.text.as_str())
-    }
-}
-
-/// Takes from the prose what the line is too wide.
-fn shrink(widths: &mut [usize], kind: impl Fn(usize) -> ColumnKind, width: usize) {
-    let gaps = GAP.len() * widths.len().saturating_sub(1);
-    let mut over = (widths.iter().sum::<usize>() + gaps).saturating_sub(width);
-    for (at, width) in widths.iter_mut().enumerate() {
-        if kind(at) == ColumnKind::Prose {
-            let room = width.saturating_sub(MIN_PROSE).min(over);
-            *width -= room;
-            over -= room;
-        }
     }
 }
 
