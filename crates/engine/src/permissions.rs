@@ -16,6 +16,10 @@ pub const SESSION: &str = "this session";
 pub struct PermissionState {
     pub mode: Mode,
     pub stance: Stance,
+    /// The posture that the flags and the configuration of this process gave.
+    started: Posture,
+    /// The person made the stance stricter than that, in this process or an earlier one.
+    tightened: bool,
     /// A plan was approved in this turn: until its end calls are judged as in posture `auto` at least.
     pub window: bool,
     pub grants: Vec<Grant>,
@@ -75,6 +79,8 @@ impl PermissionState {
         Self {
             mode: Mode::Normal,
             stance: Stance::Posture(posture),
+            started: posture,
+            tightened: false,
             window: false,
             grants: Vec::new(),
             reads: Vec::new(),
@@ -116,9 +122,21 @@ impl PermissionState {
 
     /// Whoever says anew how to approve means it now.
     pub fn take(&mut self, stance: Stance) {
-        self.unrecorded |= stance != self.stance;
+        let is_stricter = |than: Stance| than.stricter(stance) != than;
+        let loosens = self.stance.stricter(stance) == self.stance && stance != self.stance;
+        let was_tightened = self.tightened;
+        self.tightened = is_stricter(Stance::Posture(self.started)) || (self.tightened && !loosens);
+        self.unrecorded |= stance != self.stance || self.tightened != was_tightened;
         self.stance = stance;
         self.window = false;
+    }
+
+    /// Goes on as strictly as the person wanted it in an earlier process. The posture is a part of the policy already.
+    pub fn keep_strict(&mut self, stood: &ostler_wire::Mode) {
+        self.tightened = stood.tightened;
+        if stood.tightened && Stance::of_name(&stood.posture) == Stance::Never {
+            self.stance = Stance::Never;
+        }
     }
 
     /// The posture that a call of this tool is judged in.
@@ -142,6 +160,7 @@ impl PermissionState {
             mode: self.mode.name().into(),
             posture: self.stance.name(now),
             goal: self.goal.as_ref().map(Goal::shown),
+            tightened: self.tightened,
             deny: added(&policy.rules.deny),
             ask: added(&policy.rules.ask),
             sandbox: policy.containment.name().into(),
@@ -224,6 +243,16 @@ fn add<T: PartialEq + Clone>(list: &mut Vec<T>, item: &T) {
     if !list.contains(item) {
         list.push(item.clone());
     }
+}
+
+/// How a session stood at the end of its log, on whatever branch: going back in a conversation loosens nothing.
+pub fn standing_of(log: &[Entry]) -> Option<ostler_wire::Mode> {
+    log.iter().rev().find_map(|entry| {
+        if let Body::Mode(mode) = &entry.body {
+            return Some(mode.clone());
+        }
+        None
+    })
 }
 
 /// The mode that a session was left in. One that this version does not know is none of ours.

@@ -1187,3 +1187,71 @@ async fn a_stuck_file_system_can_be_interrupted() {
         session.close().await;
     }
 }
+
+/// What the person tightened for a session holds when it is opened again or copied; what they loosened does not come back.
+#[tokio::test]
+async fn what_was_tightened_outlives_the_process_and_comes_with_a_fork() {
+    let yolo = |options: &mut HubSettings| {
+        attended(options);
+        options.permissions.policy.posture = Posture::Yolo;
+    };
+    let bench = Bench::new(Kind::Chat, [done()]);
+    let mut session = bench.open_with(Open::New, yolo).await;
+    session.run("hello").await;
+    let id = session.id();
+    session.command("permissions deny Bash(touch:*)").await;
+    session.command("permissions ask Bash(mkdir:*)").await;
+    session.command("permissions allow Bash(rmdir:*)").await;
+    session.command("approve ask").await;
+    session.close().await;
+    // A fork from before the rules were given keeps to them as well.
+    let before = Open::Fork(format!("{id}@1"));
+    let first = bench.open_with(before, yolo).await;
+    assert_eq!(first.client.snapshot.mode.deny, ["Bash(touch:*)"]);
+    first.close().await;
+    let mut fork = None;
+    for which in [Open::Resume(id.clone()), Open::Fork(id.clone())] {
+        let is_fork = matches!(which, Open::Fork(_));
+        for step in [bash("touch a"), bash("mkdir b"), bash("cp x y"), done()] {
+            bench.server.push(step);
+        }
+        let mut session = bench.open_with(which.clone(), yolo).await;
+        let notes = session.client.notes.join("\n");
+        assert!(notes.contains("Bash(touch:*)"), "{which:?}: {notes}");
+        let shown = turn(&mut session, &[("deny", None), ("deny", None)]).await;
+        assert_eq!(shown.approvals(), ["deny"; 3], "{which:?}");
+        assert_eq!(kinds(&shown).len(), 2, "{which:?}");
+        assert!(!bench.space.exists("a"), "{which:?}");
+        if is_fork {
+            fork = Some(session.id());
+        }
+        session.close().await;
+    }
+    // A third process, whoever opened it between.
+    let fork = Open::Resume(fork.unwrap());
+    let mut session = bench.open_with(fork.clone(), yolo).await;
+    let mode = session.client.snapshot.mode.clone();
+    assert_eq!((mode.deny.len(), mode.ask.len()), (1, 1), "{mode:?}");
+    assert_eq!(mode.posture, "ask");
+    // The person takes it back.
+    session.command("permissions remove Bash(touch:*)").await;
+    session.command("approve all").await;
+    session.close().await;
+    let session = bench.open_with(fork, attended).await;
+    let mode = session.client.snapshot.mode.clone();
+    assert_eq!((mode.deny.len(), mode.posture.as_str()), (0, "ask"));
+    session.close().await;
+    // A refusal of all questions is tighter than asking; a flag of today is no loosening of yesterday.
+    let bench = Bench::new(Kind::Chat, [done(), done()]);
+    let mut session = bench.open_with(Open::New, attended).await;
+    session.run("hello").await;
+    let id = session.id();
+    session.close().await;
+    let mut session = bench.open_with(Open::Resume(id.clone()), yolo).await;
+    assert_eq!(session.client.snapshot.mode.posture, "yolo");
+    session.command("approve none").await;
+    session.close().await;
+    let session = bench.open_with(Open::Resume(id), yolo).await;
+    assert_eq!(session.client.snapshot.mode.posture, "refuse");
+    session.close().await;
+}

@@ -86,6 +86,7 @@ impl Status {
             deny: _,
             ask: _,
             sandbox: _,
+            tightened: _,
         }) = &self.mode
         {
             match mode.as_str() {

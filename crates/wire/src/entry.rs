@@ -193,6 +193,9 @@ pub struct Mode {
     pub deny: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ask: Vec<String>,
+    /// The person made the posture stricter than the one that the session was started in. Whoever opens it again keeps to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tightened: bool,
     /// What holds commands: `on`, `online` with the whole network, or `off`. Whoever takes the session over holds them no
     /// less; where nothing is said, that is `on`.
     #[serde(default, skip_serializing_if = "String::is_empty")]

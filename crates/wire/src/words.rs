@@ -650,6 +650,7 @@ words! {
     JoinedFlags: "The settings of the terminal that runs it hold here. No effect: {}", "以运行该会话的终端的设置为准。未生效：{}";
     TookOverApprovals: "Approvals: {}. What was allowed for the session is asked about again.", "审批方式：{}。此前为会话允许的内容将重新询问。";
     TookOverDeny: "Still denied: {}.", "仍然禁止：{}。";
+    StillHolds: "From the last time this session was open: {} `/permissions remove RULE` and `/approve` change that.", "沿用此会话上次打开时的设置：{}可用 `/permissions remove 规则` 和 `/approve` 更改。";
     TookOverAsk: "Still asked about: {}.", "仍需询问：{}。";
     PromptWaits: "The prompt stays in the queue of the session.", "该提示仍在会话的队列中。";
     CommandLost: "{} may not have been carried out: the terminal that ran it is gone. Check before you send it again.", "{} 可能未执行：运行它的终端已退出。请先确认再重新发送。";

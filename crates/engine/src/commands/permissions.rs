@@ -367,7 +367,12 @@ pub(super) fn slash(state: &mut SessionState, _: &mut Inbox, words: &str) -> Vie
                 verb => add(rules, verb, rule, language),
             };
             tell_mode(&state.feed, &state.permissions, &state.policy);
-            view
+            state.permissions.unrecorded = true;
+            match state.record_standing() {
+                Ok(()) => view,
+                // It holds all the same, in this process.
+                Err(error) => View::Error(error.say(language)),
+            }
         }
         _ => View::Error(language.say(Word::PermissionsUsage).into()),
     }

@@ -26,7 +26,7 @@ use crate::inbox::Inbox;
 use crate::ledger::Ledger;
 use crate::log::{Log, branch};
 use crate::memory::{Memory, SessionRecall};
-use crate::permissions::{PermissionState, mode_of};
+use crate::permissions::{PermissionState, mode_of, standing_of};
 use crate::points;
 use crate::prefixes;
 use crate::servers::ServerToolState;
@@ -80,6 +80,8 @@ pub(crate) struct Past {
     folder: PathBuf,
     forked_from: Option<ForkedFrom>,
     pub(crate) child_of: Option<ChildOf>,
+    /// How the session, or the one that it is a copy of, stood at last.
+    stood: Option<ostler_wire::Mode>,
 }
 
 impl LocalHub {
@@ -126,6 +128,7 @@ impl LocalHub {
             folder,
             forked_from,
             child_of: None,
+            stood: None,
         }
     }
 
@@ -149,6 +152,7 @@ impl LocalHub {
             return self.resume(&path);
         }
         let (entries, damage) = crate::log::read(&path).map_err(say)?;
+        let stood = standing_of(&entries);
         let entries = match tip {
             Some(tip) => points::branch_to(entries, tip),
             None => branch(entries),
@@ -156,6 +160,7 @@ impl LocalHub {
         let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
         let forked_from = forked(session.unwrap_or_default(), &entries, self.own(&path));
         let mut past = self.fresh(Some(forked_from), entries);
+        past.stood = stood;
         past.notices
             .extend(damage.notice(self.options.run.language));
         past.notices.extend(self.foreign_notice(&path));
@@ -182,6 +187,7 @@ impl LocalHub {
         let language = self.options.run.language;
         let (log, entries, damage) = Log::open(path).map_err(|e| OpenError::of(e, language))?;
         let moved = moved(&entries, &self.options.paths.root, language);
+        let stood = standing_of(&entries);
         let foreign = self.foreign_notice(path);
         Ok(Past {
             log: log.redacting(self.options.run.redactor.clone()),
@@ -199,6 +205,7 @@ impl LocalHub {
             folder: path.with_extension(""),
             forked_from: None,
             child_of: None,
+            stood,
         })
     }
 
@@ -378,6 +385,11 @@ impl LocalHub {
         let mut state = self.state(&past, conversation, feed.clone(), definitions);
         state.log = std::mem::replace(&mut past.log, Log::memory());
         take_in(&mut state, &past.entries, options.permissions.mode);
+        if let Some(stood) = &past.stood {
+            state.permissions.keep_strict(stood);
+            // The log of a copy may end before it was said.
+            state.permissions.unrecorded |= past.forked_from.is_some();
+        }
         let title = child.as_ref().map(|child| child.title.clone());
         if let Some(child) = child {
             child::settle(&mut state, child);

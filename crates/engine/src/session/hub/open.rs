@@ -13,6 +13,7 @@ use ostler_wire::{
 };
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Why a session could not be opened.
 #[derive(Debug)]
@@ -75,7 +76,12 @@ impl LocalHub {
         }
         let failed = self.call_servers().await?;
         let past = self.past(which)?;
-        Ok(self.new_session(past, failed)?)
+        let Some(stood) = past.stood.as_ref().map(of_person) else {
+            return Ok(self.new_session(past, failed)?);
+        };
+        let mut notes = failed;
+        notes.extend(describe_strictness(&stood, self.options.run.language));
+        Ok(self.kept_strict(&stood).new_session(past, notes)?)
     }
 
     /// Opens a session whose process is gone, for a client that has seen its entries up to `after` and knows how it stood.
@@ -90,6 +96,7 @@ impl LocalHub {
         // The lock is held from here on, while servers start.
         let mut past = self.resume(&path)?;
         self.check_honours(&past, stood)?;
+        past.stood = Some(stood.clone());
         end_cut_turn(&mut past).map_err(|e| OpenError::of(e, self.options.run.language))?;
         let failed = self.call_servers().await?;
         let opened = self.kept_strict(stood).new_session(past, failed)?;
@@ -142,6 +149,34 @@ impl LocalHub {
         };
         found.map(Some).map_err(HubError)
     }
+}
+
+/// Of how a session stood, what the person tightened. A posture that it only was started in belongs to that start.
+fn of_person(stood: &Mode) -> Mode {
+    let loosest = Stance::Posture(Posture::Yolo).name(Instant::now());
+    Mode {
+        posture: match stood.tightened {
+            true => stood.posture.clone(),
+            false => loosest,
+        },
+        ..stood.clone()
+    }
+}
+
+/// What holds on from the last time, for the person; nothing if that is nothing.
+fn describe_strictness(stood: &Mode, language: Language) -> Option<String> {
+    let posture = stood.tightened.then(|| {
+        let stance = Stance::of_name(&stood.posture);
+        language.fill(Word::ApprovalIs, &[&stance.shown(Instant::now(), language)])
+    });
+    let rules = [
+        (Word::TookOverDeny, &stood.deny),
+        (Word::TookOverAsk, &stood.ask),
+    ];
+    let rules = rules.into_iter().filter(|(_, rules)| !rules.is_empty());
+    let rules = rules.map(|(word, rules)| language.fill(word, &[&rules.join(", ")]));
+    let told: Vec<String> = posture.into_iter().chain(rules).collect();
+    (!told.is_empty()).then(|| language.fill(Word::StillHolds, &[&told.join(" ")]))
 }
 
 fn end_cut_turn(past: &mut Past) -> Result<(), LogError> {

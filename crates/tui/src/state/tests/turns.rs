@@ -17,6 +17,7 @@ fn a_goal_is_shown_and_goes_on_between_its_turns() {
             deny: Vec::new(),
             ask: Vec::new(),
             sandbox: String::new(),
+            tightened: false,
             goal: Some(Goal {
                 objective: "reach it".into(),
                 state,
@@ -85,6 +86,7 @@ fn every_turn_of_a_goal_says_how_long_it_took() {
             deny: Vec::new(),
             ask: Vec::new(),
             sandbox: String::new(),
+            tightened: false,
             goal: Some(Goal {
                 objective: "reach it".into(),
                 state: GoalState::Active,
