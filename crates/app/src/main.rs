@@ -201,7 +201,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
 /// A conversation, on the terminal UI where that fits.
 pub async fn talk(boot: Arc<Boot>, which: ostler_wire::Open) -> anyhow::Result<u8> {
     match front::fits(&boot) {
-        true => front::run(boot, which).await,
+        true => Box::pin(front::run(boot, which)).await,
         false => line::run(boot, which).await,
     }
 }

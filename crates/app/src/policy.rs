@@ -98,8 +98,16 @@ pub fn policy(boot: &Boot) -> anyhow::Result<Policy> {
         containment: containment(boot),
         sealed: boot.places.sealed(),
         reserved: reserved(boot),
+        added: added(boot),
         folders: folders(boot)?,
     })
+}
+
+/// Folders besides the project that the flags and the settings let commands and file tools change.
+fn added(boot: &Boot) -> Vec<PathBuf> {
+    let project = ostler_config::paths::real(&boot.places.root);
+    let granted = grants::granted(boot).into_iter();
+    granted.filter(|folder| *folder != project).collect()
 }
 
 /// What holds commands here. That a project turned the sandbox off is no consent of the person.

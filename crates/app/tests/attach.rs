@@ -311,6 +311,52 @@ fn a_terminal_without_the_sandbox_does_not_take_a_session_over() {
     assert!(!scene.space.root().join("RAN").exists());
 }
 
+/// Each way to hold commands less tightly than the session does.
+#[test]
+fn a_weaker_sandbox_does_not_take_a_session_over() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let folder = elsewhere.path().canonicalize().unwrap();
+    let folder = folder.display().to_string();
+    let broader = format!("[sandbox]\nallow_write = [{folder:?}]\n");
+    let kinds = [
+        ("--no-sandbox", ""),
+        ("--add-dir", ""),
+        ("bash", "[sandbox]\nbash = \"off\"\n"),
+        ("network", "[sandbox]\nnetwork = true\n"),
+        ("allow_write", &broader),
+    ];
+    for (kind, settings) in kinds {
+        let scene = scene([Step::answer().text("First answer.")]);
+        let mut owner = terminal(&scene, []);
+        owner.keys("hello\r");
+        owner.wait_for("First answer.");
+        idle(&owner);
+        let file = scene.space.home().join("other.toml");
+        let file = file.display().to_string();
+        std::fs::write(&file, settings).unwrap();
+        let flags = match kind {
+            "--no-sandbox" => ["--no-sandbox", "--yolo"],
+            "--add-dir" => ["--add-dir", &folder],
+            _ => ["--config", &file],
+        };
+        let args = ["resume", flags[0], flags[1]];
+        let run = scene.ostler(args).env("XTERM_VERSION", "XTerm(390)");
+        let other = run.timeout(PATIENCE).on_terminal(90, 30);
+        other.wait_for("attached · 2 terminals");
+        let run = Step::answer().calls([("bash", json!({"command": "touch RAN"}))]);
+        scene.server.push(run);
+        owner.keys("\x04");
+        assert!(owner.wait().success());
+        let seen = wait_for("an end", || {
+            let screen = other.screen();
+            let is_over = screen.contains("does not go on here") || screen.contains(TOOK_OVER);
+            is_over.then_some(screen)
+        });
+        assert!(seen.contains("does not go on here"), "{kind}: {seen}");
+        assert!(!scene.space.root().join("RAN").exists(), "{kind}");
+    }
+}
+
 /// A turn of several steps that takes a while.
 fn working(pace: Duration) -> Server {
     Server::answering(move |request| {

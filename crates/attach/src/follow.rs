@@ -433,7 +433,7 @@ impl Follower {
         deltas.push(Delta::Queue { prompts });
         deltas.push(Delta::Clients(new.clients.clone()));
         deltas.push(Delta::Mode {
-            mode: new.mode.clone(),
+            mode: Box::new(new.mode.clone()),
         });
         deltas
     }

@@ -16,12 +16,9 @@ pub const SESSION: &str = "this session";
 pub struct PermissionState {
     pub mode: Mode,
     pub stance: Stance,
-    /// The posture that the flags and the configuration of this process gave.
-    started: Posture,
-    /// The person made the stance stricter than that, in this process or an earlier one.
-    tightened: bool,
-    /// A plan was approved in this turn: until its end calls are judged as in posture `auto` at least.
-    pub window: bool,
+    start: Start,
+    /// What holds until the turn ends.
+    pub turn: OfTurn,
     pub grants: Vec<Grant>,
     /// Real paths outside of the project that file tools may read for the session.
     pub reads: Vec<PathBuf>,
@@ -37,7 +34,22 @@ pub struct PermissionState {
     pub read_only: bool,
     /// What is worked towards; in goal mode only, and there the next prompt names it where there is none.
     pub goal: Option<Goal>,
-    /// Skills that calls of this turn have brought in, whose rules hold until it ends.
+}
+
+/// How the stance stands to the one that this process began with.
+#[derive(Clone)]
+struct Start {
+    /// The posture that the flags and the configuration gave.
+    posture: Posture,
+    /// The person made the stance stricter than that, in this process or an earlier one.
+    tightened: bool,
+}
+
+#[derive(Clone, Default)]
+pub struct OfTurn {
+    /// A plan was approved: calls are judged as in posture `auto` at least.
+    pub plan_approved: bool,
+    /// Skills that calls have brought in, whose rules hold.
     pub lent: Vec<Template>,
 }
 
@@ -79,9 +91,11 @@ impl PermissionState {
         Self {
             mode: Mode::Normal,
             stance: Stance::Posture(posture),
-            started: posture,
-            tightened: false,
-            window: false,
+            start: Start {
+                posture,
+                tightened: false,
+            },
+            turn: OfTurn::default(),
             grants: Vec::new(),
             reads: Vec::new(),
             terms: Terms::default(),
@@ -90,7 +104,6 @@ impl PermissionState {
             unrecorded: false,
             read_only: false,
             goal: None,
-            lent: Vec::new(),
         }
     }
 
@@ -103,7 +116,10 @@ impl PermissionState {
                 mode @ (Mode::Normal | Mode::Plan) => mode,
             },
             goal: None,
-            window: false,
+            turn: OfTurn {
+                plan_approved: false,
+                ..other.turn
+            },
             told: self.told,
             unrecorded: true,
             ..other
@@ -117,23 +133,24 @@ impl PermissionState {
         }
         self.unrecorded |= mode != self.mode;
         self.mode = mode;
-        self.window = false;
+        self.turn.plan_approved = false;
     }
 
     /// Whoever says anew how to approve means it now.
     pub fn take(&mut self, stance: Stance) {
         let is_stricter = |than: Stance| than.stricter(stance) != than;
         let loosens = self.stance.stricter(stance) == self.stance && stance != self.stance;
-        let was_tightened = self.tightened;
-        self.tightened = is_stricter(Stance::Posture(self.started)) || (self.tightened && !loosens);
-        self.unrecorded |= stance != self.stance || self.tightened != was_tightened;
+        let was_tightened = self.start.tightened;
+        self.start.tightened =
+            is_stricter(Stance::Posture(self.start.posture)) || (self.start.tightened && !loosens);
+        self.unrecorded |= stance != self.stance || self.start.tightened != was_tightened;
         self.stance = stance;
-        self.window = false;
+        self.turn.plan_approved = false;
     }
 
     /// Goes on as strictly as the person wanted it in an earlier process. The posture is a part of the policy already.
     pub fn keep_strict(&mut self, stood: &ostler_wire::Mode) {
-        self.tightened = stood.tightened;
+        self.start.tightened = stood.tightened;
         if stood.tightened && Stance::of_name(&stood.posture) == Stance::Never {
             self.stance = Stance::Never;
         }
@@ -141,7 +158,7 @@ impl PermissionState {
 
     /// The posture that a call of this tool is judged in.
     pub fn posture(&self, tool: &ToolDeclaration, now: Instant) -> Posture {
-        match self.window {
+        match self.turn.plan_approved {
             true => self.stance.posture(tool, now).or_auto(),
             false => self.stance.posture(tool, now),
         }
@@ -160,10 +177,11 @@ impl PermissionState {
             mode: self.mode.name().into(),
             posture: self.stance.name(now),
             goal: self.goal.as_ref().map(Goal::shown),
-            tightened: self.tightened,
+            tightened: self.start.tightened,
             deny: added(&policy.rules.deny),
             ask: added(&policy.rules.ask),
             sandbox: policy.containment.name().into(),
+            writable: names_of(&policy.added),
         }
     }
 
@@ -243,6 +261,12 @@ fn add<T: PartialEq + Clone>(list: &mut Vec<T>, item: &T) {
     if !list.contains(item) {
         list.push(item.clone());
     }
+}
+
+/// Folders as another process of the session is told of them.
+pub fn names_of(folders: &[PathBuf]) -> Vec<String> {
+    let names = folders.iter().map(|folder| folder.display().to_string());
+    names.collect()
 }
 
 /// How a session stood at the end of its log, on whatever branch: going back in a conversation loosens nothing.
@@ -374,7 +398,7 @@ mod tests {
             |s: &mut PermissionState| s.take(Stance::Posture(Posture::Ask)),
         ] {
             let mut permissions = permissions();
-            permissions.window = true;
+            permissions.turn.plan_approved = true;
             assert_eq!(permissions.posture(&Bash::ABOUT, now), Posture::Auto);
             change(&mut permissions);
             assert_eq!(permissions.posture(&Bash::ABOUT, now), Posture::Ask);

@@ -101,7 +101,7 @@ pub async fn turn(
     let (mut ending, mut then) = (Vec::new(), Vec::new());
     let ended = Box::pin(steps(state, inbox, &cancel)).await;
     // What an approved plan may do it may do in its turn.
-    state.permissions.window = false;
+    state.permissions.turn.plan_approved = false;
     state.take_back_rules();
     let outcome = match ended {
         Ok(outcome) => outcome,

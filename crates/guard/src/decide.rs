@@ -72,6 +72,8 @@ pub struct Policy {
     pub reserved: Vec<PathBuf>,
     /// What lies where, beside the root.
     pub folders: Folders,
+    /// Folders besides the project that commands and file tools may change because of the settings.
+    pub added: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

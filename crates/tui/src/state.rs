@@ -476,7 +476,7 @@ impl State {
                 self.unwarn();
             }
             Event::Delta(Delta::Budget { percent }) => self.status.budget = Some(*percent),
-            Event::Delta(Delta::Mode { mode }) => self.status.mode = Some(mode.clone()),
+            Event::Delta(Delta::Mode { mode }) => self.status.mode = Some((**mode).clone()),
             Event::Delta(Delta::Progress { id, text, .. }) if id.is_empty() => {
                 self.work.tells(text, now);
                 self.transcript.event(event, now);

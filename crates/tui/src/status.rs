@@ -87,6 +87,7 @@ impl Status {
             ask: _,
             sandbox: _,
             tightened: _,
+            writable: _,
         }) = &self.mode
         {
             match mode.as_str() {

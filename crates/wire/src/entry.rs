@@ -200,6 +200,9 @@ pub struct Mode {
     /// less; where nothing is said, that is `on`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sandbox: String,
+    /// Folders besides the project that commands and file tools may change. Whoever takes the session over has no others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writable: Vec<String>,
 }
 
 /// A goal and how it stands.

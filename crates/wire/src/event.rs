@@ -62,7 +62,7 @@ pub enum Delta {
     },
     /// The mode of a session that has no log yet to say it.
     Mode {
-        mode: crate::Mode,
+        mode: Box<crate::Mode>,
     },
     /// How much of the budget that is used most is spent.
     Budget {

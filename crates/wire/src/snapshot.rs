@@ -153,7 +153,7 @@ impl Snapshot {
                 self.running.clear();
                 self.working = false;
             }
-            Delta::Mode { mode } => self.mode.clone_from(mode),
+            Delta::Mode { mode } => self.mode.clone_from(&**mode),
             Delta::Budget { percent } => self.budget = Some(*percent),
             Delta::AskClosed { ask, .. } => self.asks.retain(|known| known.ask != *ask),
             Delta::Clients(clients) => self.clients.clone_from(clients),

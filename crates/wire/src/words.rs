@@ -646,7 +646,7 @@ words! {
     AnsweredElsewhere: "answered in another terminal: {}", "已在另一终端回答：{}";
     NoSocket: "Other terminals cannot join this session: no socket could be made at {}: {}", "其他终端无法加入此会话：无法在 {} 创建套接字：{}";
     TakeOverElsewhere: "This terminal was started in another folder than the session, so it does not go on here. Go to its folder: ostler resume {}", "此终端不是在该会话的文件夹中启动的，因此会话不在此继续。请到其文件夹中运行：ostler resume {}";
-    TakeOverUnheld: "The session holds its commands in a sandbox, and this terminal was started without it or with more network, so it does not go on here. Open it anew: ostler resume {}", "该会话在沙箱中运行命令，而此终端启动时没有沙箱或网络权限更大，因此会话不在此继续。请重新打开：ostler resume {}";
+    TakeOverUnheld: "The session holds its commands in a sandbox, and this terminal was started without it, with more network or with more writable folders, so it does not go on here. Open it anew: ostler resume {}", "该会话在沙箱中运行命令，而此终端启动时没有沙箱、网络权限更大或可写文件夹更多，因此会话不在此继续。请重新打开：ostler resume {}";
     JoinedFlags: "The settings of the terminal that runs it hold here. No effect: {}", "以运行该会话的终端的设置为准。未生效：{}";
     TookOverApprovals: "Approvals: {}. What was allowed for the session is asked about again.", "审批方式：{}。此前为会话允许的内容将重新询问。";
     TookOverDeny: "Still denied: {}.", "仍然禁止：{}。";

@@ -137,7 +137,9 @@ fn said(goal: &Goal, language: Language) -> String {
 fn changed(state: &mut SessionState, text: String) -> View {
     let recorded = state.record_standing();
     let mode = state.permissions.shown(&state.policy, Instant::now());
-    state.feed.delta(Delta::Mode { mode });
+    state.feed.delta(Delta::Mode {
+        mode: Box::new(mode),
+    });
     match recorded {
         Ok(()) => View::Text(text),
         Err(error) => {
@@ -150,7 +152,7 @@ fn changed(state: &mut SessionState, text: String) -> View {
 /// How things stand with prompts, for people.
 pub fn posture(permissions: &PermissionState, language: Language) -> String {
     let name = permissions.stance.shown(Instant::now(), language);
-    match permissions.window {
+    match permissions.turn.plan_approved {
         true => language.fill(Word::PlanWindow, &[&name]),
         false => name,
     }

@@ -402,7 +402,9 @@ fn list<'a>(rules: &'a mut Rules, verb: &str) -> &'a mut Vec<Rule> {
 /// Other terminals of the session know its rules, so that one which takes it over keeps to them.
 fn tell_mode(feed: &Feed, permissions: &PermissionState, policy: &Policy) {
     let mode = permissions.shown(policy, Instant::now());
-    feed.delta(Delta::Mode { mode });
+    feed.delta(Delta::Mode {
+        mode: Box::new(mode),
+    });
 }
 
 /// Takes out what this session added. What a file says is changed there.

@@ -114,7 +114,7 @@ pub fn settle(
         answer.is_some_and(|answer| PlanChoice::from_id(&answer.choice) != PlanChoice::Keep);
     if tool == ExitPlanMode::NAME && approved {
         permissions.enter(Mode::Normal);
-        permissions.window = true;
+        permissions.turn.plan_approved = true;
         done.also.push(permissions.entry(policy, Instant::now()));
     }
 }

@@ -172,7 +172,7 @@ impl SessionState {
     /// The same for a skill whose text a call of the model has brought in: until the turn ends, and the person reads which.
     pub fn lend_skill(&mut self, skill: &Skill) -> Result<(), LogError> {
         let template = &skill.template;
-        let lent = &self.permissions.lent;
+        let lent = &self.permissions.turn.lent;
         let has = lent.iter().any(|known| known.name == template.name);
         if template.allowed_tools.is_empty() || !template.trusted || has {
             return Ok(());
@@ -182,13 +182,13 @@ impl SessionState {
         let text = language.fill(Word::SkillLends, &[&template.name, &rules]);
         self.commit(vec![Body::Notice(Notice { text })])?;
         self.allow_template(template)?;
-        self.permissions.lent.push(template.clone());
+        self.permissions.turn.lent.push(template.clone());
         Ok(())
     }
 
     /// Takes back what calls of this turn have brought.
     pub fn take_back_rules(&mut self) {
-        for template in std::mem::take(&mut self.permissions.lent) {
+        for template in std::mem::take(&mut self.permissions.turn.lent) {
             self.disallow_template(&template);
         }
     }

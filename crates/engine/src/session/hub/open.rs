@@ -4,14 +4,14 @@
 use super::{LocalHub, Past};
 use crate::clients::live::LiveSessions;
 use crate::log::{self, LogError};
-use crate::permissions::SESSION;
+use crate::permissions::{SESSION, names_of};
 use crate::store::moved;
 use crate::turn::cut_result;
 use ostler_guard::{Posture, Rule, Stance};
 use ostler_wire::{
     Body, Client, Entry, HubError, Interrupted, Language, Mode, Open, Outcome, Role, TurnEnd, Word,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -116,7 +116,12 @@ impl LocalHub {
                 language.fill(Word::TakeOverElsewhere, &[&past.id]),
             ));
         }
-        match containment.holds_as_much_as(&stood.sandbox) {
+        let added = names_of(&self.options.permissions.policy.added);
+        let has_more_folders = || {
+            let mut added = added.iter().map(Path::new);
+            added.any(|folder| !stood.writable.iter().any(|known| folder.starts_with(known)))
+        };
+        match containment.holds_as_much_as(&stood.sandbox) && !has_more_folders() {
             true => Ok(()),
             false => Err(HubError(language.fill(Word::TakeOverUnheld, &[&past.id]))),
         }

@@ -18,6 +18,7 @@ fn a_goal_is_shown_and_goes_on_between_its_turns() {
             ask: Vec::new(),
             sandbox: String::new(),
             tightened: false,
+            writable: Vec::new(),
             goal: Some(Goal {
                 objective: "reach it".into(),
                 state,
@@ -87,6 +88,7 @@ fn every_turn_of_a_goal_says_how_long_it_took() {
             ask: Vec::new(),
             sandbox: String::new(),
             tightened: false,
+            writable: Vec::new(),
             goal: Some(Goal {
                 objective: "reach it".into(),
                 state: GoalState::Active,
