@@ -1,6 +1,7 @@
 //! The registry of protocols and the providers that are compiled in: rows of `data/providers.toml`, read when first asked for.
 //! Nothing here knows a vendor by name.
 
+use crate::address::{split_query, without_secrets};
 use crate::{Codec, Error, Quirks, Target, codec, rows};
 use ostler_wire::{Why, Word};
 use serde::Deserialize;
@@ -218,25 +219,6 @@ impl Kind {
             _ => Err(bad(Word::LlmNotHttp, "".into())),
         }
     }
-}
-
-/// A URL without its user, password, query and fragment, for messages.
-pub(crate) fn without_secrets(url: &str) -> String {
-    match Url::parse(url) {
-        Ok(mut url) => {
-            url.set_query(None);
-            url.set_fragment(None);
-            // These fail only for addresses that can have no user.
-            _ = url.set_username("");
-            _ = url.set_password(None);
-            url.into()
-        }
-        Err(_) => split_query(url).0.to_owned(),
-    }
-}
-
-fn split_query(text: &str) -> (&str, &str) {
-    text.split_once('?').unwrap_or((text, ""))
 }
 
 /// How many bytes at the start of `path`, whole segments only, `base` ends with.

@@ -1,5 +1,6 @@
 //! A request in, chunks out. Codecs are pure; endpoint, auth, framing, catalog and vendor quirks are data.
 
+mod address;
 mod answer;
 mod catalog;
 mod chunk;
@@ -18,6 +19,7 @@ mod rope;
 mod rows;
 mod sse;
 mod target;
+mod wordings;
 
 pub use answer::{Answer, Assembler};
 pub use catalog::{ModelFacts, lookup};
@@ -26,7 +28,7 @@ pub use codec::{Codec, Decoder, Frame, Mark};
 pub use error::Error;
 pub use http::{
     MAX_RETRY_AFTER, MAX_WHOLE_BYTES, Progress, Proxies, Response, Transport, TransportOptions,
-    install_crypto, says_overflow, secrets_beside_key,
+    install_crypto, secrets_beside_key,
 };
 pub use key::{Key, KeyFuture, KeySource};
 pub use kinds::{Auth, BuiltinProvider, Kind, Protocol, builtin_providers, kind, kinds, quirks};

@@ -54,7 +54,7 @@ impl Target {
 
     /// The endpoint without what a person may have put into its address to get in.
     pub fn shown_url(&self) -> String {
-        crate::kinds::without_secrets(&self.base_url)
+        crate::address::without_secrets(&self.base_url)
     }
 }
 

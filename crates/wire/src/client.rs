@@ -1,6 +1,6 @@
 //! How a front end holds a session: ops in, events out. A hub opens, attaches to and lists sessions.
 
-use crate::{ClientId, Op, OpLine, ReplyTo, SentOp, Snapshot, Subscription};
+use crate::{ClientId, Op, OpLine, Open, ReplyTo, SentOp, Snapshot, Subscription};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -126,19 +126,6 @@ impl OpPermit<'_> {
             op: line.op,
         });
     }
-}
-
-/// Which session to open.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Open {
-    New,
-    /// By id, or a unique beginning of one.
-    Resume(String),
-    /// The newest of this project.
-    Last,
-    /// A new session that starts with a copy of another one.
-    Fork(String),
 }
 
 /// One line of a session list.

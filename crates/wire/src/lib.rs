@@ -14,6 +14,7 @@ pub mod hex;
 mod json;
 mod message;
 mod op;
+mod open;
 mod secret;
 mod shown;
 mod snapshot;
@@ -30,7 +31,7 @@ pub use ask::{
     PlanChoice, PreviewFormat, Silence, Takes, TextUse,
 };
 pub use blanks::count_blanks;
-pub use client::{Client, Hub, HubError, OpPermit, OpSender, Open, SessionClosed, SessionInfo};
+pub use client::{Client, Hub, HubError, OpPermit, OpSender, SessionClosed, SessionInfo};
 pub use clip::clip;
 pub use decision::Decision;
 pub use duration::{LONGEST_DURATION, parse_duration, seconds_of};
@@ -43,6 +44,7 @@ pub use event::{Clients, Delta, DeltaSink, Doing, Event, QueuedPrompt, Reply, Ta
 pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{ClientId, Delivery, Op, OpLine, ReplyTo, SentOp, command_of};
+pub use open::Open;
 pub use secret::{REDACTED, Secret};
 pub use shown::ShownEntry;
 pub use snapshot::{RetryWait, RunningCall, Snapshot};

@@ -80,7 +80,7 @@ fn classify(status: Option<u16>, named: &str, said: &str, behind: &str) -> Error
     let all = format!("{named} {said} {behind}").to_lowercase();
     let message = message(status, named, said, behind);
     let limited = status == Some(429) || all.contains("rate_limit");
-    if !limited && (status == Some(413) || crate::says_overflow(&all)) {
+    if !limited && (status == Some(413) || crate::wordings::says_overflow(&all)) {
         return Error::Overflow { message };
     }
     if status == Some(402) || says(&all, Says::Broke) {

@@ -1,18 +1,16 @@
 //! Turns what went wrong into a typed error with a sentence that says what to do. Pure; keys never get through.
 
 use super::tls::TrustFault;
-use crate::kinds::without_secrets;
-use crate::{Error, Key, REDACTED, Secret, Target, rows};
+use crate::address::without_secrets;
+use crate::wordings::{Meaning, meaning};
+use crate::{Error, Key, REDACTED, Secret, Target};
 use http::HeaderMap;
 use ostler_wire::{Language, Why, Word, marked};
-use serde::Deserialize;
 use serde_json::Value;
 use std::error::Error as StdError;
-use std::sync::OnceLock;
 use std::time::Duration;
 use url::Url;
 
-const TABLE: &str = include_str!("../../data/errors.toml");
 /// What systems say when they cannot find an address; it has no number.
 const LOOKUPS: [Word; 3] = [
     Word::LlmLookupUnknown,
@@ -51,32 +49,6 @@ pub(super) enum Clock {
     Idle,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Rule {
-    kind: RuleKind,
-    status: Vec<u16>,
-    contains: Vec<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum RuleKind {
-    Overflow,
-    Replay,
-    Auth,
-    Fatal,
-}
-
-/// Whether a vendor's words say that the prompt does not fit. For errors that come inside a stream, without a status.
-pub fn says_overflow(text: &str) -> bool {
-    let text = text.to_lowercase();
-    rules()
-        .iter()
-        .filter(|rule| rule.kind == RuleKind::Overflow)
-        .any(|rule| rule.contains.iter().any(|words| text.contains(words)))
-}
-
 impl Place {
     pub(super) fn new(target: &Target, key: Option<&Secret>, url: &Url) -> Self {
         let headers = target.headers.iter().map(|(name, value)| (name, value));
@@ -106,17 +78,17 @@ impl Place {
         };
         let provider = || Why::from(self.provider.as_str());
         let model = || Why::from(self.model.as_str());
-        let ruled = rule_for(status, body);
+        let ruled = meaning(status, body);
         let code = Why::from(status.to_string());
         let of_code = |word, what: Why| Why::ours(word, [what, code.clone(), said.clone()]);
         let refused = || of_code(Word::LlmRefused, provider());
         let error = match (ruled, status) {
-            (Some(RuleKind::Overflow), _) => Error::Overflow {
+            (Some(Meaning::Overflow), _) => Error::Overflow {
                 message: of_code(Word::LlmOverflow, model()),
             },
-            (Some(RuleKind::Replay), _) => Error::Replay { message: refused() },
-            (Some(RuleKind::Auth), _) | (None, 401 | 403) => self.auth(code, said),
-            (Some(RuleKind::Fatal), _) => Error::Fatal {
+            (Some(Meaning::Replay), _) => Error::Replay { message: refused() },
+            (Some(Meaning::Auth), _) | (None, 401 | 403) => self.auth(code, said),
+            (Some(Meaning::Fatal), _) => Error::Fatal {
                 message: refused(),
                 status: Some(status),
             },
@@ -274,22 +246,6 @@ fn tls_fault(error: &rustls::Error) -> (Why, bool) {
         }
         _ => (error.to_string().into(), false),
     }
-}
-
-fn rules() -> &'static [Rule] {
-    static RULES: OnceLock<Vec<Rule>> = OnceLock::new();
-    RULES.get_or_init(|| rows::rows(TABLE, "rule").filter_map(rows::parse).collect())
-}
-
-fn rule_for(status: u16, body: &str) -> Option<RuleKind> {
-    let body = body.to_lowercase();
-    rules()
-        .iter()
-        .filter(|rule| rule.status.contains(&status))
-        .find(|rule| {
-            rule.contains.is_empty() || rule.contains.iter().any(|words| body.contains(words))
-        })
-        .map(|rule| rule.kind)
 }
 
 /// The wait a server asks for: `retry-after-ms`, `retry-after` as seconds or a date, or a delay in the body.
@@ -458,46 +414,6 @@ mod tests {
                 .collect();
             let after = retry_after(&map, body, now);
             assert_eq!(after.map(|d| d.as_millis()), expect, "{headers:?} {body}");
-        }
-    }
-
-    #[test]
-    fn every_row_of_the_table_is_read() {
-        #[derive(Deserialize)]
-        struct Table {
-            rule: Vec<Rule>,
-        }
-        let whole: Table = toml::from_str(TABLE).unwrap();
-        assert_eq!(rules().len(), whole.rule.len());
-        for rule in &whole.rule {
-            for words in &rule.contains {
-                assert_eq!(*words, words.to_lowercase());
-            }
-        }
-    }
-
-    #[test]
-    fn wordings_of_a_full_window() {
-        for text in [
-            "This model's maximum context length is 128000 tokens. However, your messages resulted in 130001 tokens.",
-            "Your input exceeds the context window of this model. Please adjust your input and try again.",
-            "prompt is too long: 208310 tokens > 200000 maximum",
-            "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
-            "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
-            "the request exceeds the available context size. try increasing the context size or enable context shift",
-            "Please reduce the length of the messages or completion.",
-            "Input is too long for requested model.",
-            "Prompt exceeds max length",
-            "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
-        ] {
-            assert!(says_overflow(text), "{text}");
-        }
-        for text in [
-            "Rate limit reached for requests",
-            "model not found",
-            "max_tokens is too large",
-        ] {
-            assert!(!says_overflow(text), "{text}");
         }
     }
 }

@@ -9,7 +9,7 @@ mod upload;
 #[cfg(test)]
 mod tests;
 
-pub use fault::{MAX_RETRY_AFTER, says_overflow, secrets_beside_key};
+pub use fault::{MAX_RETRY_AFTER, secrets_beside_key};
 pub use response::{MAX_WHOLE_BYTES, Progress, Response};
 pub use tls::install_crypto;
 
