@@ -1,6 +1,6 @@
 //! A call as the rules see it: what it touches, by its own words and where that really lies.
 
-use super::border::tree_of;
+use super::folders::tree_of;
 use super::rules::Rule;
 use super::shell::is_listed;
 use super::{Scope, glob};

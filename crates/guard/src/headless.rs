@@ -4,23 +4,11 @@
 
 use super::call::Call;
 use super::containment::Containment;
-use super::decide::Decision;
-use super::decide::Policy;
-use super::{Fallback, Posture, Reading, glob};
+use super::glob;
+use super::policy::{Decision, Fallback, Headless, Policy, Posture, Reading};
 use ostler_host::{Beyond, Place};
 use ostler_wire::{Access, Mark, Segment, Word};
 use std::path::{Path, PathBuf};
-
-/// What an ask becomes when nobody can be asked (`[permissions] headless`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Headless {
-    /// Edits in the project and commands that the sandbox holds run; the rest is refused.
-    #[default]
-    Sandbox,
-    /// Everything that is not denied runs.
-    Allow,
-    Deny,
-}
 
 /// Why a call is not run where nobody can be asked, and what a rule would have to speak of.
 #[derive(Clone, Debug, PartialEq, Eq)]

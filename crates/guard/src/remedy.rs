@@ -2,8 +2,8 @@
 //! narrow enough the refusal says why. Reads nothing and allows nothing itself.
 
 use super::call::Call;
-use super::decide::{Decision, Policy, Verdict};
 use super::headless::{self, Held, Want};
+use super::policy::{Decision, Policy, Verdict};
 use super::propose::{self, is_literal};
 use super::{Posture, Rule};
 use ostler_wire::Word;

@@ -2,7 +2,7 @@
 //! must hold whatever a path is called. It asks the host and decides nothing.
 
 use crate::Scope;
-use crate::border::GIT;
+use crate::folders::GIT;
 use crate::glob::is_pattern;
 use crate::shell::{DEEP, DEEP_VISIBLE, is_listed, tracked};
 use crate::{Policy, Rules};

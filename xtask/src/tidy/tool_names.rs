@@ -56,7 +56,7 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         &["memory"],
         "what an access is called",
     ),
-    ("crates/guard/src/decide.rs", &["ask"], "a posture"),
+    ("crates/guard/src/policy.rs", &["ask"], "a posture"),
     ("crates/guard/src/stance.rs", &["ask"], "a posture"),
     ("crates/tui/src/say.rs", &["ask"], "a posture"),
     (
