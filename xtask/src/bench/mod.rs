@@ -14,7 +14,7 @@ use crate::ostler::{self, Profile, cargo};
 use anyhow::{Context as _, bail};
 use memory::Sampling;
 use ostler_testkit::{Kind, Step};
-use run::{Agent, Place, Ran};
+use run::{Agent, Confinement, Place, Ran};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -178,12 +178,19 @@ impl Bench {
     }
 
     fn steps(&self, table: &mut Table) {
-        for (tool, bar) in [(Tool::Shell, 2.0), (Tool::Read, 1.0)] {
+        let tools = [
+            (Tool::Shell, 2.0),
+            (Tool::Read, 1.0),
+            (Tool::Writer, 3.0),
+            (Tool::Reader, 3.5),
+        ];
+        for (tool, bar) in tools {
             for (steps, rounds) in [(self.plan.steps, self.plan.long), (self.plan.many_steps, 1)] {
                 let name = tool.name();
                 say(&format!("{steps} {name} steps"));
                 let [ours, bare] = self.pairs(rounds, |agent| {
-                    Place::new(agent, script(tool, steps)).run("run the steps", Sampling::Off)
+                    let place = Place::new(agent, script(tool, steps));
+                    place.run_confined("run the steps", Sampling::Off, tool.confinement())
                 });
                 let all = |runs: &[Ran]| median(runs.iter().map(|run| median(run.gaps_ms())));
                 let what = format!("{name} step of {steps}, ms");
@@ -255,8 +262,13 @@ impl Bench {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tool {
+    /// A command without a sandbox.
     Shell,
     Read,
+    /// A command in the project's sandbox.
+    Writer,
+    /// A command in the reader's sandbox: the same but for the file that it writes.
+    Reader,
 }
 
 impl Tool {
@@ -264,14 +276,26 @@ impl Tool {
         match self {
             Tool::Shell => "shell",
             Tool::Read => "read",
+            Tool::Writer => "sandboxed shell",
+            Tool::Reader => "sandboxed reader",
+        }
+    }
+
+    fn confinement(self) -> Confinement {
+        match self {
+            Tool::Shell | Tool::Read => Confinement::Off,
+            Tool::Writer | Tool::Reader => Confinement::Default,
         }
     }
 }
 
 /// One call a step, then an answer.
 fn script(tool: Tool, steps: usize) -> Vec<Step> {
+    let bash = |command: String| Step::answer().call("bash", json!({"command": command}));
     let call = |k: usize| match tool {
-        Tool::Shell => Step::answer().call("bash", json!({"command": format!("true {k}")})),
+        Tool::Shell => bash(format!("true {k}")),
+        Tool::Writer => bash(format!("cat data/{}.txt > copy.txt", k % FILES + 1)),
+        Tool::Reader => bash(format!("cat data/{}.txt", k % FILES + 1)),
         Tool::Read => {
             let path = format!("data/{}.txt", k % FILES + 1);
             Step::answer().call("read_file", json!({"path": path}))

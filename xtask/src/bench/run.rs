@@ -14,6 +14,13 @@ pub enum Agent {
     Bare { program: PathBuf },
 }
 
+/// What our commands run in; the bare loop has no sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confinement {
+    Off,
+    Default,
+}
+
 /// Where an agent runs. Its first run finds a fresh home.
 pub struct Place<'a> {
     agent: &'a Agent,
@@ -63,10 +70,17 @@ impl<'a> Place<'a> {
     }
 
     pub fn run(&self, prompt: &str, sampling: Sampling) -> Ran {
+        self.run_confined(prompt, sampling, Confinement::Off)
+    }
+
+    pub fn run_confined(&self, prompt: &str, sampling: Sampling, within: Confinement) -> Ran {
         let run = match self.agent {
             Agent::Ours { program, .. } => {
-                let run = self.space.run(program);
-                run.args(["exec", "--no-sandbox", "-p", prompt])
+                let run = self.space.run(program).args(["exec", "-p", prompt]);
+                match within {
+                    Confinement::Off => run.arg("--no-sandbox"),
+                    Confinement::Default => run,
+                }
             }
             Agent::Bare { program } => {
                 let run = self.space.run(program);
