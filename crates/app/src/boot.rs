@@ -305,12 +305,13 @@ fn wide_root_notice(loaded: &Loaded, places: &Places) -> Option<Notice> {
 }
 
 /// Before anything of the project is read: files that commands of a session changed which was killed before it could put
-/// them back itself.
+/// them back itself. What commands of running sessions change is not read either.
 fn put_back_killed(places: &Places, language: Language) {
     let usual = places.user_home.as_ref();
     let usual = usual.map(|home| home.join(USUAL_HOME).join(RUNNING));
     let mut folders = vec![places.home.join(RUNNING)];
     folders.extend(usual.filter(|usual| !folders.contains(usual)));
+    ostler_host::sandbox::set_records(folders.clone());
     let records = folders.into_iter().map(Records::new);
     for one in records.flat_map(|records| records.put_back(&places.root)) {
         // A command chose the names of hooks.

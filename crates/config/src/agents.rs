@@ -6,7 +6,8 @@ pub use crate::schema::{Filesystem, RoleConfig};
 use crate::tree::Place;
 use crate::trust::Item;
 use ostler_guard::definitions::{Wanted, files};
-use ostler_host::Border;
+use ostler_host::sandbox::read_unchanged;
+use ostler_host::{Border, Error};
 use ostler_wire::{Language, Word};
 use std::path::Path;
 
@@ -31,23 +32,27 @@ pub fn items(places: &Places) -> Vec<Item> {
                 true => read(&file),
                 false => Err("outside".into()),
             };
-            out.push(match text {
-                Ok(text) => Item::of_file(name, place, &text),
-                Err(why) => Item::new(name, place, why.as_str(), &why),
-            });
+            match text {
+                Ok(Some(text)) => out.push(Item::of_file(name, place, &text)),
+                Ok(None) => {}
+                Err(why) => out.push(Item::new(name, place, why.as_str(), &why)),
+            }
         }
     }
     out
 }
 
-/// The text of a file. An error is part of what is trusted, so it does not depend on the language of the reader.
-pub fn read(file: &Path) -> Result<String, String> {
-    let read = ostler_host::read_bounded(file, MAX_BYTES, &Border::none());
-    let read = read.map_err(|error| error.to_string())?;
+/// The text of a file; nothing if it is one that a running command has made. An error is part of what is trusted, so it does not depend on the language of the reader.
+pub fn read(file: &Path) -> Result<Option<String>, String> {
+    let read = match read_unchanged(file, MAX_BYTES, &Border::none()) {
+        Err(Error::NotFound { .. }) => return Ok(None),
+        read => read.map_err(|error| error.to_string())?,
+    };
     if read.truncated {
         return Err(Language::English.fill(Word::IoTooLarge, &[""]));
     }
-    String::from_utf8(read.bytes.into()).map_err(|error| error.to_string())
+    let text = String::from_utf8(read.bytes.into()).map_err(|error| error.to_string())?;
+    Ok(Some(text))
 }
 
 /// What a file is called wherever one stands, and where it is from here.

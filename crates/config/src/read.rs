@@ -2,6 +2,7 @@
 
 use crate::diagnose::{Report, decode, file_report};
 use crate::text::phrase;
+use ostler_host::sandbox::read_unchanged;
 use ostler_host::{Border, Error};
 use ostler_wire::{Why, Word};
 use std::path::Path;
@@ -12,21 +13,21 @@ pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// Reads a file that may not be there. Anything but a readable text file is an error.
 pub fn read_text(path: &Path, name: &str) -> Result<Option<String>, Box<Report>> {
     let report = |title: Why, help: Why| Box::new(file_report(name, title, help));
-    let metadata = match path.metadata() {
-        Ok(metadata) => metadata,
-        Err(error) if absent(&error) => return Ok(None),
-        Err(error) => {
-            let title = phrase(Word::CfgUnread, &[&error]);
-            return Err(report(title, Why::from(Word::CfgCheckFile)));
-        }
-    };
     let irregular = |what: Word| {
         let title = phrase(Word::CfgShouldFile, &[&Why::from(what)]);
         report(title, Why::from(Word::CfgMoveAway))
     };
     // Pipes and devices, which may never end, are not opened.
-    let read = ostler_host::read_bounded(path, MAX_FILE_BYTES, &Border::none());
+    let read = match read_unchanged(path, MAX_FILE_BYTES, &Border::none()) {
+        Err(Error::NotFound { .. } | Error::NotDirectory { .. }) => return Ok(None),
+        Err(Error::Path { source, .. }) if absent(&source) => return Ok(None),
+        read => read,
+    };
     let read = read.map_err(|error| match error {
+        Error::Path { source, .. } => {
+            let title = phrase(Word::CfgUnread, &[&source]);
+            report(title, Why::from(Word::CfgCheckFile))
+        }
         Error::IsDirectory { .. } => irregular(Word::CfgDirectory),
         Error::NotRegular { .. } => irregular(Word::CfgIrregular),
         Error::Read { source, .. } | Error::Forbidden { source, .. } => {
@@ -39,7 +40,7 @@ pub fn read_text(path: &Path, name: &str) -> Result<Option<String>, Box<Report>>
         }
     })?;
     if read.truncated {
-        let size = metadata.len().max(MAX_FILE_BYTES + 1);
+        let size = read.stat.len.max(MAX_FILE_BYTES + 1);
         let title = phrase(Word::CfgTooLarge, &[&size, &MAX_FILE_BYTES]);
         return Err(report(title, Why::from(Word::CfgMoveText)));
     }

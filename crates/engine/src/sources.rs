@@ -85,7 +85,7 @@ impl Reader {
     /// A regular file of at most so many bytes, unless a rule forbids to read what really lies there.
     pub fn read(&self, path: &Path, most: u64) -> Result<ReadFile, String> {
         let language = self.language;
-        let read = ostler_host::read_bounded(path, most, &self.forbidding);
+        let read = ostler_host::sandbox::read_unchanged(path, most, &self.forbidding);
         let read = read.map_err(|error| match error {
             Error::NotRegular { .. } | Error::IsDirectory { .. } => {
                 language.say(Word::FactNotFile).into()

@@ -3,7 +3,7 @@
 
 use super::Scope;
 use super::{Call, Policy, Posture, Reading, Verdict, headless};
-use ostler_host::{Border, Protected};
+use ostler_host::{Border, Roots};
 use ostler_wire::{Access, ToolDeclaration};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -56,14 +56,18 @@ impl Guard {
         self.border.judge(real).is_open()
     }
 
-    /// What the call may not change.
-    pub fn protected(&self) -> Protected {
-        self.policy.folders.protected(&self.scope, &self.opened)
+    /// What the call may change, given the folders that the settings let tools write in.
+    pub fn roots(&self, folders: &[PathBuf]) -> Roots {
+        Roots {
+            writable: self.writable(folders),
+            reserved: self.policy.reserved.clone(),
+            protected: self.policy.folders.protected(&self.scope, &self.opened),
+            judged: Some(self.opened.clone()),
+        }
     }
 
-    /// Where the call may write: the folders of the settings, and each file that it names and that an allow rule names
-    /// by its whole path.
-    pub fn writable(&self, folders: &[PathBuf]) -> Vec<PathBuf> {
+    /// The folders of the settings, and each file that the call names and that an allow rule names by its whole path.
+    fn writable(&self, folders: &[PathBuf]) -> Vec<PathBuf> {
         let is_named = |path: &&PathBuf| {
             let mut rules = self.policy.rules.allow.iter();
             rules.any(|rule| rule.names_write(path, &self.scope))

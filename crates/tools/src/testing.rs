@@ -9,7 +9,8 @@ use crate::programs::NoPrograms;
 use crate::redact::Redactor;
 use crate::seen::Seen;
 use crate::tool::{Context, Done, Question, Scope, Services, Tool, ToolError, ToolSettings, Uses};
-use ostler_guard::{Guard, Policy, Posture};
+use ostler_guard::resolve::resolved;
+use ostler_guard::{Call, Guard, Policy, Posture};
 use ostler_host::Local;
 use ostler_wire::{Access, ToolDeclaration};
 use serde_json::{Value, json};
@@ -128,8 +129,7 @@ impl Bench {
     }
 
     pub async fn run(&self, tool: &impl Tool, args: Value) -> Result<Done, ToolError> {
-        let call = tool.read(&args)?;
-        call.run(self.context(&tool.about().name)).await
+        run(tool, args, self.context(&tool.about().name)).await
     }
 
     /// What the model reads of it, with the temporary folder as `DIR`.
@@ -178,7 +178,21 @@ pub fn question(tool: &dyn Tool, args: &Value) -> Option<Question> {
     tool.read(args).ok()?.question()
 }
 
-pub async fn run(tool: &dyn Tool, args: Value, cx: Context) -> Result<Done, ToolError> {
+/// Runs a call for the paths that it names, as dispatch does.
+pub async fn run(tool: &dyn Tool, args: Value, mut cx: Context) -> Result<Done, ToolError> {
+    let accesses = tool.access(&args, &cx.scope).unwrap_or_default();
+    let Guard { policy, scope, .. } = &cx.guard;
+    let resolved = resolved(&*cx.host, &accesses, policy, scope).await;
+    let decision = policy.decide_in(
+        cx.guard.posture,
+        Call {
+            tool: &cx.guard.tool,
+            accesses: &accesses,
+            scope,
+            resolved: &resolved,
+        },
+    );
+    cx.guard = cx.guard.opening(&decision.touched);
     tool.read(&args)?.run(cx).await
 }
 

@@ -50,7 +50,7 @@ fn vouched(loaded: &Loaded, places: &Places) -> Vouched {
             .collect();
         for (folder, wanted) in PROJECT {
             for file in files(&places.root.join(folder), wanted).0 {
-                let Ok(text) = read(&file) else {
+                let Ok(Some(text)) = read(&file) else {
                     continue;
                 };
                 let hash = hash(&text);

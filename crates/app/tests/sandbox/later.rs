@@ -82,6 +82,44 @@ fn two_sessions_in_one_folder_have_one_state_before() {
     }
 }
 
+/// Settings, servers and roles that a running command has written are not what a second session obeys, nor what a person
+/// trusts; rules that it has taken out hold on.
+#[test]
+fn a_second_session_reads_the_project_as_it_was_before_a_running_command() {
+    for layer in layers() {
+        let (scene, _) = repository(layer);
+        // Where files can be held, only one that is new can be written.
+        let had_rules = layer == "landlock";
+        if had_rules {
+            scene
+                .space
+                .write("ostler.toml", "[permissions]\ndeny = [\"Bash(id:*)\"]\n");
+        }
+        let command = "printf '[sandbox]\\nbash = \"off\"\\n' > ostler.toml; mkdir -p .claude/agents; echo '{\"mcpServers\":{\"x\":{\"command\":\"evil\"}}}' > .mcp.json; printf -- '---\\nname: evil\\n---\\nevil' > .claude/agents/evil.md; : > first; while ! test -e over; do sleep 0.01; done";
+        let (tool, args) = bash(command);
+        scene.server.push(Step::answer().call(tool, args));
+        let a = scene.ostler(["exec", "--yolo", "-p", "a"]).spawn();
+        let there = || scene.space.exists("first").then_some(());
+        wait_for("the first command", there);
+        assert!(scene.space.read("ostler.toml").contains("off"), "{layer}");
+        let told = |args: &[&str]| {
+            let out = scene.ostler([]).args(args).output();
+            format!("{}{}", out.stdout, out.stderr)
+        };
+        let bash = told(&["config", "get", "sandbox.bash", "--trust-workspace"]);
+        assert!(!bash.contains("off"), "{layer}: {bash}");
+        let trusted = told(&["trust", "--yes"]);
+        for evil in ["off", "evil"] {
+            assert!(!trusted.contains(evil), "{layer}: {trusted}");
+        }
+        let id = told(&["permissions", "check", "bash", "id", "--format", "json"]);
+        assert_eq!(id.contains("\"deny\""), had_rules, "{layer}: {id}");
+        scene.server.push(Step::answer().text("ok"));
+        scene.space.write("over", "");
+        a.wait().ok();
+    }
+}
+
 /// The next session puts back what the one that was killed could not, before any command of its own.
 #[test]
 fn a_killed_session_is_put_back_by_the_next() {

@@ -38,7 +38,7 @@ use crate::error::{Error, Result};
 use border::Border;
 pub use dir::{Dir, Found, Name, open_plain, set_file_mode};
 pub use glob::matches as glob_matches;
-pub use opened::{Opened, TreeReader, open_file};
+pub use opened::{Opened, TreeReader, admit, open_file};
 #[cfg(unix)]
 use std::ffi::OsString;
 use std::fs::{FileType, Metadata};
@@ -226,6 +226,15 @@ fn confine(target: &Path, roots: &Roots) -> Result<()> {
     }
     if roots.protected.binds(target) {
         return Err(Error::Protected { path: path() });
+    }
+    // A link that is moved is judged by what it leads to.
+    let is_judged = |judged: &Vec<PathBuf>| {
+        let leads_to = || resolve::follow(target).ok();
+        judged.iter().any(|one| one == target)
+            || leads_to().is_some_and(|real| real != target && judged.contains(&real))
+    };
+    if !roots.judged.as_ref().is_none_or(is_judged) {
+        return Err(Error::Changed { path: path() });
     }
     // A root may be a single file, or one that is yet to be made.
     match target == root && root.is_dir() {

@@ -1035,3 +1035,64 @@ fn other_names_of_forbidden_files_are_not_read() {
         }
     }
 }
+
+/// A link that was swapped in after the rules were asked leads to no other file.
+#[cfg(unix)]
+#[test]
+fn only_what_was_judged_is_changed() {
+    let check = |change: &str, judged: &[&str], expect: &str| {
+        let scene = World::new(&[
+            "in/k -> locked",
+            "in/locked/f = mine",
+            "in/a = a",
+            "in/to_a -> a",
+        ]);
+        let at = |name: &str| scene.base.join("in").join(name);
+        let roots = Roots {
+            judged: Some(judged.iter().map(|name| at(name)).collect()),
+            ..scene.roots()
+        };
+        let done = match change.split_once(" to ") {
+            None => write(
+                &at(change),
+                b"new",
+                &WriteOptions {
+                    roots,
+                    create_parents: true,
+                },
+            )
+            .map(drop),
+            Some((from, to)) => rename(
+                &at(from),
+                &at(to),
+                &RenameOptions {
+                    roots,
+                    create_parents: true,
+                    overwrite: true,
+                },
+            )
+            .map(drop),
+        };
+        let got = match done {
+            Ok(()) => "done",
+            Err(Error::Changed { .. }) => "changed",
+            Err(error) => panic!("{change}: {error}"),
+        };
+        assert_eq!(got, expect, "{change} {judged:?}");
+        if got == "changed" {
+            assert_eq!(fs::read_to_string(at("locked/f")).unwrap(), "mine");
+            assert!(!at("locked/new").exists());
+        }
+    };
+    // It was a folder when the rules were asked, and is a link now.
+    check("k/f", &["k/f"], "changed");
+    check("k/new", &["k/new"], "changed");
+    check("k/f to b", &["k/f", "b"], "changed");
+    check("a to k/f", &["a", "k/f"], "changed");
+    // It was a link then, too.
+    check("k/f", &["locked/f"], "done");
+    check("k/f to b", &["locked/f", "b"], "done");
+    check("a to b", &["a", "b"], "done");
+    // The link itself is moved.
+    check("to_a to b", &["a", "b"], "done");
+}

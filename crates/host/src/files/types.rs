@@ -14,6 +14,9 @@ pub struct Roots {
     pub reserved: Vec<PathBuf>,
     /// The same for what only the person's own yes opens.
     pub protected: Protected,
+    /// The files that the rules were asked about, by their real paths: no other one is changed, wherever a link leads by
+    /// now. None for what Ostler writes for itself.
+    pub judged: Option<Vec<PathBuf>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -135,6 +135,19 @@ impl Repositories {
     }
 }
 
+/// Nothing is written down here, so files are read as they are.
+#[cfg(not(unix))]
+pub fn read_unchanged(
+    path: &Path,
+    most: u64,
+    border: &crate::Border,
+) -> crate::Result<crate::Content> {
+    crate::read_bounded(path, most, border)
+}
+
+#[cfg(not(unix))]
+pub fn set_records(_folders: Vec<PathBuf>) {}
+
 /// Nothing is written down here.
 #[cfg(not(unix))]
 #[derive(Clone, Debug)]

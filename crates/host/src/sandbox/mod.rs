@@ -17,17 +17,19 @@ mod repositories;
 #[cfg(unix)]
 mod settings_copy;
 #[cfg(unix)]
+mod unchanged;
+#[cfg(unix)]
 mod watch;
 
 pub use denial::{Denial, Grant, Subject, explain, of_host};
-#[cfg(not(unix))]
-pub use elsewhere::included_settings;
 #[cfg(not(unix))]
 pub use elsewhere::{Change, CopyPlace, SettingsCopy, TakenOver, Watch};
 #[cfg(not(unix))]
 pub use elsewhere::{Leftover, Others, PutBack, Record, Records, Turn, Written};
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Repositories, Tampered};
+#[cfg(not(unix))]
+pub use elsewhere::{included_settings, read_unchanged, set_records};
 #[cfg(unix)]
 pub use gitconfig::included as included_settings;
 #[cfg(target_os = "linux")]
@@ -38,6 +40,8 @@ pub use record::{Leftover, Others, PutBack, Record, Records, Turn, Written};
 pub use repositories::{Repositories, Tampered};
 #[cfg(unix)]
 pub use settings_copy::{CopyPlace, SettingsCopy, TakenOver};
+#[cfg(unix)]
+pub use unchanged::{read_unchanged, set_records};
 #[cfg(unix)]
 pub use watch::{Change, Watch};
 

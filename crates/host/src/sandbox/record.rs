@@ -70,6 +70,12 @@ pub struct PutBack {
     pub done: bool,
 }
 
+/// Whether the session of a record runs.
+enum State {
+    Live,
+    Dead(Leftover),
+}
+
 /// The file of a session that was killed. Nobody else takes it meanwhile.
 #[derive(Debug)]
 pub struct Leftover {
@@ -97,8 +103,30 @@ impl Records {
     }
 
     /// What others have written down of this folder, of folders in it, and of those that hold it. `own` are not others.
-    pub fn others(&self, tree: &Path, own: &BTreeSet<PathBuf>, _turn: &Turn) -> Others {
+    pub fn others(&self, tree: &Path, own: &BTreeSet<PathBuf>, turn: &Turn) -> Others {
         let mut others = Others::default();
+        for (written, state) in self.all(own, turn) {
+            if !written.is_about(tree) {
+                continue;
+            }
+            match state {
+                State::Live => others.live.push(written),
+                State::Dead(leftover) => others.dead.push((written, leftover)),
+            }
+        }
+        others
+    }
+
+    /// What sessions that run something now have written down, of any folder.
+    pub fn live(&self, own: &BTreeSet<PathBuf>, turn: &Turn) -> Vec<Written> {
+        let all = self.all(own, turn).into_iter();
+        all.filter(|(_, state)| matches!(state, State::Live))
+            .map(|(written, _)| written)
+            .collect()
+    }
+
+    fn all(&self, own: &BTreeSet<PathBuf>, _turn: &Turn) -> Vec<(Written, State)> {
+        let mut all = Vec::new();
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         for entry in entries.take(MAX_RECORDS) {
             let path = entry.path();
@@ -116,15 +144,13 @@ impl Records {
                 }
                 continue;
             };
-            if !written.is_about(tree) {
-                continue;
-            }
-            match is_live {
-                true => others.live.push(written),
-                false => others.dead.push((written, Leftover { _file: file, path })),
-            }
+            let state = match is_live {
+                true => State::Live,
+                false => State::Dead(Leftover { _file: file, path }),
+            };
+            all.push((written, state));
         }
-        others
+        all
     }
 
     /// Whether a session that was killed left something to put back in this folder.

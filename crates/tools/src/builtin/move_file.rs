@@ -2,7 +2,7 @@
 
 use super::files::{Fault, answered, resolve};
 use crate::tool::{Context, Done, FileServices, Rendered, Scope, Subject, ToolError, Typed};
-use ostler_host::{Error, RenameOptions, Roots};
+use ostler_host::{Error, RenameOptions};
 use ostler_wire::Access;
 use ostler_wire::{ResultForm, ToolDeclaration, ToolFact, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
@@ -58,11 +58,7 @@ impl Typed for MoveFile {
         let (from, to) = args.paths(&cx.scope)?;
         check(&cx, &from, &to).await?;
         let options = RenameOptions {
-            roots: Roots {
-                writable: cx.guard.writable(&cx.services.settings.writable),
-                reserved: cx.guard.policy.reserved.clone(),
-                protected: cx.guard.protected(),
-            },
+            roots: cx.guard.roots(&cx.services.settings.writable),
             create_parents: true,
             overwrite: args.overwrite.unwrap_or(false),
         };

@@ -230,7 +230,7 @@ async fn errors_say_what_to_do() {
             "way-out",
             "safe",
             "b",
-            "path_error: DIR/outside lies outside of the project, and nobody has allowed to read it. A call that names this path asks the person for it.",
+            "path_error: DIR/outside lies outside of the folders that may be written (DIR/project).",
         ),
         (
             "latin",

@@ -5,7 +5,7 @@ use crate::builtin::text::{self, Binary, Coding, Unencodable};
 use crate::seen::Seen;
 use crate::tool::{Context, FileServices, ToolError};
 use bytes::Bytes;
-use ostler_host::{Roots, Span, WriteOptions, Written};
+use ostler_host::{Span, WriteOptions, Written};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -125,11 +125,7 @@ pub async fn write(
     faults: Faults,
 ) -> Result<(Written, String), ToolError> {
     let options = WriteOptions {
-        roots: Roots {
-            writable: cx.guard.writable(&cx.services.settings.writable),
-            reserved: cx.guard.policy.reserved.clone(),
-            protected: cx.guard.protected(),
-        },
+        roots: cx.guard.roots(&cx.services.settings.writable),
         create_parents: faults == Faults::Write,
     };
     let hash = Seen::hash(&new);
