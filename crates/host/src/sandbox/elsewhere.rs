@@ -100,7 +100,7 @@ pub struct Tampered {
 
 /// No file is read here.
 #[cfg(not(unix))]
-pub fn included_settings(_text: &[u8]) -> Vec<String> {
+pub fn included_settings(_text: &[u8]) -> Vec<PathBuf> {
     Vec::new()
 }
 

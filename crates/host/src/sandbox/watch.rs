@@ -77,6 +77,16 @@ impl Watch {
             .extend(theirs.map(|(path, kept)| (path.clone(), kept.clone())));
         self.roots.retain(|(root, _)| !is_shared(root));
         let above = |link: &Path| shared.iter().any(|(root, _)| root.starts_with(link));
+        // A link above a path of theirs that was none for them is one that a command made meanwhile.
+        let is_made = |path: &Path| match self.before.get(path) {
+            Some(Kept::Link(target)) => above(path) && other.links.get(path) != Some(target),
+            Some(Kept::File { .. } | Kept::Folder | Kept::Unread(_) | Kept::Other) | None => false,
+        };
+        let made: Vec<PathBuf> = (self.paths().into_iter())
+            .filter(|path| !is_shared(path) && is_made(path))
+            .collect();
+        self.roots.retain(|(root, _)| !made.contains(root));
+        self.before.retain(|path, _| !made.contains(path));
         self.links.retain(|link, _| !above(link));
         let theirs = other.links.iter().filter(|(link, _)| above(link));
         self.links

@@ -148,6 +148,9 @@ fn loose(policy: &Policy, places: &Places, layer: Layer) -> Vec<PathBuf> {
         Layer::Namespaces | Layer::Bubblewrap => places.unmountable.clone(),
         Layer::Landlock => policy.protect.clone(),
     };
+    // Whoever turns a link on the way leads a protected path elsewhere.
+    let is_new = |link: &&PathBuf| !policy.protect.contains(link);
+    paths.extend(places.turned.iter().filter(is_new).cloned());
     paths.extend(policy.compared.iter().cloned());
     paths
 }

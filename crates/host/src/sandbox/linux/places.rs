@@ -33,6 +33,8 @@ pub(super) struct Places {
     pub protected: Vec<PathBuf>,
     /// Protected paths that no mount can cover: they do not exist yet, or are links.
     pub unmountable: Vec<PathBuf>,
+    /// Links on the way to protected paths that a command could turn.
+    pub turned: Vec<PathBuf>,
     pub closed: Vec<Closed>,
     /// Protected files in whose place a link is seen: the file, and the link.
     pub links: Vec<(PathBuf, PathBuf)>,
@@ -83,7 +85,11 @@ impl Places {
                 Ok(real) if !path.is_symlink() => places.protected.push(real),
                 Ok(_) | Err(_) => places.unmountable.push(path.clone()),
             }
+            let links = crate::follow_links(path).links.into_iter();
+            let links = links.filter(|link| holder(link, &places.writable).is_some());
+            places.turned.extend(links);
         }
+        places.turned = outer_first(places.turned);
         for LinkedFile { file, link } in &policy.links {
             let real = fs::canonicalize(file).ok();
             let real = real.filter(|real| places.protected.contains(real));

@@ -1,0 +1,261 @@
+//! Whatever the person's own git reads as settings: no command and no file tool leaves anything there that it would run,
+//! wherever the file lies and by whatever links and variables git finds it.
+
+use super::traces::{config, layers};
+use super::{Ran, run};
+use crate::common::Scene;
+use ostler_testkit::{Kind, Step};
+use serde_json::json;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+const EVIL: &str = "[core]\n\tfsmonitor = evil\n";
+
+/// One way by which git finds settings in the project.
+#[derive(Default)]
+struct Way {
+    name: &'static str,
+    /// Links below the home: where, and to what in the project.
+    links_at_home: &'static [(&'static str, &'static str)],
+    /// Links in the project.
+    links: &'static [(&'static str, &'static str)],
+    /// Files of the project.
+    files: &'static [(&'static str, &'static str)],
+    /// `~/.gitconfig`; `@` is the project.
+    at_home: &'static str,
+    /// Variables; `@` is the project.
+    env: &'static [(&'static str, &'static str)],
+    /// What a command does; `evil` is a file with settings that run something.
+    commands: &'static [&'static str],
+    /// What a file tool writes.
+    written: &'static [&'static str],
+    /// A repository in the project, where git is asked afterwards.
+    repository: &'static str,
+}
+
+const WAYS: &[Way] = &[
+    Way {
+        name: "global settings that are a link",
+        links_at_home: &[(".gitconfig", "dot/gitconfig")],
+        files: &[("dot/gitconfig", "[user]\n\tnick = x\n")],
+        commands: &[
+            "cat evil >> dot/gitconfig",
+            "rm dot/gitconfig; cp evil dot/gitconfig",
+        ],
+        written: &["dot/gitconfig"],
+        ..NONE
+    },
+    Way {
+        name: "a link to settings that are not there yet",
+        links_at_home: &[(".config/git/config", "dot/new/config")],
+        commands: &["mkdir -p dot/new; cp evil dot/new/config"],
+        written: &["dot/new/config"],
+        ..NONE
+    },
+    Way {
+        name: "a folder of settings that is a link",
+        links_at_home: &[(".config/git", "dot/git")],
+        files: &[("dot/git/config", "[user]\n\tnick = x\n")],
+        commands: &[
+            "cat evil >> dot/git/config",
+            "mv dot/git dot/old; mkdir dot/git; cp evil dot/git/config",
+        ],
+        written: &["dot/git/config"],
+        ..NONE
+    },
+    Way {
+        name: "a link over another one",
+        links_at_home: &[(".gitconfig", "cur")],
+        links: &[("cur", "dot/gitconfig")],
+        files: &[("dot/gitconfig", "[user]\n\tnick = x\n")],
+        commands: &["ln -sfn evil cur", "rm cur; cp evil cur"],
+        ..NONE
+    },
+    Way {
+        name: "an include through a link",
+        links: &[("cur", "one")],
+        files: &[("one/c.cfg", "[user]\n\tnick = x\n")],
+        at_home: "[include]\n\tpath = @/cur/c.cfg\n",
+        commands: &[
+            "mkdir two; cp evil two/c.cfg; ln -sfn two cur",
+            "rm -f cur; mkdir -p cur; cp evil cur/c.cfg",
+        ],
+        written: &["one/c.cfg", "cur/c.cfg"],
+        ..NONE
+    },
+    Way {
+        name: "an include in a file that is not all UTF-8",
+        files: &[("c.cfg", "")],
+        at_home: "[user]\n\tname = J\u{f6}\n[include]\n\tpath = @/c.cfg\n",
+        commands: &["cat evil >> c.cfg"],
+        written: &["c.cfg"],
+        ..NONE
+    },
+    Way {
+        name: "XDG_CONFIG_HOME",
+        env: &[("XDG_CONFIG_HOME", "@/xdg")],
+        commands: &["mkdir -p xdg/git; cp evil xdg/git/config"],
+        written: &["xdg/git/config"],
+        ..NONE
+    },
+    Way {
+        name: "GIT_CONFIG_GLOBAL",
+        env: &[("GIT_CONFIG_GLOBAL", "@/global")],
+        commands: &["cp evil global"],
+        written: &["global"],
+        ..NONE
+    },
+    Way {
+        name: "GIT_CONFIG_SYSTEM",
+        env: &[
+            ("GIT_CONFIG_SYSTEM", "@/system"),
+            ("GIT_CONFIG_NOSYSTEM", "0"),
+        ],
+        commands: &["cp evil system"],
+        written: &["system"],
+        ..NONE
+    },
+    Way {
+        name: "GIT_CONFIG_COUNT",
+        env: &[
+            ("GIT_CONFIG_COUNT", "2"),
+            ("GIT_CONFIG_KEY_0", "user.nick"),
+            ("GIT_CONFIG_VALUE_0", "x"),
+            ("GIT_CONFIG_KEY_1", "include.path"),
+            ("GIT_CONFIG_VALUE_1", "@/counted"),
+        ],
+        commands: &["cp evil counted"],
+        written: &["counted"],
+        ..NONE
+    },
+    Way {
+        name: "GIT_CONFIG_PARAMETERS",
+        env: &[(
+            "GIT_CONFIG_PARAMETERS",
+            "'user.nick'='it'\\''s' 'include.path=@/passed'",
+        )],
+        commands: &["cp evil passed"],
+        written: &["passed"],
+        ..NONE
+    },
+];
+
+const NONE: Way = Way {
+    name: "",
+    links_at_home: &[],
+    links: &[],
+    files: &[],
+    at_home: "",
+    env: &[],
+    commands: &[],
+    written: &[],
+    repository: ".",
+};
+
+fn linked(target: PathBuf, at: &Path) {
+    std::fs::create_dir_all(at.parent().expect("a folder")).expect("a folder");
+    symlink(target, at).expect("a link");
+}
+
+#[test]
+fn nothing_reaches_the_settings_of_the_persons_git() {
+    let mut failed = Vec::new();
+    for layer in layers() {
+        for way in WAYS {
+            failed.extend(check(layer, way, &way.commands.join("; ")));
+            // Each by itself, so that none hides what another leaves.
+            for command in way.commands.iter().filter(|_| way.repository == ".") {
+                failed.extend(check(layer, way, command));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
+/// What is wrong after this command, if anything is.
+fn check(layer: &str, way: &Way, command: &str) -> Option<String> {
+    let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+    scene.space.write("README", "hello");
+    scene.space.git_init();
+    let root = scene.space.root().to_owned();
+    let home = scene.space.user_home().to_owned();
+    let put_in = |text: &str| text.replace('@', &root.display().to_string());
+    if way.repository != "." {
+        scene.space.git(["init", "-q", way.repository]);
+    }
+    scene.space.write("evil", EVIL);
+    for (path, text) in way.files {
+        scene.space.write(path, text);
+    }
+    for (at, to) in way.links {
+        linked(to.into(), &root.join(at));
+    }
+    for (at, to) in way.links_at_home {
+        linked(root.join(to), &home.join(at));
+    }
+    if !way.at_home.is_empty() {
+        // In the coding that it had before there was UTF-8.
+        let bytes: Vec<u8> = put_in(way.at_home).chars().map(|c| c as u8).collect();
+        scene.space.write(home.join(".gitconfig"), bytes);
+    }
+    // Settings that git reads from one call to the next.
+    let calls = way.commands.iter().filter(|one| command.contains(*one));
+    let calls = calls.map(|one| ("bash", json!({"command": format!("{one}; true")})));
+    let written = way.written.iter();
+    let written = written.map(|path| ("write_file", json!({"path": path, "content": EVIL})));
+    let calls: Vec<_> = calls.chain(written).collect();
+    for (tool, call) in &calls {
+        scene.server.push(Step::answer().call(tool, call.clone()));
+    }
+    scene.server.push(Step::answer().text("ok"));
+    let set = |run: ostler_testkit::Run| {
+        way.env
+            .iter()
+            .fold(run, |run, (name, value)| run.env(name, put_in(value)))
+    };
+    set(scene.ostler(["exec", "-p", "go"])).output().ok();
+    let told = scene.server.request(calls.len()).tool_results();
+    let git = set(scene.space.run("git")).cwd(&root.join(way.repository));
+    let read = git.args(["config", "--get-all", "core.fsmonitor"]).output();
+    let case = format!(
+        "{layer}, {}, {command}: {told:#?} {}",
+        way.name, read.stderr
+    );
+    let tools = told.iter().rev().take(way.written.len());
+    let mut files = way.files.iter();
+    let is_good = read.stdout.is_empty()
+        && tools
+            .into_iter()
+            .all(|(_, text, _)| text.contains("decides what runs later"))
+        && files.all(|(path, text)| scene.space.read(path) == *text);
+    (!is_good).then_some(case)
+}
+
+/// The same for other protected names: neither of two links leads a program to what a command wrote.
+#[test]
+fn links_on_the_way_to_protected_files_are_put_back() {
+    let bad = "mkdir -p two; echo evil > two/tasks.json";
+    let commands = [
+        format!("{bad}; ln -sfn two editor"),
+        format!("{bad}; ln -sfn two .vscode"),
+        "rm editor; mkdir editor; echo evil > editor/tasks.json".into(),
+        "rm .vscode; mkdir .vscode; echo evil > .vscode/tasks.json".into(),
+    ];
+    let mut failed = Vec::new();
+    for layer in layers() {
+        for command in &commands {
+            let set_up = |scene: &Scene| {
+                scene.space.write("one/tasks.json", "mine");
+                let root = scene.space.root();
+                linked("one".into(), &root.join("editor"));
+                linked("editor".into(), &root.join(".vscode"));
+            };
+            let Ran { scene, told, .. } = run(&config(layer), &[], set_up, &[command]);
+            let left = std::fs::read_to_string(scene.space.root().join(".vscode/tasks.json"));
+            if left.as_deref().unwrap_or_default() != "mine" {
+                failed.push(format!("{layer}, {command}: {left:?} {told:#?}"));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
