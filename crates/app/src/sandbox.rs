@@ -124,6 +124,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             settings: git.settings,
             elsewhere: git.writable,
             roots,
+            home: boot.places.user_home.clone(),
         },
     })
 }

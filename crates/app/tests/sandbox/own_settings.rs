@@ -138,6 +138,36 @@ const WAYS: &[Way] = &[
         written: &["passed"],
         ..NONE
     },
+    Way {
+        name: "an include in an include of a repository below",
+        repository: "lib",
+        files: &[
+            (
+                "lib/.git/config",
+                "[core]\n\trepositoryformatversion = 0\n[include]\n\tpath = ../one\n",
+            ),
+            ("lib/one", "[include]\n\tpath = deep/two\n"),
+            ("lib/deep/two", ""),
+        ],
+        commands: &["cp evil lib/deep/two"],
+        written: &["lib/one", "lib/deep/two"],
+        ..NONE
+    },
+    Way {
+        name: "an include of a repository below through a link",
+        repository: "lib",
+        links: &[("lib/cur", "deep")],
+        files: &[
+            (
+                "lib/.git/config",
+                "[core]\n\trepositoryformatversion = 0\n[include]\n\tpath = ../cur/two\n",
+            ),
+            ("lib/deep/two", ""),
+        ],
+        commands: &["mkdir lib/bad; cp evil lib/bad/two", "ln -sfn bad lib/cur"],
+        written: &["lib/cur/two"],
+        ..NONE
+    },
 ];
 
 const NONE: Way = Way {

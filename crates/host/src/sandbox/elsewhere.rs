@@ -113,6 +113,10 @@ impl Repositories {
         Self
     }
 
+    pub fn with_home(self, _home: Option<PathBuf>) -> Self {
+        self
+    }
+
     pub fn root(&self) -> &Path {
         Path::new("")
     }
