@@ -54,6 +54,21 @@ pub struct GitSettings {
     homes: Vec<PathBuf>,
 }
 
+impl SettingsFile {
+    /// Whether the file has other names, which nobody can find from this one.
+    pub fn has_other_names(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            self.real
+                .symlink_metadata()
+                .is_ok_and(|meta| meta.is_file() && meta.nlink() > 1)
+        }
+        #[cfg(not(unix))]
+        false
+    }
+}
+
 impl GitSettings {
     /// What git reads whichever repository it is in: settings of the machine, of the person, and of the environment.
     /// Relative paths count from `folder`.
@@ -112,6 +127,8 @@ impl GitSettings {
         let given = self.given.iter();
         let given = given.flat_map(|path| self.places(path, None));
         open.extend(given.map(|path| (path, Counts::Itself)));
+        let repositories = self.repositories.iter().cloned();
+        open.extend(repositories.map(|path| (path, Counts::OnlyIncluded)));
         while let Some((written, counts)) = open.pop_front() {
             let Followed { real, links } = follow_links(&written);
             // What it includes by a relative path depends on the folder by which it was found.

@@ -18,7 +18,8 @@ pub fn find(boot: &Boot, roots: &[PathBuf]) -> Vec<SettingsFile> {
         .find()
 }
 
-/// What of them lies below one of these real folders: the files themselves, and links on the way to any of them.
+/// What of them commands could change that write to these real folders: files that lie there or may have another name there,
+/// and links on the way to any of them.
 #[derive(Debug, Default)]
 pub struct InReach {
     pub files: Vec<PathBuf>,
@@ -31,14 +32,11 @@ impl InReach {
             let mut folders = folders.iter();
             folders.any(|folder| path.starts_with(folder) && *path != folder)
         };
+        let is_in_reach = |file: &&SettingsFile| is_below(&&file.real) || file.has_other_names();
+        let in_reach = files.iter().filter(is_in_reach);
         let links = files.iter().flat_map(|file| &file.links);
         Self {
-            files: files
-                .iter()
-                .map(|file| &file.real)
-                .filter(is_below)
-                .cloned()
-                .collect(),
+            files: in_reach.map(|file| file.real.clone()).collect(),
             links: links.filter(is_below).cloned().collect(),
         }
     }
