@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 /// Most files that are listed.
 const MAX_FILES: usize = 512;
-/// Most bytes of one.
+/// Most bytes of one, and of all.
 const MAX_SETTINGS: u64 = 1 << 20;
+const MAX_TOTAL: u64 = 16 << 20;
 /// Settings of the machine, where systems and package managers have them.
 const OF_MACHINE: [&str; 3] = [
     "/etc/gitconfig",
@@ -29,6 +30,11 @@ const FOLDER_VARIABLES: [&str; 2] = ["GIT_DIR", "GIT_COMMON_DIR"];
 const OF_REPOSITORY: [&str; 2] = ["config", "config.worktree"];
 /// Most settings that the environment brings.
 const MAX_GIVEN: usize = 256;
+
+/// What leads to the settings that a repository shares with others.
+const COMMON: &str = "commondir";
+/// Most bytes of a file that leads to another folder.
+const MAX_POINTER: u64 = 16 << 10;
 
 /// A file that git reads as settings, or would if it were there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,6 +121,8 @@ impl GitSettings {
     pub fn find(&self) -> Vec<SettingsFile> {
         let mut found: Vec<SettingsFile> = Vec::new();
         let mut seen = BTreeSet::new();
+        let mut left = MAX_TOTAL;
+        let most_seen = self.repositories.len() + 2 * MAX_FILES;
         let mut open: VecDeque<(PathBuf, Counts)> = VecDeque::new();
         let repositories = self.repositories.iter().cloned();
         open.extend(repositories.map(|path| (path, Counts::OnlyIncluded)));
@@ -133,11 +141,13 @@ impl GitSettings {
             let Followed { real, links } = follow_links(&written);
             // What it includes by a relative path depends on the folder by which it was found.
             let folder = real_path(written.parent().unwrap_or(&written));
-            if found.len() >= MAX_FILES || seen.len() >= 2 * MAX_FILES {
+            if found.len() >= MAX_FILES || seen.len() >= most_seen {
                 break;
             }
             let is_new = seen.insert((real.clone(), folder.clone()));
-            if let (true, Ok(read)) = (is_new, read_bounded(&real, MAX_SETTINGS, &Border::none())) {
+            let most = MAX_SETTINGS.min(left);
+            if let (true, Ok(read)) = (is_new, read_bounded(&real, most, &Border::none())) {
+                left -= read.bytes.len() as u64;
                 let written = included_settings(&read.bytes);
                 let placed = written
                     .iter()
@@ -185,6 +195,30 @@ impl GitSettings {
 enum Counts {
     Itself,
     OnlyIncluded,
+}
+
+/// The settings of a repository: of its folder, or of the file that leads there, with those that it shares.
+pub fn settings_of_repository(folder: &Path) -> Vec<PathBuf> {
+    let repository = match folder.is_dir() {
+        true => folder.to_owned(),
+        false => match pointer(folder, "gitdir:") {
+            Some(target) => folder.parent().unwrap_or(folder).join(target),
+            None => return Vec::new(),
+        },
+    };
+    let common = pointer(&repository.join(COMMON), "").map(|common| repository.join(common));
+    let folders = [Some(repository), common].into_iter().flatten();
+    folders
+        .flat_map(|folder| OF_REPOSITORY.map(|name| folder.join(name)))
+        .collect()
+}
+
+/// The path in a small file of one line.
+fn pointer(file: &Path, prefix: &str) -> Option<PathBuf> {
+    let read = read_bounded(file, MAX_POINTER, &Border::none()).ok()?;
+    let text = String::from_utf8_lossy(&read.bytes);
+    let path = text.strip_prefix(prefix)?.trim();
+    (!path.is_empty()).then(|| path.into())
 }
 
 /// Settings of the machine for a git in this folder of programs.

@@ -6,12 +6,16 @@ use crate::boot::Boot;
 use ostler_host::{GitSettings, SettingsFile};
 use std::path::PathBuf;
 
+/// Settings of a repository.
+const SETTINGS: [&str; 2] = ["config", "config.worktree"];
+
 /// All of them, wherever they lie, with the links on the way.
 pub fn find(boot: &Boot, roots: &[PathBuf]) -> Vec<SettingsFile> {
     let git = Git::of_all(roots);
     let home = boot.places.user_home.as_deref();
-    let own = git.protect.into_iter();
-    let own = own.filter(|path| path.ends_with("config.worktree"));
+    // Those of a repository elsewhere, whose working tree the project is, are no settings that commands change.
+    let is_settings = |path: &PathBuf| SETTINGS.iter().any(|name| path.ends_with(name));
+    let own = git.protect.into_iter().filter(is_settings);
     GitSettings::of_person(home, &boot.env, &boot.places.root)
         .with_repositories(git.settings)
         .with_repositories(own)

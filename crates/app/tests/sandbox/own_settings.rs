@@ -355,3 +355,41 @@ fn links_on_the_way_to_protected_files_are_put_back() {
     }
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
+
+/// A git folder outside of the project, without being one that a worktree shares: of the project itself, and of a tree in it.
+#[test]
+fn what_a_repository_elsewhere_includes_is_protected() {
+    let mut failed = Vec::new();
+    for layer in layers() {
+        for tree in [".", "lib"] {
+            let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+            scene.space.write("README", "hello");
+            scene.space.git_init();
+            let (root, home) = (scene.space.root(), scene.space.user_home());
+            let store = home.join("store.git").display().to_string();
+            if tree == "." {
+                std::fs::remove_dir_all(root.join(".git")).expect("none");
+            }
+            let separate = format!("--separate-git-dir={store}");
+            scene.space.git(["init", "-q", &separate, tree]);
+            let included = root.join("c.cfg").display().to_string();
+            scene
+                .space
+                .git(["-C", tree, "config", "include.path", &included]);
+            scene.space.write("c.cfg", "");
+            scene.space.write("evil", EVIL);
+            let bash = json!({"command": "cp evil c.cfg; true"});
+            let write = json!({"path": "c.cfg", "content": EVIL});
+            scene.server.push(Step::answer().call("bash", bash));
+            scene.server.push(Step::answer().call("write_file", write));
+            scene.server.push(Step::answer().text("ok"));
+            scene.ostler(["exec", "-p", "go"]).output().ok();
+            let told = scene.server.request(2).tool_results();
+            let left = scene.space.read("c.cfg");
+            if left.contains("evil") || !told[1].1.contains("decides what runs later") {
+                failed.push(format!("{layer}, {tree}: {left} {told:#?}"));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}

@@ -2,10 +2,10 @@
 //! `.vscode -> editor`: whoever writes `editor/tasks.json` writes what an editor reads. Links and repositories in the folders
 //! above a file are looked up each time, those elsewhere in the project by a bounded walk whose answer holds for a moment.
 
-use super::border::{Border, is_below};
+use super::border::is_below;
 use super::glob::matches;
 use super::resolve::follow;
-use crate::git_settings::GitSettings;
+use crate::git_settings::{GitSettings, settings_of_repository};
 use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,11 +24,6 @@ const PASSED: [&str; 4] = [".git", "node_modules", "target", ".venv"];
 /// The folder of a repository, or the file that leads to it; without one, what makes a folder a repository.
 const DOT_GIT: &str = ".git";
 const HEAD: &str = "HEAD";
-/// Settings of a repository, and what leads to those that it shares with others.
-const SETTINGS: [&str; 2] = ["config", "config.worktree"];
-const COMMON: &str = "commondir";
-/// Most bytes of a file that leads to another folder.
-const MAX_POINTER: u64 = 16 << 10;
 
 /// Where links at protected names and settings of repositories lead: files, and folders with all below them. Real paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -170,28 +165,12 @@ fn included_by(settings: Vec<PathBuf>, home: Option<&Path>) -> Vec<PathBuf> {
 /// The settings of the repository whose working tree this is, or that it is itself; none if it is neither.
 fn settings_of(folder: &Path) -> Vec<PathBuf> {
     let dot = folder.join(DOT_GIT);
-    let repository = match fs::metadata(&dot) {
-        Ok(meta) if meta.is_dir() => dot,
-        Ok(_) => match pointer(&dot, "gitdir:") {
-            Some(target) => folder.join(target),
-            None => return Vec::new(),
-        },
-        Err(_) if folder.join(HEAD).symlink_metadata().is_ok() => folder.to_owned(),
-        Err(_) => return Vec::new(),
-    };
-    let common = pointer(&repository.join(COMMON), "").map(|common| repository.join(common));
-    let folders = [Some(repository), common].into_iter().flatten();
-    folders
-        .flat_map(|folder| SETTINGS.map(|name| folder.join(name)))
-        .collect()
-}
-
-/// The path in a small file of one line.
-fn pointer(file: &Path, prefix: &str) -> Option<PathBuf> {
-    let read = super::read_bounded(file, MAX_POINTER, &Border::none()).ok()?;
-    let text = String::from_utf8_lossy(&read.bytes);
-    let path = text.strip_prefix(prefix)?.trim();
-    (!path.is_empty()).then(|| path.into())
+    let is_there = |path: &Path| path.symlink_metadata().is_ok();
+    match (is_there(&dot), is_there(&folder.join(HEAD))) {
+        (true, _) => settings_of_repository(&dot),
+        (false, true) => settings_of_repository(folder),
+        (false, false) => Vec::new(),
+    }
 }
 
 /// Where the protected files lie that are reached through this link.

@@ -4,9 +4,9 @@
 
 use super::index::{MAX_INDEX, ObjectFormat, Verdict, judge_index};
 use super::walk::{Seen, is_special};
-use super::{CONFIGS, HEAD, Instead, MAX_CONFIG, Repositories, Stamp, Tampered, changed};
+use super::{HEAD, Instead, MAX_CONFIG, Repositories, Stamp, Tampered, changed};
+use crate::git_settings::{GitSettings, SettingsFile, settings_of_repository};
 use crate::sandbox::gitconfig::{Kind, last_value};
-use crate::{GitSettings, SettingsFile};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs;
@@ -368,7 +368,7 @@ impl Repositories {
 
     /// Files below the root that the settings of a repository include, and what those include.
     fn included_by(&self, repository: &Path) -> Vec<SettingsFile> {
-        let settings = CONFIGS.map(|name| repository.join(name)).to_vec();
+        let settings = settings_of_repository(repository);
         let found = GitSettings::of_repositories(settings, self.home.as_deref()).find();
         let is_below = |file: &SettingsFile| file.real.starts_with(&self.root);
         found.into_iter().filter(is_below).collect()
