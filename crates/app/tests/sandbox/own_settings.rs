@@ -311,7 +311,7 @@ fn check(layer: &str, way: &Way, command: &str) -> Option<String> {
     };
     set(scene.ostler(["exec", "-p", "go"])).output().ok();
     let told = scene.server.request(calls.len()).tool_results();
-    let git = set(scene.space.run("git")).cwd(&root.join(way.repository));
+    let git = set(scene.space.run("git")).cwd(root.join(way.repository));
     let read = git.args(["config", "--get-all", "core.fsmonitor"]).output();
     let case = format!(
         "{layer}, {}, {command}: {told:#?} {}",
