@@ -9,7 +9,7 @@ mod temp;
 use crate::boot::{Boot, agents};
 use anyhow::anyhow;
 pub use git::{Git, enclosing};
-pub use included::find as included_below;
+pub use included::{InReach, find as settings_of_git};
 use ostler_config::paths::{Env, absolute, is_inside, real};
 use ostler_config::schema;
 use ostler_config::text::phrase;
@@ -234,9 +234,12 @@ pub fn protected_roots(boot: &Boot, granted: &[PathBuf]) -> Vec<PathBuf> {
     roots
 }
 
-/// Files of the project and of added folders that settings of git include.
-pub fn included_settings(boot: &Boot) -> Vec<PathBuf> {
-    included::find(boot, &protected_roots(boot, &granted(boot)))
+/// What tools do not change because the person's own git reads it as settings, and the links by which it finds that.
+pub fn read_by_git(boot: &Boot) -> Vec<PathBuf> {
+    let files = included::find(boot, &protected_roots(boot, &granted(boot)));
+    let each = files.into_iter();
+    each.flat_map(|file| file.links.into_iter().chain([file.real]))
+        .collect()
 }
 
 /// Folders of skills in the project that the settings name. One that holds the project protects nothing.

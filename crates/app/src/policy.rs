@@ -36,13 +36,15 @@ pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
     forbidden.extend(keys::held_in(&boot.loaded, places.user_config()));
     let mut protected = vec![places.home.clone()];
     protected.extend(named_skill_folders(boot));
-    protected.extend(grants::included_settings(boot));
+    let mut protected = real(protected);
+    // Links of these are no folders with all that they lead to.
+    protected.extend(grants::read_by_git(boot));
     Ok(Folders {
         inside: real(inside),
         public: real(grants::toolchains(boot)),
         outside: real(vec![places.home.clone()]),
         forbidden: real(forbidden),
-        protected: real(protected),
+        protected,
         own: Vec::new(),
         copied_from: Vec::new(),
     })

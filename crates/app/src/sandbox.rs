@@ -6,9 +6,9 @@ mod stores;
 
 use crate::boot::Boot;
 use crate::grants::{
-    COMMAND_CACHES, DECIDING, Git, Ground, SHARED_MEMORY, active, bubblewrap, enclosing, find_temp,
-    forbidden, granted, included_below, layer, mode, named_skill_folders, own_skills,
-    protected_roots, shared_temp, visible_in_temp,
+    COMMAND_CACHES, DECIDING, Git, Ground, InReach, SHARED_MEMORY, active, bubblewrap, enclosing,
+    find_temp, forbidden, granted, layer, mode, named_skill_folders, own_skills, protected_roots,
+    settings_of_git, shared_temp, visible_in_temp,
 };
 use crate::policy::policy;
 use anyhow::bail;
@@ -71,7 +71,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         writable.extend(shared_temp(boot));
     }
     let downloads = ground.downloads().into_iter().filter(&open);
-    let downloads = downloads.map(|path| real(&path)).collect();
+    let downloads: Vec<PathBuf> = downloads.map(|path| real(&path)).collect();
     writable.extend([PathBuf::from(SHARED_MEMORY)].into_iter().filter(open));
     writable.retain(|path| path.is_absolute());
     writable.iter_mut().for_each(|path| *path = real(path));
@@ -84,10 +84,17 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     hidden.extend(keys::held_in(&boot.loaded, boot.places.user_config()));
     forbid_read.extend(hidden.iter().cloned());
     sealed.extend(hidden);
-    protect.extend(named_settings(boot, &roots));
+    protect.extend(named_settings(boot));
+    let caches = caches(boot);
+    let mut in_reach = writable.clone();
+    in_reach.extend(downloads.iter().chain([&caches.folder]).cloned());
+    let read_by_git = InReach::new(&settings_of_git(boot, &roots), &in_reach);
+    protect.extend(read_by_git.files);
     for paths in [&mut forbid_read, &mut sealed, &mut protect] {
         add_real(paths);
     }
+    // Only the links: what else they lead to is to be changed.
+    protect.extend(read_by_git.links);
     // What lies in it is to be written all the same.
     let stores = stores::find(boot).into_iter().filter(narrow).collect();
     Ok(SandboxSettings {
@@ -110,13 +117,14 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         stores,
         program: std::env::current_exe().ok(),
         downloads,
-        caches: Some(caches(boot)),
+        caches: Some(caches),
         reader: reader(boot, &ground),
         temp,
         git: GitFolders {
             settings: git.settings,
             elsewhere: git.writable,
             roots,
+            home: boot.places.user_home.clone(),
         },
     })
 }
@@ -258,10 +266,9 @@ fn own_folder(boot: &Boot, root: &Path) -> Vec<PathBuf> {
 }
 
 /// Files and folders that settings name and that decide what runs later.
-fn named_settings(boot: &Boot, roots: &[PathBuf]) -> Vec<PathBuf> {
-    let mut named = included_below(boot, roots);
+fn named_settings(boot: &Boot) -> Vec<PathBuf> {
+    let mut named = named_skill_folders(boot);
     named.extend(named_config(boot));
-    named.extend(named_skill_folders(boot));
     named
 }
 

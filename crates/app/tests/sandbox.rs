@@ -10,6 +10,8 @@ mod git;
 mod helpers;
 #[path = "sandbox/later.rs"]
 mod later;
+#[path = "sandbox/own_settings.rs"]
+mod own_settings;
 #[path = "sandbox/places.rs"]
 mod places;
 #[path = "sandbox/readers.rs"]

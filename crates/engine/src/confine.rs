@@ -255,6 +255,7 @@ fn guard(services: &Services, loose: &[PathBuf]) -> Guarded {
         writable: &services.sandbox.policy.writable,
         roots: &services.sandbox.git.roots,
         git_folders: &services.sandbox.git.elsewhere,
+        home: services.sandbox.git.home.as_deref(),
         artifacts: services.artifacts.as_ref().or(aside.as_ref()),
     })
 }

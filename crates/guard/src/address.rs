@@ -9,8 +9,10 @@ pub fn is_public_address(ip: IpAddr) -> bool {
         IpAddr::V6(ip) => match ip.to_ipv4_mapped().or_else(|| embedded_v4(ip)) {
             Some(inner) => is_public_v4(inner),
             None => {
-                let first = ip.segments().first().copied().unwrap_or_default();
+                let [first, second, third, ..] = ip.segments();
+                let is_local_nat = [first, second, third] == [0x64, 0xff9b, 1];
                 !(ip.is_loopback()
+                    || is_local_nat
                     || ip.is_unspecified()
                     || ip.is_multicast()
                     || first & 0xfe00 == 0xfc00
@@ -21,12 +23,14 @@ pub fn is_public_address(ip: IpAddr) -> bool {
     }
 }
 
-/// IPv4 inside 64:ff9b::/96 (NAT64) and 2002::/16 (6to4).
+/// IPv4 inside ::/96 (as it was written before there was a mapped form), ::ffff:0:0:0/96, 64:ff9b::/96 (NAT64) and 2002::/16
+/// (6to4). `::` and `::1` are none, and not public either way.
 fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     match ip.segments() {
-        [0x64, 0xff9b, 0, 0, 0, 0, a, b] | [0x2002, a, b, ..] => {
-            Some(Ipv4Addr::from(u32::from(a) << 16 | u32::from(b)))
-        }
+        [0, 0, 0, 0, 0, 0, a, b]
+        | [0, 0, 0, 0, 0xffff, 0, a, b]
+        | [0x64, 0xff9b, 0, 0, 0, 0, a, b]
+        | [0x2002, a, b, ..] => Some(Ipv4Addr::from(u32::from(a) << 16 | u32::from(b))),
         _ => None,
     }
 }
@@ -69,6 +73,12 @@ mod tests {
             ("64:ff9b::7f00:1", false),
             ("2002:7f00:1::", false),
             ("64:ff9b::808:808", true),
+            ("::", false),
+            ("::127.0.0.1", false),
+            ("::10.0.0.1", false),
+            ("::ffff:0:127.0.0.1", false),
+            ("::8.8.8.8", true),
+            ("64:ff9b:1::7f00:1", false),
         ] {
             assert_eq!(is_public_address(ip.parse().unwrap()), expect, "{ip}");
         }

@@ -115,6 +115,7 @@ impl Folders {
                 .cloned()
                 .collect(),
             granted: granted.to_vec(),
+            home: scope.user_home.clone(),
             links: Default::default(),
         }
         .with_links()

@@ -47,6 +47,9 @@ const PATH_WORDS: [&str; 26] = [
 
 /// Folders in which every process sees something else.
 const PER_PROCESS: [&str; 2] = ["/proc", "/dev/fd"];
+/// What may stand around a path, and between those of a list.
+const QUOTES: [char; 5] = ['\'', '"', '`', '<', '>'];
+const BETWEEN: [char; 8] = [',', ';', '|', '\n', '"', '\'', '[', ']'];
 /// Bytes of a text that may be a path.
 const MAX_PATH: usize = 4096;
 
@@ -67,8 +70,22 @@ pub fn mcp_accesses(
     collect(args, IsPath::No, MAX_DEPTH, &mut texts);
     let mut paths: Vec<PathBuf> = Vec::new();
     for (text, is_path) in texts {
-        for spelling in spellings(text, scope) {
-            paths.extend(files(&spelling, is_path, scope, starts));
+        let pieces = match is_path {
+            IsPath::Yes => pieces(text),
+            IsPath::No => Vec::new(),
+        };
+        // One of a list counts if something is there: it may be a part of a text.
+        let pieces = pieces.into_iter().map(|piece| (piece, IsPath::No));
+        for (text, is_path) in pieces.chain([(text, is_path)]) {
+            for spelling in spellings(text, scope) {
+                match addressed(&spelling) {
+                    None => paths.extend(files(&spelling, is_path, scope, starts)),
+                    Some(named) => {
+                        let each = named.iter();
+                        paths.extend(each.flat_map(|path| files(path, IsPath::Yes, scope, starts)));
+                    }
+                }
+            }
         }
         if paths.len() > MAX_FILES {
             paths = vec![PathBuf::from(DEEP)];
@@ -141,7 +158,7 @@ fn names_path(argument: &str) -> bool {
 }
 
 /// A text as it stands, and as a server may take it: without blanks around it, up to a zero byte, behind the name of an
-/// option, with homes and variables put in, and the folder of a pattern.
+/// option, without quotes, decoded, with homes and variables put in, and the folder of a pattern.
 fn spellings(text: &str, scope: &Scope) -> Vec<String> {
     let mut out = vec![text.to_owned()];
     let bare = text.split('\0').next().unwrap_or_default();
@@ -151,6 +168,13 @@ fn spellings(text: &str, scope: &Scope) -> Vec<String> {
     );
     for text in out.clone() {
         out.extend(text.split_once('=').map(|(_, value)| value.to_owned()));
+    }
+    for text in out.clone() {
+        let bare = text.trim_matches(QUOTES);
+        out.extend((bare != text).then(|| bare.to_owned()));
+    }
+    for text in out.clone() {
+        out.extend(decoded(&text));
     }
     let home = scope.user_home.as_deref().and_then(Path::to_str);
     for text in out.clone() {
@@ -205,21 +229,64 @@ pub fn mcp_looks(accesses: Vec<Access>) -> Vec<Access> {
     accesses.into_iter().filter_map(look).collect()
 }
 
-fn has_file_scheme(text: &str) -> bool {
-    let scheme = text.split_once(':').map(|(scheme, _)| scheme);
-    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("file"))
+/// The parts of a text that may be a list of paths; none if it has only one.
+fn pieces(text: &str) -> Vec<&str> {
+    if !text.contains(BETWEEN) {
+        return Vec::new();
+    }
+    let pieces = text.split(BETWEEN).map(str::trim);
+    let pieces = pieces.filter(|piece| piece.contains(char::is_alphanumeric));
+    pieces.take(MAX_FILES).collect()
 }
 
-/// The files that a text may mean: a path, or the path of a `file:` address. Other addresses name no file. What only might
+/// With its `%2f` and the like as what they stand for, if it has such.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).filter(|_| *first == b'%');
+        let code = code.and_then(|code| std::str::from_utf8(code).ok());
+        let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+        bytes.push(code.unwrap_or(*first));
+        rest = after
+            .get(if code.is_some() { 2 } else { 0 }..)
+            .unwrap_or_default();
+    }
+    let text_of = String::from_utf8(bytes).ok()?;
+    (text_of != text).then_some(text_of)
+}
+
+/// The paths that a `file:` address may mean: servers read them with a library, or take off its beginning. `None` for what is
+/// none.
+fn addressed(text: &str) -> Option<Vec<String>> {
+    let (scheme, rest) = text.split_once(':')?;
+    if !scheme.eq_ignore_ascii_case("file") {
+        return None;
+    }
+    let mut paths = Vec::new();
+    // Whatever host it names, most take the path alone.
+    paths.extend(url::Url::parse(text).ok().map(|url| url.path().to_owned()));
+    let bare = rest.strip_prefix("//").unwrap_or(rest);
+    paths.push(bare.to_owned());
+    paths.extend(bare.split(['?', '#']).next().map(str::to_owned));
+    // Behind the host.
+    paths.extend(
+        bare.find('/')
+            .and_then(|at| bare.get(at..))
+            .map(str::to_owned),
+    );
+    let more: Vec<String> = paths.iter().filter_map(|path| decoded(path)).collect();
+    paths.extend(more);
+    paths.retain(|path| !path.is_empty());
+    paths.sort();
+    paths.dedup();
+    Some(paths)
+}
+
+/// The files that a text may mean. Addresses name none. What only might
 /// be a path, because it has another name or another start than the root, counts if something is there. A path with a
 /// variable may be any.
 fn files(text: &str, is_path: IsPath, scope: &Scope, starts: &[PathBuf]) -> Vec<PathBuf> {
-    if has_file_scheme(text) {
-        let url = url::Url::parse(text).ok();
-        let path = url.and_then(|url| url.to_file_path().ok());
-        let path = path.as_deref().and_then(Path::to_str);
-        return path.map(|path| scope.path(path)).into_iter().collect();
-    }
     if text.contains("://") || text.is_empty() || text.len() > MAX_PATH {
         return Vec::new();
     }
@@ -341,6 +408,15 @@ mod tests {
             (json!({"path": " .env\n"}), Verdict::Deny),
             (json!({"path": ".env\u{0}.txt"}), Verdict::Deny),
             (json!({"src": ".env"}), Verdict::Deny),
+            (json!({"uri": "file://localhost/repo/.env"}), Verdict::Deny),
+            (json!({"uri": "file://host/repo/.env"}), Verdict::Deny),
+            (json!({"uri": "file:.env"}), Verdict::Deny),
+            (json!({"uri": "file:///repo/.env?x#y"}), Verdict::Deny),
+            (json!({"uri": "'file:///repo/.env'"}), Verdict::Deny),
+            (json!({"uri": "file%3A%2F%2F%2Frepo%2F.env"}), Verdict::Deny),
+            (json!({"path": "\".env\""}), Verdict::Deny),
+            (json!({"path": "%2erepo"}), Verdict::Allow),
+            (json!({"path": "%2eenv"}), Verdict::Deny),
             (json!(null), Verdict::Allow),
         ] {
             let accesses = mcp_accesses("files", "get", &args, &scope, &[]);
@@ -352,6 +428,42 @@ mod tests {
             };
             assert_eq!(policy.decide(call).verdict, expect, "{args}");
         }
+    }
+
+    /// A server of the person's sees the machine's `/tmp`, one in the sandbox that of the session: both count.
+    #[test]
+    fn an_address_below_tmp_is_that_of_the_machine_too() {
+        let dir = std::env::temp_dir().join(format!("ostler-mcp-tmp-{}", std::process::id()));
+        let own = dir.join("own");
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(dir.join("secret"), "x").unwrap();
+        let scope = Scope::new("/repo", None).with_temp(Some(own.clone()), Vec::new());
+        let secret = dir.join("secret");
+        let mut policy = Policy::default();
+        let deny = Rule::parse(&format!("Read({})", secret.display()), "x:1").unwrap();
+        for rules in [vec![], vec![deny]] {
+            policy.rules.deny = rules;
+            let expect = match policy.rules.deny.is_empty() {
+                true => Verdict::Ask,
+                false => Verdict::Deny,
+            };
+            for args in [
+                json!({"path": secret}),
+                json!({"uri": format!("file://{}", secret.display())}),
+                json!({"other": format!("file://localhost{}", secret.display())}),
+                json!({"x": [format!("FILE:{}", secret.display())]}),
+            ] {
+                let accesses = mcp_accesses("files", "get", &args, &scope, &[]);
+                let call = Call {
+                    tool: tool("mcp__files__get"),
+                    accesses: &mcp_looks(accesses),
+                    scope: &scope,
+                    resolved: &[],
+                };
+                assert_eq!(policy.decide(call).verdict, expect, "{args}");
+            }
+        }
+        std::fs::remove_dir_all(&dir).unwrap();
     }
 
     /// A server that was started in a folder of its own, or in the person's home, takes relative paths from there.
@@ -396,6 +508,14 @@ mod tests {
             (
                 json!({"pattern": format!("{}/*", home.display())}),
                 Verdict::Deny,
+            ),
+            (json!({"paths": "a,.env"}), Verdict::Deny),
+            (json!({"paths": "[\"a\", \".env\"]"}), Verdict::Deny),
+            (json!({"paths": "a;.ssh/id"}), Verdict::Deny),
+            (json!({"input": "[//] or, so"}), Verdict::Allow),
+            (
+                json!({"uri": format!("file://{}", home.join("notes").display())}),
+                Verdict::Ask,
             ),
             (json!({"path": "/"}), Verdict::Deny),
             (json!({"path": "/proc/self/cwd/.ssh/id"}), Verdict::Deny),

@@ -10,6 +10,7 @@ pub mod diff;
 mod error;
 mod exit;
 mod files;
+mod git_settings;
 #[expect(unsafe_code, reason = "the environment block has no safe form")]
 mod hide;
 mod host;
@@ -39,9 +40,10 @@ pub use files::{
     Content, Entry, Kind, Listing, RenameOptions, Renamed, Roots, Span, Stat, WriteOptions, Written,
 };
 pub use files::{
-    Opened, TreeReader, glob_matches, look, open_file, open_without_waiting, read_bounded,
-    read_certificates, real_path,
+    Followed, Opened, TreeReader, follow_links, glob_matches, look, open_file,
+    open_without_waiting, read_bounded, read_certificates, real_path,
 };
+pub use git_settings::{GitSettings, SettingsFile};
 pub use hide::hide;
 pub use host::{Fut, Host};
 pub use local::Local;

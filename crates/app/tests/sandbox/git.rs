@@ -619,3 +619,24 @@ fn included_settings_of_the_project_stay() {
         );
     }
 }
+
+/// A file in the place of the git folder leads the person's git nowhere else.
+#[test]
+fn a_git_folder_is_not_exchanged_for_a_file() {
+    for layer in layers() {
+        let elsewhere = tempfile::tempdir().unwrap();
+        let top = elsewhere.path().canonicalize().unwrap();
+        git(&top, &["init", "-q", "."]);
+        git(&top, &["config", "core.fsmonitor", "evil"]);
+        let to = top.join(".git").display().to_string();
+        let command = format!("mv .git old; echo 'gitdir: {to}' > .git; true");
+        let Ran { scene, told, .. } = run(&config(layer), &[], project, &[&command]);
+        let dot = scene.space.root().join(".git");
+        assert!(dot.is_dir(), "{layer}: {told:#?}");
+        let text = scene.space.read(".git/config");
+        assert!(!text.contains("evil"), "{layer}: {text} {told:#?}");
+        let is_told = told[0].contains("was put back");
+        assert_eq!(is_told, layer == "landlock", "{layer}: {told:#?}");
+        assert!(!told[0].contains("could not"), "{layer}: {told:#?}");
+    }
+}

@@ -72,6 +72,8 @@ pub struct Ground<'a> {
     pub writable: &'a [PathBuf],
     /// Git folders outside of it that commands write to.
     pub git_folders: &'a [PathBuf],
+    /// What `~` means in settings of git.
+    pub home: Option<&'a Path>,
     pub artifacts: Option<&'a Artifacts>,
     /// All paths that are protected, held by the sandbox or not.
     pub protected: &'a [PathBuf],
@@ -120,6 +122,7 @@ impl Protection {
                     .into_iter()
                     .chain(others.map(|folder| Repositories::new(folder)))
                     .chain(elsewhere)
+                    .map(|one| one.with_home(ground.home.map(Path::to_owned)))
                     .collect()
             };
             let artifacts = ground.artifacts.cloned();

@@ -52,6 +52,8 @@ pub struct GitFolders {
     pub elsewhere: Vec<PathBuf>,
     /// All folders in which commands may make or change repositories.
     pub roots: Vec<PathBuf>,
+    /// What `~` means in settings.
+    pub home: Option<PathBuf>,
 }
 
 /// Caches of the commands of one project, so that none of them can change what the person's own tools run later.

@@ -48,6 +48,19 @@ const PACKAGE_SCRIPTS: &[&str] = &[
     "cwd",
     "dir",
 ];
+/// Of compilers of C: what runs in the place of a part of them, and what is loaded into them.
+const COMPILER_PARTS: &[&str] = &[
+    "wrapper",
+    "specs",
+    "fplugin",
+    "plugin",
+    "fuse-ld",
+    "ld-path",
+    "load",
+    "ccc-gcc-name",
+];
+/// Letters of theirs that take the rest of the word.
+const COMPILER_VALUES: &str = "DUILlWoOx";
 const JS_TESTS: &[&str] = &[
     "config",
     "require",
@@ -180,6 +193,31 @@ pub const RUNS_OPTION: &[Handing] = &[
         &["pager", "preprocessor", "html", "local-file"],
         "PpHl",
         "",
+    ),
+    handing("gcc", COMPILER_PARTS, "B", COMPILER_VALUES),
+    handing("g++", COMPILER_PARTS, "B", COMPILER_VALUES),
+    handing("cc", COMPILER_PARTS, "B", COMPILER_VALUES),
+    handing("c++", COMPILER_PARTS, "B", COMPILER_VALUES),
+    handing("clang", COMPILER_PARTS, "B", COMPILER_VALUES),
+    handing("clang++", COMPILER_PARTS, "B", COMPILER_VALUES),
+    handing("rustc", &["codegen", "sysroot"], "CZ", "ALOloW"),
+    handing(
+        "rustdoc",
+        &[
+            "test-builder",
+            "test-runtool",
+            "runtool",
+            "codegen",
+            "sysroot",
+        ],
+        "CZ",
+        "ALo",
+    ),
+    handing(
+        "pandoc",
+        &["filter", "lua-filter", "pdf-engine", "defaults", "data-dir"],
+        "FLd",
+        "ftrowTVMHBAc",
     ),
     handing("cmake", &[], "PCE", "DSBG"),
     handing("ninja", &[], "f", "jC"),

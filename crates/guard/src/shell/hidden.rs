@@ -168,6 +168,10 @@ fn is_handing(row: &handing::Handing, arg: &str, next: Option<&str>) -> bool {
         let outside = || value.or(next).is_none_or(|file| !is_inside(file));
         return row.long.iter().any(&is) || files.any(is) && outside();
     }
+    // Some programs take one dash for two.
+    if dashes == 1 && name.len() > 2 && row.long.contains(&name) {
+        return true;
+    }
     for (at, letter) in name.char_indices() {
         let rest = name.get(at + letter.len_utf8()..).filter(|v| !v.is_empty());
         // The value may hold an equals sign of its own.
@@ -185,8 +189,7 @@ fn is_handing(row: &handing::Handing, arg: &str, next: Option<&str>) -> bool {
             return false;
         }
     }
-    // Some programs take one dash for two.
-    dashes == 1 && name.len() > 2 && row.long.contains(&name)
+    false
 }
 
 fn is_inside(file: &str) -> bool {
@@ -296,6 +299,24 @@ mod tests {
             ("tar xf a --to-com=x", true),
             ("tar xIf ./x a", false),
             ("tar -xI ./x -f a", true),
+            ("gcc -O2 -Wall -Iinclude -c a.c -o a.o", false),
+            ("gcc -DFOOB -march=native -std=c11 -fPIC a.c", false),
+            ("gcc -wrapper ./x a.c", true),
+            ("gcc --wrapper=./x a.c", true),
+            ("gcc -B./x a.c", true),
+            ("gcc -specs=./x a.c", true),
+            ("clang++ -fplugin=./x.so a.cc", true),
+            ("clang -fuse-ld=./x a.c", true),
+            ("clang --ld-path=./x a.c", true),
+            ("rustc --edition 2024 -O a.rs", false),
+            ("rustc -Clinker=./x a.rs", true),
+            ("rustc -C linker=./x a.rs", true),
+            ("rustc --codegen=linker=./x a.rs", true),
+            ("pandoc -f markdown -t html a.md -o a.html", false),
+            ("pandoc --filter ./x a.md", true),
+            ("pandoc -F ./x a.md", true),
+            ("pandoc --lua-fil=x a.md", true),
+            ("pandoc --pdf-engine=./x a.md", true),
         ] {
             let words: Vec<Word> = command.split(' ').map(Word::plain).collect();
             assert_eq!(hands_over(&words), expect, "{command}");

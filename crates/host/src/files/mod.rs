@@ -39,6 +39,7 @@ use border::Border;
 pub use dir::{Dir, Found, Name, open_plain, set_file_mode};
 pub use glob::matches as glob_matches;
 pub use opened::{Opened, TreeReader, admit, open_file};
+pub use resolve::Followed;
 #[cfg(unix)]
 use std::ffi::OsString;
 use std::fs::{FileType, Metadata};
@@ -132,6 +133,14 @@ pub fn read_certificates(path: &Path) -> io::Result<Vec<u8>> {
 /// The path without symlinks, parts that do not exist yet included. Only a hint: who opens it judges again.
 pub fn real_path(path: &Path) -> PathBuf {
     resolve::follow(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The same, with the symlinks on the way. A path that cannot be followed is taken as it is.
+pub fn follow_links(path: &Path) -> Followed {
+    resolve::follow_links(path).unwrap_or_else(|_| Followed {
+        real: path.to_owned(),
+        links: Vec::new(),
+    })
 }
 
 /// What really lies at a path, if the border lets it pass.

@@ -3,7 +3,7 @@
 
 use super::border::is_below;
 use super::glob::matches;
-use super::links::Links;
+use super::links::{Links, Wanted};
 use std::path::{Path, PathBuf};
 
 /// Files that decide what runs later: settings, hooks, instructions of programs. Changing them takes the person's own yes.
@@ -20,7 +20,9 @@ pub struct Protected {
     pub granted: Vec<PathBuf>,
     /// Whether files count that make a folder a repository of git, or that decide what git runs in one.
     pub repositories: bool,
-    /// What links at these names lead to; `with_links` looks them up.
+    /// What `~` means in settings of git.
+    pub home: Option<PathBuf>,
+    /// What links at these names lead to, and what settings of repositories include; `with_links` looks them up.
     pub links: Links,
 }
 
@@ -64,8 +66,12 @@ impl Protected {
     /// The same with what links at protected names in the project lead to now.
     pub fn with_links(mut self) -> Self {
         for base in &self.bases {
-            self.links.extend(&Links::in_folder(base, &self.names));
-            self.links.extend(&Links::in_project(base, &self.names));
+            let wanted = Wanted {
+                names: &self.names,
+                home: self.home.as_deref(),
+            };
+            self.links.extend(&Links::in_folder(base, wanted));
+            self.links.extend(&Links::in_project(base, wanted));
         }
         self
     }
@@ -76,7 +82,11 @@ impl Protected {
         let leads_here = || {
             let base = self.base_of(real)?;
             let mut folders = real.ancestors().skip(1).take_while(|f| is_below(f, base));
-            folders.find(|folder| Links::in_folder(folder, &self.names).holds(real))
+            let wanted = Wanted {
+                names: &self.names,
+                home: self.home.as_deref(),
+            };
+            folders.find(|folder| Links::in_folder(folder, wanted).holds(real))
         };
         self.holds(real) || !is_granted && leads_here().is_some()
     }
@@ -229,6 +239,7 @@ mod tests {
             paths: vec!["/repo/home".into()],
             bases: vec!["/repo".into(), "/u/.ostler/worktrees/w".into()],
             granted: vec!["/repo/sub/ostler.toml".into()],
+            home: None,
             links: Links::default(),
         };
         for (path, expect) in [

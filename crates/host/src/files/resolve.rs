@@ -10,13 +10,25 @@ use std::path::{Component, Path, PathBuf};
 /// Symlinks followed on the way to one file, as in the kernel.
 const MAX_LINKS: usize = 40;
 
+/// A path without symlinks, and those that were met on the way, each in the folder that really holds it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Followed {
+    pub real: PathBuf,
+    pub links: Vec<PathBuf>,
+}
+
 /// Follows every symlink, that of the last part included.
 pub(super) fn follow(path: &Path) -> Result<PathBuf> {
+    follow_links(path).map(|followed| followed.real)
+}
+
+/// The same, with the symlinks on the way.
+pub(super) fn follow_links(path: &Path) -> Result<Followed> {
     check_path(path)?;
     let mut done = PathBuf::new();
     let mut todo = Vec::new();
     push_parts(&mut todo, path);
-    let mut links = 0;
+    let mut links = Vec::new();
     while let Some(part) = todo.pop() {
         match part {
             Part::Start(start) => done.push(start),
@@ -28,8 +40,8 @@ pub(super) fn follow(path: &Path) -> Result<PathBuf> {
                 let Some(target) = link_target(&done)? else {
                     continue;
                 };
-                links += 1;
-                if links > MAX_LINKS {
+                links.push(done.clone());
+                if links.len() > MAX_LINKS {
                     return Err(Error::TooManyLinks {
                         path: path.to_path_buf(),
                     });
@@ -39,7 +51,7 @@ pub(super) fn follow(path: &Path) -> Result<PathBuf> {
             }
         }
     }
-    Ok(done)
+    Ok(Followed { real: done, links })
 }
 
 /// Follows the symlinks of the parent only: the last part is the thing itself.

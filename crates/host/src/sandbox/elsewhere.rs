@@ -100,7 +100,7 @@ pub struct Tampered {
 
 /// No file is read here.
 #[cfg(not(unix))]
-pub fn included_settings(_text: &[u8]) -> Vec<String> {
+pub fn included_settings(_text: &[u8]) -> Vec<PathBuf> {
     Vec::new()
 }
 
@@ -111,6 +111,10 @@ impl Repositories {
 
     pub fn in_git_folder(_folder: &Path) -> Self {
         Self
+    }
+
+    pub fn with_home(self, _home: Option<PathBuf>) -> Self {
+        self
     }
 
     pub fn root(&self) -> &Path {

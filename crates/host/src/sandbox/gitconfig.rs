@@ -9,7 +9,9 @@ mod targets;
 use addresses::{is_address, is_fetch};
 use read::parse;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
 use targets::{Place, turned_keys};
 
 /// Settings that run nothing and lead nowhere, whatever their value; `*` is any one part.
@@ -288,12 +290,14 @@ pub fn last_value(text: &[u8], key: &str) -> Option<String> {
     found.value
 }
 
-/// Files that a file of settings includes, on whatever condition, as it names them.
-pub fn included(text: &[u8]) -> Vec<String> {
-    let all = parse(text).unwrap_or_default().into_iter();
+/// Files that a file of settings includes, on whatever condition, as it names them. Git dies of what is no setting only when
+/// it gets there, so what stands before that counts.
+pub fn included(text: &[u8]) -> Vec<PathBuf> {
+    let all = read::parse_bytes(text).into_iter();
     let includes =
         all.filter(|setting| setting.is("include.path") || setting.is("includeif.*.path"));
-    includes.filter_map(|setting| setting.value).collect()
+    let bytes = includes.filter_map(|setting| read::bytes(&setting.value?));
+    bytes.map(|path| OsString::from_vec(path).into()).collect()
 }
 
 /// The new text if it names no program, else what was there, or what stands for nothing.

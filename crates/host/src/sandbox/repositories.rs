@@ -60,6 +60,8 @@ type Stamp = (u64, u64, i64, i64);
 #[derive(Debug)]
 pub struct Repositories {
     root: PathBuf,
+    /// What `~` means in settings.
+    home: Option<PathBuf>,
     ground: Ground,
     folders: HashMap<PathBuf, Seen>,
     /// What lets git run something in each of them, as it was when the session began.
@@ -120,6 +122,7 @@ impl Repositories {
             // One that a command makes is looked at like any other.
             own: own.symlink_metadata().is_ok().then_some(own),
             root,
+            home: None,
             ground: Ground::Project,
             folders: HashMap::new(),
             known: BTreeMap::new(),
@@ -135,6 +138,7 @@ impl Repositories {
         Self {
             own: Some(root.clone()),
             root,
+            home: None,
             ground: Ground::GitFolder,
             folders: HashMap::new(),
             known: BTreeMap::new(),
@@ -142,6 +146,11 @@ impl Repositories {
             missed: BTreeSet::new(),
             trusted: Trusted::default(),
         }
+    }
+
+    /// For a person whose home this is.
+    pub fn with_home(self, home: Option<PathBuf>) -> Self {
+        Self { home, ..self }
     }
 
     /// The folder that is looked through.

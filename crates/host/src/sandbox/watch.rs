@@ -77,6 +77,16 @@ impl Watch {
             .extend(theirs.map(|(path, kept)| (path.clone(), kept.clone())));
         self.roots.retain(|(root, _)| !is_shared(root));
         let above = |link: &Path| shared.iter().any(|(root, _)| root.starts_with(link));
+        // A link above a path of theirs that was none for them is one that a command made meanwhile.
+        let is_made = |path: &Path| match self.before.get(path) {
+            Some(Kept::Link(target)) => above(path) && other.links.get(path) != Some(target),
+            Some(Kept::File { .. } | Kept::Folder | Kept::Unread(_) | Kept::Other) | None => false,
+        };
+        let made: Vec<PathBuf> = (self.paths().into_iter())
+            .filter(|path| !is_shared(path) && is_made(path))
+            .collect();
+        self.roots.retain(|(root, _)| !made.contains(root));
+        self.before.retain(|path, _| !made.contains(path));
         self.links.retain(|link, _| !above(link));
         let theirs = other.links.iter().filter(|(link, _)| above(link));
         self.links
@@ -254,15 +264,17 @@ impl Watch {
         (changes, cut.into_iter().filter(is_left).collect())
     }
 
-    /// Folders above a protected path that a command replaced by links, or links that it led elsewhere, as they were.
+    /// Folders above a protected path that a command replaced by links or files, or links that it led elsewhere, as they were.
     fn remove_detours(&self) -> Vec<Change> {
         let mut changes: Vec<Change> = Vec::new();
         for (root, before) in &self.roots {
             for _ in 0..MAX_DETOURS {
-                if place(root) == *before {
+                let blocked = self.blocked(root, before);
+                if blocked.is_none() && place(root) == *before {
                     break;
                 }
-                let Some((path, target)) = self.detour(root, before) else {
+                let blocked = blocked.map(|path| (path, None));
+                let Some((path, target)) = blocked.or_else(|| self.detour(root, before)) else {
                     break;
                 };
                 let undone = lead_back(&self.remembered(&path), target);
@@ -278,6 +290,17 @@ impl Watch {
             }
         }
         changes
+    }
+
+    /// What was a folder on the way to something that was there, and is neither a folder nor a link now.
+    fn blocked(&self, root: &Path, before: &Path) -> Option<PathBuf> {
+        let is_odd = |path: &&Path| {
+            let meta = fs::symlink_metadata(path);
+            meta.is_ok_and(|meta| !meta.is_dir() && !meta.is_symlink())
+        };
+        let mut above = before.ancestors().skip(1);
+        let found = self.before.contains_key(root).then(|| above.find(is_odd));
+        found.flatten().map(Path::to_owned)
     }
 
     /// The first folder on the way that is another link than it was, and where it led if it was one.

@@ -97,6 +97,13 @@ pub fn parse(text: &str) -> Result<(Url, String), ToolError> {
     let host = url
         .host_str()
         .ok_or_else(|| ToolError::new("invalid_input", format!("`{text}` has no host.")))?;
+    // No name of a host has it, and a rule would take it for any.
+    if host.contains('*') {
+        return Err(ToolError::new(
+            "invalid_input",
+            format!("`{host}` is no name of a host."),
+        ));
+    }
     let host = match url.port() {
         Some(port) => format!("{host}:{port}"),
         None => host.to_owned(),
@@ -273,6 +280,14 @@ async fn addresses(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pattern_is_no_host() {
+        for text in ["http://*/", "https://*.example.com/x", "*"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        assert_eq!(parse("a.example:8080/*").unwrap().1, "a.example:8080");
+    }
 
     #[test]
     fn the_encoding_is_found() {

@@ -17,8 +17,33 @@ pub(super) fn parse(text: &[u8]) -> Option<Vec<Setting>> {
     if reader.at > '\u{feff}'.len_utf8() {
         return None;
     }
-    reader.settings()
+    let mut found = Vec::new();
+    reader.settings(&mut found).map(|()| found)
 }
+
+/// The settings of a file in whatever coding, up to what git would not read. Each byte of keys and values is one character,
+/// which `bytes` makes a byte again.
+pub(super) fn parse_bytes(text: &[u8]) -> Vec<Setting> {
+    let text = text.strip_prefix(MARK).unwrap_or(text);
+    let text: String = text.iter().map(|byte| char::from(*byte)).collect();
+    let mut reader = Reader {
+        text: text.as_bytes(),
+        at: 0,
+    };
+    let mut found = Vec::new();
+    // What was read before the end counts.
+    let _ = reader.settings(&mut found);
+    found
+}
+
+/// The bytes of a value that `parse_bytes` read.
+pub(super) fn bytes(value: &str) -> Option<Vec<u8>> {
+    let each = value.chars().map(|c| u8::try_from(c).ok());
+    each.collect()
+}
+
+/// By which a file says that it is in UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
 
 struct Reader<'a> {
     text: &'a [u8],
@@ -37,13 +62,12 @@ impl Reader<'_> {
         Some(byte)
     }
 
-    fn settings(&mut self) -> Option<Vec<Setting>> {
-        let mut found = Vec::new();
+    fn settings(&mut self, found: &mut Vec<Setting>) -> Option<()> {
         let mut base: Option<String> = None;
         loop {
             let start = self.at;
             let Some(byte) = self.next() else {
-                return Some(found);
+                return Some(());
             };
             match byte {
                 b' ' | b'\t' | b'\r' | b'\n' => {}

@@ -146,8 +146,14 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
 fn loose(policy: &Policy, places: &Places, layer: Layer) -> Vec<PathBuf> {
     let mut paths = match layer {
         Layer::Namespaces | Layer::Bubblewrap => places.unmountable.clone(),
-        Layer::Landlock => policy.protect.clone(),
+        Layer::Landlock => {
+            let other_names = places.other_names.iter();
+            policy.protect.iter().chain(other_names).cloned().collect()
+        }
     };
+    // Whoever turns a link on the way leads a protected path elsewhere.
+    let is_new = |link: &&PathBuf| !policy.protect.contains(link);
+    paths.extend(places.turned.iter().filter(is_new).cloned());
     paths.extend(policy.compared.iter().cloned());
     paths
 }

@@ -2,12 +2,12 @@
 
 use super::closed::Closed;
 use super::covers::{By, Cover, run_folder};
-use super::hard_links::{MAX_LINK_SEARCH, is_one_of, linked_files};
+use super::hard_links::{FileId, MAX_LINK_SEARCH, is_one_of, linked_files};
 use super::jail::{MAX_CARRIED, Mount};
 use super::mount_table::mount_points;
 use super::seccomp::Unix;
 use crate::sandbox::{ClosedFolder, EmptyHome, Error, Layer, LinkedFile, Policy, Readable, holder};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -33,6 +33,10 @@ pub(super) struct Places {
     pub protected: Vec<PathBuf>,
     /// Protected paths that no mount can cover: they do not exist yet, or are links.
     pub unmountable: Vec<PathBuf>,
+    /// Links on the way to protected paths that a command could turn.
+    pub turned: Vec<PathBuf>,
+    /// Other names of protected files.
+    pub other_names: Vec<PathBuf>,
     pub closed: Vec<Closed>,
     /// Protected files in whose place a link is seen: the file, and the link.
     pub links: Vec<(PathBuf, PathBuf)>,
@@ -77,13 +81,7 @@ impl Places {
                 });
             }
         }
-        for path in &policy.protect {
-            absolute(path)?;
-            match fs::canonicalize(path) {
-                Ok(real) if !path.is_symlink() => places.protected.push(real),
-                Ok(_) | Err(_) => places.unmountable.push(path.clone()),
-            }
-        }
+        places.find_protected(policy)?;
         for LinkedFile { file, link } in &policy.links {
             let real = fs::canonicalize(file).ok();
             let real = real.filter(|real| places.protected.contains(real));
@@ -111,36 +109,47 @@ impl Places {
         Ok(places)
     }
 
-    /// Other names of forbidden files in the folders that a command writes to or is shown, as far as they are found near
-    /// the top.
+    /// Other names of forbidden files in the folders that a command writes to or is shown.
     fn forbid_other_names(&mut self, policy: &Policy) {
         let linked = linked_files(&self.forbidden);
-        if linked.is_empty() {
-            return;
-        }
         let shown = policy.empty_home.iter().flat_map(|home| &home.shown);
         let shown = shown.flat_map(fs::canonicalize);
         let tops = outer_first(self.writable.iter().cloned().chain(shown).collect());
-        let mut found = Vec::new();
-        for top in tops {
-            let mut open = VecDeque::from([top]);
-            let mut seen = 0;
-            while let Some(path) = open.pop_front() {
-                seen += 1;
-                if is_one_of(&path, &linked) {
-                    if holder(&path, &self.forbidden).is_none() {
-                        found.push(path);
-                    }
-                } else if seen < MAX_LINK_SEARCH
-                    && fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir())
-                    && let Ok(entries) = fs::read_dir(&path)
-                {
-                    open.extend(entries.flatten().map(|entry| entry.path()));
-                }
-            }
-        }
+        let mut found = other_names(&linked, tops);
+        found.retain(|path| holder(path, &self.forbidden).is_none());
         self.forbidden.append(&mut found);
         self.forbidden = outer_first(std::mem::take(&mut self.forbidden));
+    }
+
+    /// Protected paths, and what could lead a command around them: links on the way, and other names of the same files.
+    fn find_protected(&mut self, policy: &Policy) -> Result<(), Error> {
+        let mut plain: HashSet<&Path> = HashSet::new();
+        for path in &policy.protect {
+            absolute(path)?;
+            let is_link = path.is_symlink();
+            match fs::canonicalize(path) {
+                Ok(real) if !is_link => self.protected.push(real),
+                Ok(_) | Err(_) => self.unmountable.push(path.clone()),
+            }
+            let parent = path.parent().unwrap_or(path);
+            if !is_link && plain.contains(parent) {
+                continue;
+            }
+            let links = crate::follow_links(path).links;
+            if links.is_empty() {
+                plain.insert(parent);
+            }
+            let links = links.into_iter();
+            self.turned
+                .extend(links.filter(|link| holder(link, &self.writable).is_some()));
+        }
+        self.turned = outer_first(std::mem::take(&mut self.turned));
+        let files = self.protected.iter().filter(|path| path.is_file());
+        let files: Vec<PathBuf> = files.cloned().collect();
+        self.other_names = other_names(&linked_files(&files), self.writable.clone());
+        self.other_names.retain(|path| !files.contains(path));
+        self.protected.extend(self.other_names.iter().cloned());
+        Ok(())
     }
 
     /// What is shown of a closed folder cannot be changed, unless it is writable by itself.
@@ -384,6 +393,30 @@ impl Places {
     }
 }
 
+/// Names of these files below folders, as far as they are found near the top.
+fn other_names(files: &HashSet<FileId>, tops: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    if files.is_empty() {
+        return found;
+    }
+    for top in tops {
+        let mut open = VecDeque::from([top]);
+        let mut seen = 0;
+        while let Some(path) = open.pop_front() {
+            seen += 1;
+            if is_one_of(&path, files) {
+                found.push(path);
+            } else if seen < MAX_LINK_SEARCH
+                && fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir())
+                && let Ok(entries) = fs::read_dir(&path)
+            {
+                open.extend(entries.flatten().map(|entry| entry.path()));
+            }
+        }
+    }
+    found
+}
+
 /// Adds the private folders, and gives those that do not exist: they can be made only inside of another cover.
 fn add_private(policy: &Policy, covers: &mut Vec<Cover>) -> Result<Vec<PathBuf>, Error> {
     let mut absent = Vec::new();
@@ -531,7 +564,6 @@ fn foreign_sockets() -> Vec<PathBuf> {
 mod tests {
     use super::super::hard_links::beneath_but;
     use super::*;
-    use std::collections::HashSet;
 
     #[test]
     fn what_is_left_out_is_replaced_by_its_neighbours() {

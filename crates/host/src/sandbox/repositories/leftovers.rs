@@ -4,8 +4,9 @@
 
 use super::index::{MAX_INDEX, ObjectFormat, Verdict, judge_index};
 use super::walk::{Seen, is_special};
-use super::{CONFIGS, HEAD, Instead, MAX_CONFIG, Repositories, Stamp, Tampered, changed};
-use crate::sandbox::gitconfig::{Kind, included, last_value};
+use super::{HEAD, Instead, MAX_CONFIG, Repositories, Stamp, Tampered, changed};
+use crate::git_settings::{GitSettings, SettingsFile, settings_of_repository};
+use crate::sandbox::gitconfig::{Kind, last_value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs;
@@ -47,8 +48,6 @@ const PATCH_OPTIONS: [&str; 9] = [
     "--ignore-space-change",
     "--ignore-whitespace",
 ];
-/// Most files that the settings of one repository include and that are looked at.
-const MAX_INCLUDED: usize = 32;
 /// Where a repository without a readable `HEAD` begins.
 const FIRST_HEAD: &str = "ref: refs/heads/main\n";
 
@@ -132,13 +131,16 @@ impl Repositories {
             }
         }
         for repository in &self.looked_into {
-            let named = FILES.map(|(name, file)| (repository.join(name), file));
-            let included = self.included_by(repository).into_iter();
-            let included = included.map(|path| (path, File::Included));
-            for (path, file) in named.into_iter().chain(included) {
+            for (name, file) in FILES {
+                let path = repository.join(name);
                 let folder = path.parent().and_then(|folder| self.folders.get(folder));
                 let age = Age::of(&path, folder, since);
                 found.extend(self.check_file(&mut trusted, (&path, file), age));
+            }
+            for included in self.included_by(repository) {
+                let age = self.age_of(&included, since);
+                let file = (included.real.as_path(), File::Included);
+                found.extend(self.check_file(&mut trusted, file, age));
             }
         }
         found.sort_by(|a, b| a.path.cmp(&b.path));
@@ -364,13 +366,25 @@ impl Repositories {
         }
     }
 
-    /// Files below the root that the settings of a repository include.
-    fn included_by(&self, repository: &Path) -> Vec<PathBuf> {
-        let settings = CONFIGS.map(|name| self.read(&repository.join(name), MAX_CONFIG));
-        let written = settings.into_iter().flatten();
-        let written = written.flat_map(|text| included(&text)).take(MAX_INCLUDED);
-        let real = written.filter_map(|path| fs::canonicalize(repository.join(path)).ok());
-        real.filter(|path| path.starts_with(&self.root)).collect()
+    /// Files below the root that the settings of a repository include, and what those include.
+    fn included_by(&self, repository: &Path) -> Vec<SettingsFile> {
+        let settings = settings_of_repository(repository);
+        let found = GitSettings::of_repositories(settings, self.home.as_deref()).find();
+        let is_below = |file: &SettingsFile| file.real.starts_with(&self.root);
+        found.into_iter().filter(is_below).collect()
+    }
+
+    /// How old what git reads at a path is: as new as the newest link that leads there.
+    fn age_of(&self, file: &SettingsFile, since: SystemTime) -> Age {
+        let on_the_way = file.links.iter().chain([&file.real]);
+        let mut ages = on_the_way.map(|path| {
+            let folder = path.parent().and_then(|folder| self.folders.get(folder));
+            Age::of(path, folder, since)
+        });
+        match ages.all(|age| age == Age::Old) {
+            true => Age::Old,
+            false => Age::New,
+        }
     }
 
     /// Whether a folder of objects is one that was named before, or of a repository that is looked into.
