@@ -78,15 +78,13 @@ const SCENES: &[Scene] = &[
             let edit = json!({"path": "src/lines.rs", "old": "    text.split('\\n').collect()", "new": "    // The last line may have no end.\n    text.lines().collect()"});
             vec![
                 Step::answer().call("read_file", json!({"path": "src/lines.rs"})),
-                Step::answer()
-                    .text("Now I mend it.")
-                    .call("edit_file", edit),
+                Step::answer().text("Now I fix it.").call("edit_file", edit),
             ]
         },
         act: |term| {
-            term.keys("mend read_lines\r");
-            term.wait_for("wants your permission");
-            term.keys("\x1b[B\x1b[B");
+            term.keys("fix read_lines\r");
+            answerable(term, "Edit this file?");
+            term.keys("\x1b[B\x1b[B\x1b[B");
             term.wait_for("› a");
         },
     },
@@ -104,9 +102,11 @@ const SCENES: &[Scene] = &[
             ]
         },
         act: |term| {
-            term.keys("mend read_lines and test it\r");
-            term.wait_for("wants your permission");
+            term.keys("fix read_lines and test it\r");
+            answerable(term, "Edit this file?");
             term.keys("s");
+            answerable(term, "Run this command?");
+            term.keys("y");
             term.wait_for("both tests pass");
             still(term);
         },
@@ -123,7 +123,7 @@ const SCENES: &[Scene] = &[
             term.keys("\x1b[Z");
             term.wait_for("· plan");
             term.keys("plan the change\r");
-            term.wait_for("The plan is ready");
+            answerable(term, "The plan is ready");
         },
     },
     Scene {
@@ -149,7 +149,7 @@ const SCENES: &[Scene] = &[
         },
         act: |term| {
             term.keys("运行所有测试\r");
-            term.wait_for("请求许可");
+            answerable(term, "运行此命令？");
         },
     },
 ];
@@ -203,6 +203,13 @@ fn play(scene: &Scene, program: &Path) -> (String, u16) {
     };
     let last = term.cells().iter().map(|cell| cell.row).max().unwrap_or(0);
     (html(&term, foreground, background), last + 1)
+}
+
+/// A question takes keys: they do nothing in its first moments.
+fn answerable(term: &Term, title: &str) {
+    term.wait_until("a question that takes keys", |s| {
+        s.contains(title) && s.contains("↑↓") && s.contains("esc")
+    });
 }
 
 /// The turn is over.
