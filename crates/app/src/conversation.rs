@@ -155,3 +155,9 @@ pub fn quiet(result: io::Result<()>) -> io::Result<()> {
         other => other,
     }
 }
+
+/// Nobody reads what is written.
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let cause = error.downcast_ref::<io::Error>();
+    cause.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}

@@ -11,7 +11,6 @@ use crate::print::{End, Format, Printer};
 use ostler_config::text::Explain as _;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{Ask, Body, Client, Delta, Event, Hub as _, Op, OpLine, Role, Word};
-use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -51,7 +50,7 @@ pub async fn run(boot: Arc<Boot>, format: Format) -> anyhow::Result<u8> {
     conversation::close(talk.client).await;
     match ended {
         Ok(()) => Ok(talk.code),
-        Err(error) if is_closed_pipe(&error) => Ok(OK),
+        Err(error) if conversation::is_closed_pipe(&error) => Ok(OK),
         Err(error) => Err(error),
     }
 }
@@ -213,11 +212,6 @@ impl Talk {
 /// The person's words, as the session has taken them in.
 fn is_prompt(event: &Event) -> bool {
     matches!(event, Event::Entry(e) if matches!(&e.body, Body::Message(m) if m.role == Role::User))
-}
-
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let cause = error.downcast_ref::<io::Error>();
-    cause.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 
 fn parse(line: &str) -> Result<Option<OpLine>, String> {

@@ -1077,3 +1077,37 @@ fn a_new_session_reads_the_configuration_anew() {
     scene.server.push(Step::answer().text("Two."));
     turn(&mut term, "second", "Two.");
 }
+
+#[test]
+fn a_mention_is_completed_by_the_rules_of_the_session() {
+    let scene = Scene::with_config(
+        Kind::Chat,
+        "[permissions]\ndeny = [\"Read(.env)\", \"Read(keys)\"]\n",
+        [Step::answer().text("One.")],
+    );
+    for file in ["src/main.rs", "src/lib.rs", "keys/one", ".env", "notes.md"] {
+        scene.space.write(file, "the content");
+    }
+    let mut term = start(&scene, 80, 30);
+    term.keys("look at @");
+    let screen = term.wait_until("the names", |s| {
+        s.contains("notes.md") && s.contains("src/")
+    });
+    assert!(
+        !screen.contains("keys") && !screen.contains(".env"),
+        "{screen}"
+    );
+    term.keys("sr\t");
+    term.wait_for("main.rs");
+    term.keys("ma\t");
+    term.wait_for("@src/main.rs");
+    term.keys("\r");
+    term.wait_for("One.");
+    assert!(
+        scene
+            .server
+            .request(0)
+            .last_user_text()
+            .contains("the content")
+    );
+}

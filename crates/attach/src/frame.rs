@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
 
 /// Version of these frames.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 /// The longest line that is read: a message with pictures.
 const MAX_LINE: u64 = 64 * 1024 * 1024;
 /// Bytes of entries in one answer to a `Fetch`; further ones follow.

@@ -2,8 +2,9 @@
 
 use ostler_attach::{Lost, Reopen, follow};
 use ostler_wire::{
-    Ask, Body, BoxFuture, Client, ClientId, Clients, Delivery, Delta, Entry, EntrySource, Event,
-    HubError, Message, Op, OpLine, OpSender, Reply, SentOp, Snapshot, Subscription, View,
+    Ask, Body, BoxFuture, Client, ClientId, Clients, CompletionRequest, Delivery, Delta, Entry,
+    EntrySource, Event, HubError, Message, Op, OpLine, OpSender, Reply, SentOp, Snapshot,
+    Subscription, View,
 };
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
@@ -363,4 +364,29 @@ async fn a_session_that_nobody_has_ends_with_the_reason() {
     let said = front.events.next().await.unwrap();
     assert!(format!("{said:?}").contains("no owner is left"), "{said:?}");
     assert_eq!(front.events.next().await, None);
+}
+
+#[tokio::test]
+async fn a_completion_is_not_sent_again_and_is_answered_all_the_same() {
+    let (mut old, client) = owner(Some(0), Log::default());
+    let (mut new, successor) = owner(Some(0), Log::default());
+    let mut front = follow(client, next(Some(successor)));
+    let request = CompletionRequest::of("src/");
+    let line = OpLine {
+        id: Some("7".into()),
+        again: false,
+        op: Op::Complete(request.clone()),
+    };
+    front.ops.send_line(line).await.unwrap();
+    old.ops.recv().await.unwrap();
+    drop(old);
+    let unanswered = loop {
+        if let Event::Reply(reply) = front.events.next().await.unwrap() {
+            break reply;
+        }
+    };
+    assert_eq!(unanswered.op.as_deref(), Some("7"));
+    assert_eq!(unanswered.view, View::Completion(request.superseded()));
+    front.ops.send(command("next")).await.unwrap();
+    assert_eq!(new.ops.recv().await.unwrap().op, command("next"));
 }

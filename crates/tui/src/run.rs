@@ -298,7 +298,6 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
 
     fn fetched(&mut self, fetched: Fetched) {
         match fetched {
-            Fetched::Names { folder, names } => self.state.listed(&folder, names),
             Fetched::Image(image) => self.state.image(image, Instant::now()),
             Fetched::Picture { pasted, image } => {
                 self.state.picture(pasted, image, Instant::now());
@@ -359,10 +358,6 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 Effect::Copy(text) => self.copy(&text)?,
                 Effect::Edit(text) => after = After::Away(Away::Edit(text)),
                 Effect::Suspend => after = After::Away(Away::Suspend),
-                Effect::List(folder) => {
-                    let work = self.surroundings.fetch(Fetch::Names(folder));
-                    self.errands.list(work);
-                }
                 Effect::Page => {
                     let entries = client.events.past(PAGED).await;
                     let canvas = self.canvas();

@@ -51,8 +51,6 @@ pub enum Effect {
     Copy(String),
     /// Gives a text to the person's editor; it comes back by `edited`.
     Edit(String),
-    /// Asks for the names in a folder; they come back by `listed`.
-    List(String),
     PasteImage,
     /// A path that may lead to a picture was pasted; it comes back by `picture`.
     Picture(String),
@@ -584,6 +582,7 @@ impl State {
         }
         match view {
             View::Do(deed) => self.deed(deed.clone(), now),
+            View::Completion(completion) => self.completed(completion),
             View::Text(_)
             | View::Table(_)
             | View::Report(_)

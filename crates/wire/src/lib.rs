@@ -6,6 +6,7 @@ mod ask;
 mod blanks;
 mod client;
 mod clip;
+mod completion;
 mod decision;
 mod duration;
 mod entry;
@@ -33,6 +34,9 @@ pub use ask::{
 pub use blanks::count_blanks;
 pub use client::{Client, Hub, HubError, OpPermit, OpSender, SessionClosed, SessionInfo};
 pub use clip::clip;
+pub use completion::{
+    Completion, CompletionItem, CompletionKind, CompletionRequest, MAX_COMPLETIONS,
+};
 pub use decision::Decision;
 pub use duration::{LONGEST_DURATION, parse_duration, seconds_of};
 pub use entry::{

@@ -28,7 +28,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("goal", &[]),
     ("permissions", &["confine", "goal", "sources"]),
     ("agents", &["confine", "permissions", "sources"]),
-    ("inbox", &["agents", "clients", "goal"]),
+    ("inbox", &["agents", "clients", "goal", "sources"]),
     ("checkpoints", &[]),
     ("hooks", &["clients", "confine", "inbox", "sources"]),
     ("servers", &["confine", "context", "inbox"]),

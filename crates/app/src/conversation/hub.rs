@@ -8,7 +8,9 @@ use crate::live::SessionHub;
 use crate::wiring;
 use ostler_config::text::Speak as _;
 use ostler_engine::LiveSessions;
-use ostler_wire::{Client, Hub, HubError, Open, Say, SessionInfo, Word};
+use ostler_wire::{
+    Client, Completion, CompletionRequest, Hub, HubError, Open, Say, SessionInfo, Word,
+};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -145,5 +147,10 @@ impl Hub for ConversationHub {
 
     fn list(&self) -> Result<Vec<SessionInfo>, HubError> {
         self.lock().hub.list()
+    }
+
+    async fn complete(&self, request: &CompletionRequest) -> Completion {
+        let hub = self.lock().hub.clone();
+        hub.complete(request).await
     }
 }

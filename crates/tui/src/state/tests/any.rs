@@ -354,13 +354,27 @@ impl Stage {
         };
         for effect in self.state.take_effects() {
             match effect {
-                Effect::List(folder) => {
-                    let name = |name: &str, is_folder| Name {
-                        name: name.into(),
+                Effect::Send(Op::Complete(request)) => {
+                    let item = |label: &str, is_folder| CompletionItem {
+                        insert: label.into(),
+                        label: label.into(),
                         is_folder,
+                        kind: CompletionKind::Link,
                     };
-                    let names = vec![name("src", true), name("a\u{1b}[2J中.rs", false)];
-                    self.state.listed(&folder, names);
+                    let completion = Completion {
+                        text: request.text,
+                        items: vec![item("src/", true), item("a\u{1b}[2J中.rs", false)],
+                        ..Completion::default()
+                    };
+                    let reply = View::Completion(completion);
+                    let reply = ostler_wire::Reply {
+                        op: None,
+                        command: String::new(),
+                        view: reply,
+                        more: false,
+                    };
+                    let reply = Event::Reply(Arc::new(reply));
+                    self.state.event(&reply, &canvas, self.now);
                 }
                 Effect::Page => self.state.page(&self.seen, &canvas),
                 Effect::Edit(text) => self.state.edited(given(text, self.can), self.now),
