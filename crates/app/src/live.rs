@@ -298,6 +298,10 @@ impl Hub for SessionHub {
         self.hub.list()
     }
 
+    async fn command(&self, line: &str) -> Result<View, HubError> {
+        self.hub.command(line).await
+    }
+
     async fn complete(&self, request: &CompletionRequest) -> Completion {
         self.hub.complete(request).await
     }

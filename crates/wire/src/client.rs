@@ -2,7 +2,7 @@
 
 use crate::{
     ClientId, Completion, CompletionRequest, Op, OpLine, Open, ReplyTo, SentOp, Snapshot,
-    Subscription,
+    Subscription, View,
 };
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -166,6 +166,9 @@ pub trait Hub {
         after: Option<u64>,
     ) -> impl Future<Output = Result<Client, HubError>> + Send;
     fn list(&self) -> Result<Vec<SessionInfo>, HubError>;
+    /// The answer to a command that is about no session, such as `sessions` or `usage`, as it would follow `ostler` on a
+    /// command line.
+    fn command(&self, line: &str) -> impl Future<Output = Result<View, HubError>> + Send;
     /// What can follow `@` in the project, without a session.
     fn complete(&self, request: &CompletionRequest) -> impl Future<Output = Completion> + Send;
 }

@@ -422,6 +422,8 @@ words! {
     ColValue: "value", "值";
     ColFrom: "from", "来源";
     LeftBehind: "Stopped with the session: {}", "随会话停止：{}";
+    HubNoCommand: "There is no command `{}` here; there are {}.", "这里没有命令 `{}`；有 {}。";
+    HubNoView: "`ostler {}` is for the command line: it does more than answer.", "`ostler {}` 只用于命令行：它不只是给出回答。";
     NoSetting: "There is no setting {}.", "没有设置 {}。";
     StatusOk: "ok", "正常";
     StatusNote: "note", "注意";

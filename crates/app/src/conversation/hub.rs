@@ -3,13 +3,14 @@
 
 use super::joined;
 use crate::boot::Boot;
+use crate::cmd::answers::Answers;
 use crate::errors::Told as _;
 use crate::live::SessionHub;
 use crate::wiring;
 use ostler_config::text::Speak as _;
 use ostler_engine::LiveSessions;
 use ostler_wire::{
-    Client, Completion, CompletionRequest, Hub, HubError, Open, Say, SessionInfo, Word,
+    Client, Completion, CompletionRequest, Hub, HubError, Open, Say, SessionInfo, View, Word,
 };
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -113,6 +114,7 @@ fn hub_of(
 ) -> anyhow::Result<(SessionHub, Vec<String>)> {
     let mut options = wiring::options(boot, attendance != Attendance::Nobody)?;
     options.commands.extras = crate::extras::all(boot);
+    options.commands.hub = Some(Arc::new(Answers(boot.clone())));
     let uncovered = options.toolbox.sandbox.uncovered;
     let uncovered = uncovered.then(|| boot.language.say(Word::SandboxRulesUncovered).to_owned());
     let hub = SessionHub::new(options, wiring::transport(boot), live.clone());
@@ -147,6 +149,11 @@ impl Hub for ConversationHub {
 
     fn list(&self) -> Result<Vec<SessionInfo>, HubError> {
         self.lock().hub.list()
+    }
+
+    async fn command(&self, line: &str) -> Result<View, HubError> {
+        let hub = self.lock().hub.clone();
+        hub.command(line).await
     }
 
     async fn complete(&self, request: &CompletionRequest) -> Completion {

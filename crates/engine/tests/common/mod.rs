@@ -163,6 +163,7 @@ impl Bench {
                 })
                 .to_vec(),
                 extras: Vec::new(),
+                hub: None,
             },
         }
     }

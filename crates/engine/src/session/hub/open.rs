@@ -2,6 +2,7 @@
 //! gone.
 
 use super::{LocalHub, Past};
+use crate::clients::feed::clean_view;
 use crate::clients::live::LiveSessions;
 use crate::log::{self, LogError};
 use crate::permissions::{SESSION, names_of};
@@ -12,7 +13,7 @@ use crate::turn::cut_result;
 use ostler_guard::{Posture, Rule, Stance};
 use ostler_wire::{
     Body, Client, Completion, CompletionRequest, Entry, Hub, HubError, Interrupted, Language, Mode,
-    Open, Outcome, Role, SessionInfo, TurnEnd, Word,
+    Open, Outcome, Role, SessionInfo, TurnEnd, View, Word,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -68,6 +69,16 @@ impl Hub for LocalHub {
 
     fn list(&self) -> Result<Vec<SessionInfo>, HubError> {
         self.store().list().map_err(HubError)
+    }
+
+    async fn command(&self, line: &str) -> Result<View, HubError> {
+        let Some(commands) = &self.options.commands.hub else {
+            let text = self.options.run.language.fill(Word::NoCommand, &[line]);
+            return Err(HubError(text));
+        };
+        let mut view = commands.answer(line.to_owned()).await?;
+        clean_view(&self.options.run.redactor, &mut view);
+        Ok(view)
     }
 
     async fn complete(&self, request: &CompletionRequest) -> Completion {
