@@ -6,8 +6,8 @@ use ostler_engine::{HubSettings, LiveSessions, LocalHub, OpenError};
 use ostler_host::socket;
 use ostler_llm::Transport;
 use ostler_wire::{
-    BoxFuture, Client, Clients, Completion, CompletionRequest, Hub, HubError, Language, Op, Open,
-    SessionInfo, View, Word, clip,
+    BoxFuture, Client, Clients, Completion, CompletionRequest, Hub, HubError, Language, Op, OpLine,
+    Open, SessionInfo, View, Word, clip,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -259,6 +259,10 @@ impl Reopen for SessionHub {
             false => Word::OwnerBack,
         };
         self.language.say(word).into()
+    }
+
+    fn refuse(&self, line: &OpLine) -> Option<String> {
+        line.refuse(self.language)
     }
 
     fn describe_lost(&self, op: &Op) -> String {

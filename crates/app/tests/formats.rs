@@ -792,3 +792,21 @@ fn an_op_completes_a_mention_and_the_end_of_stdin_waits_for_it() {
         json!({"text": "src/", "items": [item]})
     );
 }
+
+#[test]
+fn an_op_that_is_too_long_is_named_and_the_next_one_is_read() {
+    let scene = Scene::new(Kind::Chat, [Step::answer().text("One.")]);
+    let long = "A".repeat(65 << 20);
+    let run = scene.ostler(["exec", "--input-format", "stream-json"]);
+    let out = run
+        .stdin(format!("{long}\n{}", prompt("go on")))
+        .output()
+        .ok();
+    assert!(
+        out.stderr
+            .contains("stdin: a line is longer than 64 MiB and was passed over"),
+        "{}",
+        out.stderr
+    );
+    assert_eq!(texts(&scene.log()), ["go on", "One."]);
+}

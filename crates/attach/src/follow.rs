@@ -24,6 +24,8 @@ pub trait Reopen: Send + Sync {
     fn describe(&self, client: &Client) -> String;
     /// What the person is told when the owner does not answer, or answers again.
     fn describe_silence(&self, clients: &Clients) -> String;
+    /// Why an op is too large for another process, as a sentence for the person.
+    fn refuse(&self, line: &OpLine) -> Option<String>;
     /// What the person is told of an op that went down with its owner: whether it was carried out is unknown.
     fn describe_lost(&self, op: &Op) -> String;
 }
@@ -183,6 +185,20 @@ impl Follower {
                         again: false,
                         op: sent.op.parsed(),
                     };
+                    if self.client.snapshot.clients.is_remote()
+                        && let Some(why) = self.reopen.refuse(&line)
+                    {
+                        let reply = Reply {
+                            op: self.shown_id(line.id),
+                            command: String::new(),
+                            view: View::Error(why),
+                            more: false,
+                        };
+                        if !self.hand_out(Event::Reply(Arc::new(reply))).await {
+                            return;
+                        }
+                        continue;
+                    }
                     self.remember(&line);
                     // What a session that is over does not take is no loss: `Lost` comes next.
                     let _ = self.client.ops.send_line(line).await;

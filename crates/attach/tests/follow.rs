@@ -83,6 +83,10 @@ impl Reopen for Next {
         format!("silent: {}", clients.silent)
     }
 
+    fn refuse(&self, line: &OpLine) -> Option<String> {
+        line.refuse(ostler_wire::Language::English)
+    }
+
     fn describe_lost(&self, op: &Op) -> String {
         format!("lost: {op:?}")
     }
@@ -389,4 +393,34 @@ async fn a_completion_is_not_sent_again_and_is_answered_all_the_same() {
     assert_eq!(unanswered.view, View::Completion(request.superseded()));
     front.ops.send(command("next")).await.unwrap();
     assert_eq!(new.ops.recv().await.unwrap().op, command("next"));
+}
+
+#[tokio::test]
+async fn a_message_with_too_many_pictures_is_refused_and_the_connection_stays() {
+    let (mut old, client) = owner(Some(0), Log::default());
+    let mut front = follow(client, next(None));
+    let picture = ostler_wire::Image {
+        media_type: "image/png".into(),
+        data: "A".repeat(ostler_wire::MAX_PICTURE_DATA),
+    };
+    let line = OpLine {
+        id: Some("7".into()),
+        again: false,
+        op: Op::Prompt {
+            text: "look".into(),
+            delivery: Delivery::Queue,
+            images: vec![picture; 3],
+        },
+    };
+    front.ops.send_line(line).await.unwrap();
+    let Some(Event::Reply(reply)) = front.events.next().await else {
+        panic!("no reply");
+    };
+    let View::Error(why) = &reply.view else {
+        panic!("{reply:?}");
+    };
+    assert_eq!(reply.op.as_deref(), Some("7"));
+    assert!(why.contains("60 MiB together"), "{why}");
+    front.ops.send(prompt("go on")).await.unwrap();
+    assert_eq!(old.ops.recv().await.unwrap().op, prompt("go on"));
 }

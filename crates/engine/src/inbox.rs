@@ -2,7 +2,7 @@
 
 use crate::agents::children::{Children, Ended, Report, What, post};
 use crate::clients::feed::Feed;
-use ostler_wire::{Ask, AskAnswer, Delivery, Delta, Doing, Op, ReplyTo, SentOp, View, Word, clip};
+use ostler_wire::{Ask, AskAnswer, Delta, Doing, Op, ReplyTo, SentOp, View, Word, clip};
 use server_question::{ServerQuestion, ServerQuestions};
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
@@ -471,21 +471,6 @@ impl Inbox {
         if self.waiting.remove(id).is_some() {
             withdraw_ask(&self.feed, id);
         }
-    }
-
-    fn put(&mut self, prompt: Prompt, delivery: Delivery) {
-        if self.prompts.is_repeated(&prompt.reply_to) {
-            return;
-        }
-        let waiting = match delivery {
-            Delivery::Steer => &mut self.prompts.steer,
-            Delivery::Queue => &mut self.prompts.queue,
-        };
-        if waiting.len() < MAX_WAITING {
-            return waiting.push_back(prompt);
-        }
-        let refused = View::Error(self.full(Word::PromptsFull));
-        self.feed.reply(&prompt.reply_to, "", refused);
     }
 
     fn full(&self, word: Word) -> String {

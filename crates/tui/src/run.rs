@@ -7,7 +7,7 @@ use crate::key::Input;
 use crate::screen::{Narrowed, Screen};
 use crate::state::{Effect, Settings, State};
 use crate::status::Status;
-use crate::surroundings::{Fetch, Fetched, Kept, Surroundings};
+use crate::surroundings::{Fetch, Fetched, FoundPicture, Kept, Surroundings};
 use crate::terminal::{self, Inputs, Raw};
 use base64::Engine as _;
 use ostler_wire::{Client, Hub, Op, Open, Why, Word};
@@ -369,7 +369,8 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 Effect::Picture(pasted) => {
                     let fetch = Fetch::Picture(pasted.clone());
                     if !self.errands.run(self.surroundings.fetch(fetch)) {
-                        self.state.picture(pasted, None, Instant::now());
+                        self.state
+                            .picture(pasted, FoundPicture::None, Instant::now());
                     }
                 }
                 Effect::Look => self.look(),

@@ -24,8 +24,8 @@ use crate::theme::{Look, Theme};
 use crate::transcript::Transcript;
 use attention::Attention;
 use ostler_wire::{
-    Act, Body, CommandInfo, Delivery, Delta, Entry, Event, Image, Language, Op, Open, Rewind, Role,
-    View, Why, Word,
+    Act, Body, CommandInfo, Delivery, Delta, Entry, Event, Language, Op, Open, Rewind, Role, View,
+    Why, Word,
 };
 use prompt::is_picture;
 use std::sync::Arc;
@@ -402,16 +402,6 @@ impl State {
     pub fn remember(&mut self, draft: Option<String>) {
         if let Some(draft) = draft.filter(|_| self.editor.is_empty()) {
             self.editor.restore(&draft);
-        }
-    }
-
-    pub fn image(&mut self, image: Option<Image>, now: Instant) {
-        match image {
-            Some(image) => {
-                self.editor.attach_image(image, "");
-                self.typed(now);
-            }
-            None => self.remark(self.settings.language.say(Word::NoImage), now),
         }
     }
 

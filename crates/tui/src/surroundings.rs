@@ -49,14 +49,23 @@ pub enum Fetch {
     Draft(String),
 }
 
+/// A picture that was looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FoundPicture {
+    Found(Image),
+    None,
+    /// It has more than `MAX_PICTURE` bytes.
+    TooLarge,
+}
+
 #[derive(Debug)]
 pub enum Fetched {
     /// None without one, or without a program that can read it.
-    Image(Option<Image>),
+    Image(FoundPicture),
     /// None where the path that was pasted leads to no picture.
     Picture {
         pasted: String,
-        image: Option<Image>,
+        image: FoundPicture,
     },
     Branch(Option<String>),
     Draft(Option<String>),

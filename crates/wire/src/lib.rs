@@ -16,6 +16,7 @@ mod json;
 mod message;
 mod op;
 mod open;
+mod pictures;
 mod secret;
 mod shown;
 mod snapshot;
@@ -49,6 +50,9 @@ pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{ClientId, Delivery, Op, OpLine, ReplyTo, SentOp, command_of};
 pub use open::Open;
+pub use pictures::{
+    MAX_OP_LINE, MAX_PICTURE, MAX_PICTURE_DATA, MAX_PICTURES_DATA, refuse_pictures,
+};
 pub use secret::{REDACTED, Secret};
 pub use shown::ShownEntry;
 pub use snapshot::{RetryWait, RunningCall, Snapshot};

@@ -668,6 +668,11 @@ words! {
     PictureLeft: "Picture {} was left out: {}.", "图片 {} 未采用：{}。";
     PicturesFew: "Only the first {} of {} pictures were taken.", "只采用了前 {} 张图片，共 {} 张。";
     PictureLarge: "it is too large", "过大";
+    PictureRefused: "Picture {} is larger than {} MiB. Nothing was sent: make it smaller and send it again.", "图片 {} 超过 {} MiB。未发送任何内容：请缩小后重新发送。";
+    PicturesRefused: "The pictures have {} MiB together, and a message may have {} MiB. Nothing was sent: send fewer or smaller ones.", "图片共 {} MiB，一条消息最多 {} MiB。未发送任何内容：请减少或缩小图片。";
+    OpTooLong: "The message is longer than {} MiB and was not sent: put what is long into a file.", "消息超过 {} MiB，未发送：请将长内容放入文件。";
+    OpLineCut: "a line is longer than {} MiB and was passed over", "有一行超过 {} MiB，已跳过";
+    PictureNotTaken: "the picture is larger than {} MiB and was not taken", "图片超过 {} MiB，未采用";
     PictureGarbled: "its data is not base64 ({})", "数据不是 base64（{}）";
     PictureUnknown: "it is no PNG, JPEG, GIF or WebP", "不是 PNG、JPEG、GIF 或 WebP";
     PictureUnread: "it could not be read ({})", "无法读取（{}）";

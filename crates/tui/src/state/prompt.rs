@@ -3,8 +3,12 @@
 use super::{Effect, MAX_WAITING, State};
 use crate::key::{Code, Key};
 use crate::layer::{Menu, MenuEntry, MenuKind};
+use crate::surroundings::FoundPicture;
 use crate::text;
-use ostler_wire::{Completion, CompletionItem, CompletionRequest, Delivery, Image, Op, command_of};
+use ostler_wire::{
+    Completion, CompletionItem, CompletionRequest, Delivery, Image, MAX_PICTURE, Op, Word,
+    command_of,
+};
 use std::time::Instant;
 
 /// How the names of pictures end.
@@ -186,21 +190,44 @@ impl State {
 }
 
 impl State {
+    /// A picture on the clipboard, if there is one.
+    pub fn image(&mut self, found: FoundPicture, now: Instant) {
+        match found {
+            FoundPicture::Found(image) => self.attach(image, "", now),
+            FoundPicture::None => self.remark(self.settings.language.say(Word::NoImage), now),
+            FoundPicture::TooLarge => self.refuse_picture(now),
+        }
+    }
+
     /// What a pasted path leads to has been looked up. Without a picture it is only a text.
-    pub fn picture(&mut self, pasted: String, image: Option<Image>, now: Instant) {
-        match image {
-            Some(image) => {
+    pub fn picture(&mut self, pasted: String, found: FoundPicture, now: Instant) {
+        match found {
+            FoundPicture::Found(image) => {
                 let name = pasted.trim().trim_end_matches(['"', '\'']);
                 let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
-                self.editor
-                    .attach_image(image, &text::cut_text(name, NAME_COLUMNS));
-                self.typed(now);
+                self.attach(image, &text::cut_text(name, NAME_COLUMNS), now);
             }
-            None => {
+            FoundPicture::None => {
                 let outcome = self.editor.paste(pasted);
                 self.outcome(outcome, now);
             }
+            FoundPicture::TooLarge => {
+                let outcome = self.editor.paste(pasted);
+                self.outcome(outcome, now);
+                self.refuse_picture(now);
+            }
         }
+    }
+
+    fn attach(&mut self, image: Image, label: &str, now: Instant) {
+        let outcome = self.editor.attach_image(image, label);
+        self.outcome(outcome, now);
+    }
+
+    fn refuse_picture(&mut self, now: Instant) {
+        let most = (MAX_PICTURE >> 20).to_string();
+        let why = Word::PictureNotTaken;
+        self.remark(self.settings.language.fill(why, &[&most]), now);
     }
 }
 

@@ -771,3 +771,25 @@ fn jobs_and_usage_are_in_the_status_line() {
         assert!(status(&bench).starts_with(&shown), "{}", status(&bench));
     }
 }
+
+#[test]
+fn a_picture_that_is_too_large_is_named_and_not_sent() {
+    use crate::surroundings::FoundPicture;
+    let mut bench = Bench::new(60, Look::Mono);
+    bench.state.image(FoundPicture::TooLarge, bench.now);
+    assert!(
+        bench.shown().contains("larger than 20 MiB"),
+        "{}",
+        bench.shown()
+    );
+    // The path that was pasted stays what it is.
+    let pasted = "/tmp/large.png".to_owned();
+    bench
+        .state
+        .picture(pasted, FoundPicture::TooLarge, bench.now);
+    let shown = bench.shown();
+    assert!(
+        shown.contains("/tmp/large.png") && shown.contains("larger than 20 MiB"),
+        "{shown}"
+    );
+}

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::screen::{Narrowed, Screen};
+use crate::surroundings::FoundPicture;
 use ostler_wire::{
     Approval, ErrorEntry, Image, Mode, Notice, Part, Stop, Table, Task, Todo, TodoItem, TodoState,
 };
@@ -346,6 +347,13 @@ impl Stage {
         self.state.set_drawn(self.now);
     }
 
+    fn picture(&self, image: Image) -> FoundPicture {
+        match self.can {
+            true => FoundPicture::Found(image),
+            false => FoundPicture::TooLarge,
+        }
+    }
+
     fn effects(&mut self) {
         let canvas = self.canvas();
         let given = |text: String, can: bool| match can {
@@ -383,15 +391,14 @@ impl Stage {
                         media_type: "image/png".into(),
                         data: String::new(),
                     };
-                    self.state.image(self.can.then_some(image), self.now);
+                    self.state.image(self.picture(image), self.now);
                 }
                 Effect::Picture(pasted) => {
                     let image = Image {
                         media_type: "image/png".into(),
                         data: String::new(),
                     };
-                    self.state
-                        .picture(pasted, self.can.then_some(image), self.now);
+                    self.state.picture(pasted, self.picture(image), self.now);
                 }
                 Effect::Open(_) => self.state.reopened(Vec::new(), Status::default()),
                 Effect::Send(_)
