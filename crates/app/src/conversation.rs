@@ -2,6 +2,7 @@
 
 pub mod hub;
 pub mod joined;
+pub mod questions;
 
 use crate::boot::Boot;
 use crate::color::{self, Ink};

@@ -9,6 +9,7 @@ use crate::boot::Boot;
 use crate::color::{self, Ink, Paint};
 use crate::conversation;
 use crate::conversation::hub::{Attendance, ConversationHub};
+use crate::conversation::questions::StartQuestions;
 use crate::exit::{OK, TERMINATED};
 use crate::input::{Said, Typed, Want};
 use crate::print::{Format, Printer};
@@ -35,8 +36,10 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let language = boot.language;
     let warn =
         |boot: &Boot| conversation::warn(boot, &mut conversation::printer(boot, Format::Text));
-    let hub = ConversationHub::start(boot, Attendance::Conversation, warn)?;
-    let boot = hub.boot();
+    let questions = StartQuestions::new(boot);
+    questions.ask_in_lines()?;
+    let boot = questions.boot();
+    let hub = ConversationHub::start(boot.clone(), Attendance::Answers, warn)?;
     let mut printer = conversation::printer(&boot, Format::Text);
     let client = hub.open(which).await?;
     conversation::announce(&boot, &client, &mut printer)?;

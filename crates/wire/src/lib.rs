@@ -17,6 +17,7 @@ mod message;
 mod op;
 mod open;
 mod pictures;
+mod questions;
 mod secret;
 mod shown;
 mod snapshot;
@@ -53,6 +54,7 @@ pub use open::Open;
 pub use pictures::{
     MAX_OP_LINE, MAX_PICTURE, MAX_PICTURE_DATA, MAX_PICTURES_DATA, refuse_pictures,
 };
+pub use questions::Questions;
 pub use secret::{REDACTED, Secret};
 pub use shown::ShownEntry;
 pub use snapshot::{RetryWait, RunningCall, Snapshot};

@@ -1618,6 +1618,12 @@ words! {
     PermAndMore: "       and {} more; --format json has all\n", "       另有 {} 个；--format json 列出全部\n";
     PermMaybeMore: "       maybe more: its words do not tell everything\n", "       可能还有：命令本身没有说明全部\n";
     // Utilities: trust
+    TrustQuestion: "Trust what this project's files bring?", "信任此项目文件带来的内容吗？";
+    TrustNoQuestion: "This project's files bring what cannot be trusted here", "此项目文件带来的内容不能在此信任";
+    TrustYes: "trust it", "信任";
+    TrustYesMeans: "all that is listed takes effect, until it changes", "所列内容全部生效，直到有更改";
+    TrustNotNow: "not now", "暂不";
+    TrustNever: "never for this content", "对此内容永不";
     TrustType: "Type t, n or v.", "请输入 t、n 或 v。";
     TrustYesNo: "Trust it? [y/N] ", "信任它吗？[y/N] ";
     TrustLongRows: "… {} more rows, too many to be shown here: read {}", "……还有 {} 行，太长，此处无法显示：请阅读 {}";

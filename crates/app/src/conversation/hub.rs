@@ -18,8 +18,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Who is there while the sessions run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attendance {
-    /// A person who talks with the session. They are asked whether they trust the project first.
-    Conversation,
     /// Somebody who answers questions: a person at the terminal, or a program that drives the session.
     Answers,
     Nobody,
@@ -50,10 +48,6 @@ impl ConversationHub {
         attendance: Attendance,
         warn: impl FnOnce(&Boot) -> io::Result<()>,
     ) -> anyhow::Result<Self> {
-        let boot = match attendance {
-            Attendance::Conversation => crate::cmd::trust::at_start(boot)?,
-            Attendance::Answers | Attendance::Nobody => boot,
-        };
         warn(&boot)?;
         let live = LiveSessions::default();
         let (hub, notices) = hub_of(&boot, attendance, &live)?;
