@@ -1,4 +1,4 @@
-//! What the terminal UI needs of this machine: names in folders, the person's editor and clipboard, prompts of before.
+//! What the terminal UI needs of this machine: the person's editor and clipboard, prompts of before.
 
 use crate::drafts::{Drafts, Found};
 use crate::pictures;
@@ -6,7 +6,7 @@ use ostler_config::text::phrase;
 use ostler_engine::store::Store;
 use ostler_host::keyboard::{Keyboard, Typed};
 use ostler_host::{Border, Programs};
-use ostler_tui::surroundings::{self, Fetch, Fetched, Kept, Name, Surroundings, Work};
+use ostler_tui::surroundings::{self, Fetch, Fetched, Kept, Surroundings, Work};
 use ostler_wire::Word;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -15,21 +15,10 @@ use std::process::Command;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
-/// Names of one folder that a menu is given.
-const MAX_NAMES: usize = 1_000;
 /// Prompts of before that are read in.
 const MAX_HISTORY: usize = 1_000;
 /// Bytes at the end of the file of prompts that are read in.
 const MAX_HISTORY_BYTES: u64 = 1 << 20;
-/// Never worth a mention.
-const NOISE: [&str; 6] = [
-    ".git",
-    "node_modules",
-    "__pycache__",
-    ".DS_Store",
-    ".venv",
-    "target",
-];
 /// Bytes of a file that says which branch is checked out, or where that file is.
 const MAX_HEAD: u64 = 4096;
 const EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
@@ -159,10 +148,6 @@ impl Surroundings for Around {
         Box::new(move || match what {
             // It was asked for above.
             Fetch::Draft(_) => Fetched::Draft(None),
-            Fetch::Names(folder) => Fetched::Names {
-                names: names(&places.folder(&folder)),
-                folder,
-            },
             Fetch::Image => Fetched::Image(pictures::on_clipboard(&places.programs)),
             Fetch::Picture(pasted) => Fetched::Picture {
                 image: pictures::at(&pasted, |path| places.folder(path), &places.border),
@@ -217,29 +202,6 @@ impl Surroundings for Around {
     fn suspend(&self) -> io::Result<()> {
         ostler_host::signals::suspend()
     }
-}
-
-fn names(folder: &Path) -> Vec<Name> {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let mut names: Vec<Name> = entries
-        .flatten()
-        .take(MAX_NAMES)
-        .filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            // A name that a terminal would act upon cannot be typed either.
-            let odd = name.chars().any(|c| c.is_control() || c.is_whitespace());
-            let is_folder = entry.path().is_dir();
-            (!odd && !NOISE.contains(&name.as_str())).then_some(Name { name, is_folder })
-        })
-        .collect();
-    names.sort_by(|a, b| {
-        b.is_folder
-            .cmp(&a.is_folder)
-            .then_with(|| a.name.cmp(&b.name))
-    });
-    names
 }
 
 fn branch(root: &Path) -> Option<String> {
@@ -351,23 +313,6 @@ mod tests {
         assert_eq!(around().draft("s").text, None);
         fs::write(places.history_file(), "\"a\"\nnonsense\n\"b\"\n").unwrap();
         assert_eq!(places.history(), ["a", "b"]);
-    }
-
-    #[test]
-    fn folders_come_first_and_noise_not_at_all() {
-        let dir = tempfile::tempdir().unwrap();
-        for name in ["src", ".git", "node_modules"] {
-            fs::create_dir(dir.path().join(name)).unwrap();
-        }
-        for name in ["b.rs", "a.rs", "bad\u{1b}name"] {
-            fs::write(dir.path().join(name), "").unwrap();
-        }
-        let list = |folder: &str| -> Vec<String> {
-            let names = names(&places(dir.path()).folder(folder)).into_iter();
-            names.map(|n| n.name).collect()
-        };
-        assert_eq!(list(""), ["src", "a.rs", "b.rs"]);
-        assert!(list("nowhere/").is_empty());
     }
 
     #[test]

@@ -83,7 +83,8 @@ impl Boot {
         Ok(boot)
     }
 
-    fn at(global: &Global, around: Surroundings) -> anyhow::Result<Self> {
+    /// The process as if it had been started in these surroundings.
+    pub fn at(global: &Global, around: Surroundings) -> anyhow::Result<Self> {
         let Surroundings {
             env,
             places,

@@ -2,6 +2,7 @@
 
 pub mod hub;
 pub mod joined;
+pub mod questions;
 
 use crate::boot::Boot;
 use crate::color::{self, Ink};
@@ -154,4 +155,10 @@ pub fn quiet(result: io::Result<()>) -> io::Result<()> {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
+}
+
+/// Nobody reads what is written.
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let cause = error.downcast_ref::<io::Error>();
+    cause.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -105,7 +105,7 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     };
     let mut signals = Signals::new()?;
     let answers = match attendance {
-        Attendance::Conversation | Attendance::Answers => Answers::Terminal(language, None),
+        Attendance::Answers => Answers::Terminal(language, None),
         Attendance::Nobody => Answers::Nobody,
     };
     let mut end = turn(

@@ -4,17 +4,19 @@ use crate::around::{Around, Places};
 use crate::boot::Boot;
 use crate::color;
 use crate::conversation::hub::{Attendance, ConversationHub};
+use crate::conversation::questions::StartQuestions;
 use crate::exit::{OK, TERMINATED};
 use anyhow::{Context as _, anyhow};
 use ostler_config::text::Speak as _;
 use ostler_config::units::ColorChoice;
 use ostler_host::signals::{Signals, Stop};
 use ostler_tui::editor;
+use ostler_tui::questions::{Asked, ask};
 use ostler_tui::run::{Start, run as show};
 use ostler_tui::screen::Narrowed;
 use ostler_tui::state::{Keys, Settings};
 use ostler_tui::theme::Look;
-use ostler_wire::{Hub, Language, Open, Say, Word};
+use ostler_wire::{Hub, Language, Open, Questions as _, Say, Word};
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,15 +32,19 @@ pub fn fits(boot: &Boot) -> bool {
 
 pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let language = boot.language;
+    let (boot, asked) = ask_first(boot).await?;
+    if asked.is_over {
+        return Ok(TERMINATED);
+    }
     // The greeting says what is odd about the configuration.
-    let hub = ConversationHub::start(boot, Attendance::Conversation, |_| Ok(()))?;
-    let boot = hub.boot();
+    let hub = ConversationHub::start(boot.clone(), Attendance::Answers, |_| Ok(()))?;
     let host = boot.host();
     let mut start = start(&boot, language)?;
+    start.greeting.extend(asked.errors);
     let client = hub.open(which).await?;
     let around = Around::new(places(&boot));
     let found = around.draft(&client.session_id);
-    start.draft = found.text;
+    start.draft = found.text.or(asked.draft);
     if let Some(id) = found.elsewhere {
         let short = id.get(..8).unwrap_or(&id);
         start
@@ -76,6 +82,28 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
         let _ = writeln!(io::stderr(), "ostler resume {id}");
     }
     Ok(OK)
+}
+
+/// What the person decides before a session opens, in the look of the terminal UI.
+async fn ask_first(boot: Arc<Boot>) -> anyhow::Result<(Arc<Boot>, Asked)> {
+    let questions = StartQuestions::new(boot.clone());
+    if questions.questions().is_empty() {
+        return Ok((boot, Asked::default()));
+    }
+    let (host, language) = (boot.host(), boot.language);
+    let mut signals = Signals::new()?;
+    let stop = async {
+        signals.next().await;
+    };
+    // Whatever becomes of us, the terminal is put right.
+    let reset = ostler_tui::terminal::RESET.as_bytes();
+    let _ = host.guard_terminal(reset).await;
+    let around = Around::new(places(&boot));
+    let out = io::BufWriter::with_capacity(1 << 16, io::stdout());
+    let asked = ask(&questions, &around, &start(&boot, language)?, out, stop).await;
+    let _ = host.release_terminal().await;
+    let asked = asked.context(language.say(Word::NoTerminal))?;
+    Ok((questions.boot(), asked))
 }
 
 fn places(boot: &Boot) -> Places {

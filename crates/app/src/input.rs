@@ -2,6 +2,7 @@
 
 mod typed;
 
+use ostler_wire::MAX_OP_LINE;
 use std::io::{self, BufRead};
 use std::time::Instant;
 use tokio::sync::{mpsc, watch};
@@ -13,6 +14,8 @@ pub struct Line {
     pub text: String,
     pub begun: Instant,
     pub at: Instant,
+    /// It was longer than what is kept of it.
+    pub is_cut: bool,
 }
 
 /// Lines of stdin as they come, and when the last byte of any came.
@@ -35,16 +38,17 @@ pub fn read_lines() -> Lines {
                 begun.get_or_insert(now);
                 seen.send_replace(Some(now));
             };
-            match read_line(&mut stdin, &mut bytes, note) {
+            let length = match read_line(&mut stdin, &mut bytes, note) {
                 Ok(0) | Err(_) => return,
-                Ok(_) => {}
-            }
+                Ok(length) => length,
+            };
             let text = String::from_utf8_lossy(&bytes);
             let at = Instant::now();
             let line = Line {
                 text: text.trim_end_matches(['\n', '\r']).to_owned(),
                 begun: begun.unwrap_or(at),
                 at,
+                is_cut: length > bytes.len(),
             };
             if sender.blocking_send(line).is_err() {
                 return;
@@ -82,5 +86,5 @@ fn read_line(
 /// Lines that may wait.
 const LINES: usize = 64;
 
-/// The longest line that is read.
-const MAX_LINE: usize = 16 * 1024 * 1024;
+/// The longest line that is read: an op with pictures.
+const MAX_LINE: usize = MAX_OP_LINE;

@@ -16,6 +16,7 @@ use ostler_wire::Word;
 use std::path::Path;
 use std::sync::Arc;
 
+#[derive(Clone)]
 pub struct Lenient {
     pub boot: Arc<Boot>,
     /// What is wrong with the configuration. `boot` then has as much of it as can be read.
@@ -71,11 +72,29 @@ impl Lenient {
 
     /// For what can do without: says the fault on stderr and goes on.
     pub fn warned(self) -> Arc<Boot> {
+        self.say_fault();
+        self.boot
+    }
+
+    pub fn say_fault(&self) {
         if let Some(fault) = &self.fault {
             let language = self.boot.language;
             crate::output::say(&language.filled(Word::GoingOn, &[&fault]));
         }
-        self.boot
+    }
+
+    /// The configuration as it is now, or as it was where it cannot be read any more.
+    pub fn again(boot: &Arc<Boot>) -> Self {
+        match boot.anew() {
+            Ok(boot) => Self {
+                boot: Arc::new(boot),
+                fault: None,
+            },
+            Err(fault) => Self {
+                boot: boot.clone(),
+                fault: Some(boot.language.told(&fault)),
+            },
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The conversation as plain lines: one loop over what is typed, what the session says, and signals.
 
 mod asks;
+mod completion;
 mod shared;
 
 use crate::asking;
@@ -8,17 +9,19 @@ use crate::boot::Boot;
 use crate::color::{self, Ink, Paint};
 use crate::conversation;
 use crate::conversation::hub::{Attendance, ConversationHub};
+use crate::conversation::questions::StartQuestions;
 use crate::exit::{OK, TERMINATED};
 use crate::input::{Said, Typed, Want};
 use crate::print::{Format, Printer};
 use anyhow::Context as _;
+use completion::completion_of;
 use ostler_host::keyboard::KeyByKey;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{
     Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Escape, Event, Hub as _, Language,
     Op, OpLine, Open, Role, Task, View, Word, command_of,
 };
-use shared::Exchange;
+use shared::{Exchange, speaks};
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -33,8 +36,10 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let language = boot.language;
     let warn =
         |boot: &Boot| conversation::warn(boot, &mut conversation::printer(boot, Format::Text));
-    let hub = ConversationHub::start(boot, Attendance::Conversation, warn)?;
-    let boot = hub.boot();
+    let questions = StartQuestions::new(boot);
+    questions.ask_in_lines()?;
+    let boot = questions.boot();
+    let hub = ConversationHub::start(boot.clone(), Attendance::Answers, warn)?;
     let mut printer = conversation::printer(&boot, Format::Text);
     let client = hub.open(which).await?;
     conversation::announce(&boot, &client, &mut printer)?;
@@ -57,7 +62,7 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     talk.greet()?;
     match talk.listen().await {
         Ok(over) => talk.leave(over).await,
-        Err(error) if is_closed_pipe(&error) => {
+        Err(error) if conversation::is_closed_pipe(&error) => {
             talk.interrupt_own().await;
             conversation::close(talk.client).await;
             Ok(OK)
@@ -298,6 +303,10 @@ impl Talk {
             self.lines.go_on(crate::input::read_lines());
             return Ok(None);
         };
+        if let Some(request) = completion_of(&line) {
+            self.complete(request).await?;
+            return Ok(None);
+        }
         let line = line.trim();
         if self.busy != Busy::Idle {
             // A command takes effect at once, words wait for the turn's end.
@@ -338,6 +347,11 @@ impl Talk {
             };
             return self.prompt(prompt, text.trim()).await;
         }
+        self.send_and_wait(Op::say(typed, Delivery::Queue)).await
+    }
+
+    /// Sends an op whose reply is waited for before the next line is read.
+    async fn send_and_wait(&mut self, op: Op) -> anyhow::Result<()> {
         self.printer.next_turn();
         self.exchange.commands += 1;
         let id = self.exchange.commands.to_string();
@@ -348,7 +362,7 @@ impl Talk {
         let op = OpLine {
             id: Some(id),
             again: false,
-            op: Op::say(typed, Delivery::Queue),
+            op,
         };
         let sent = self.client.ops.send_line(op).await;
         sent.context(self.language.say(Word::SessionEnded))
@@ -571,27 +585,4 @@ impl Talk {
         }
         Ok(OK)
     }
-}
-
-/// Whether an event is seen, so that the sign has to make room.
-fn speaks(event: &Event) -> bool {
-    match event {
-        Event::Delta(
-            Delta::Tasks { .. }
-            | Delta::Jobs { .. }
-            | Delta::ToolStarted { .. }
-            | Delta::Queue { .. }
-            | Delta::Clients(_)
-            | Delta::Idle
-            | Delta::AskClosed { .. }
-            | Delta::Budget { .. },
-        ) => false,
-        Event::Delta(Delta::Progress { text, .. }) => !text.is_empty(),
-        Event::Delta(_) | Event::Entry(_) | Event::Ask(_) | Event::Reply(_) => true,
-    }
-}
-
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let cause = error.downcast_ref::<io::Error>();
-    cause.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }

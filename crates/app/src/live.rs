@@ -6,7 +6,8 @@ use ostler_engine::{HubSettings, LiveSessions, LocalHub, OpenError};
 use ostler_host::socket;
 use ostler_llm::Transport;
 use ostler_wire::{
-    BoxFuture, Client, Clients, Hub, HubError, Language, Op, Open, SessionInfo, View, Word, clip,
+    BoxFuture, Client, Clients, Completion, CompletionRequest, Hub, HubError, Language, Op, OpLine,
+    Open, SessionInfo, View, Word, clip,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -260,6 +261,10 @@ impl Reopen for SessionHub {
         self.language.say(word).into()
     }
 
+    fn refuse(&self, line: &OpLine) -> Option<String> {
+        line.refuse(self.language)
+    }
+
     fn describe_lost(&self, op: &Op) -> String {
         match op {
             Op::Command { line } => {
@@ -274,6 +279,7 @@ impl Reopen for SessionHub {
             | Op::Say { .. }
             | Op::Prompt { .. }
             | Op::Interrupt
+            | Op::Complete(_)
             | Op::Close
             | Op::Finish => self.language.say(Word::AnswerLost).into(),
         }
@@ -294,5 +300,13 @@ impl Hub for SessionHub {
 
     fn list(&self) -> Result<Vec<SessionInfo>, HubError> {
         self.hub.list()
+    }
+
+    async fn command(&self, line: &str) -> Result<View, HubError> {
+        self.hub.command(line).await
+    }
+
+    async fn complete(&self, request: &CompletionRequest) -> Completion {
+        self.hub.complete(request).await
     }
 }

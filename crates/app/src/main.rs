@@ -164,7 +164,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
             resume::run(lenient()?.strict()?, args).await
         }
         Some(Command::Sessions(SessionsCommand::Stored(args))) => {
-            cmd::sessions::run(lenient()?, args).await
+            cmd::sessions::run(lenient()?, args)
         }
         Some(Command::Handoff(args)) => cmd::handoff::run(&lenient()?.warned(), args).await,
         Some(Command::Config(args)) => cmd::config::run(lenient()?, args),
@@ -178,14 +178,14 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
             cmd::login::status(&lenient()?.warned(), format)
         }
         Some(Command::Permissions(args)) => cmd::permissions::run(lenient()?, args).await,
-        Some(Command::Memory(args)) => cmd::memory::run(&lenient()?.warned(), args),
+        Some(Command::Memory(args)) => cmd::memory::run(&lenient()?.warned(), &args),
         Some(Command::Mcp(args)) => cmd::mcp::run(boot()?, args).await,
-        Some(Command::Skills(args)) => cmd::agents::skills(&lenient()?.warned(), args),
-        Some(Command::Agents(args)) => cmd::agents::agents(&lenient()?.warned(), args),
+        Some(Command::Skills(args)) => cmd::agents::run_skills(&lenient()?.warned(), &args),
+        Some(Command::Agents(args)) => cmd::agents::run_agents(&lenient()?.warned(), &args),
         Some(Command::Doctor(args)) => cmd::doctor::run(lenient()?, args).await,
         Some(Command::Trust(args)) => cmd::trust::run(lenient()?, args),
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
-        Some(Command::Cache(args)) => cmd::cache::run(&lenient()?.warned(), args),
+        Some(Command::Cache(args)) => cmd::cache::run(&lenient()?.warned(), &args),
         Some(Command::Checkpoint(args)) => cmd::checkpoint::run(lenient()?.warned(), args).await,
         Some(Command::Demo(args)) => demo::run(global, args, language.get()).await,
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),

@@ -8,10 +8,11 @@ use crate::conversation::joined::Outstanding;
 use crate::exit::{FAILED, INTERRUPTED, OK, TERMINATED};
 use crate::input::read_lines;
 use crate::print::{End, Format, Printer};
-use ostler_config::text::Explain as _;
+use ostler_config::text::{Explain as _, Speak as _};
 use ostler_host::signals::{Signals, Stop};
-use ostler_wire::{Ask, Body, Client, Delta, Event, Hub as _, Op, OpLine, Role, Word};
-use std::io;
+use ostler_wire::{
+    Ask, Body, Client, Delta, Event, Hub as _, Language, MAX_OP_LINE, Op, OpLine, Role, Word,
+};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -41,6 +42,7 @@ pub async fn run(boot: Arc<Boot>, format: Format) -> anyhow::Result<u8> {
         asks: Vec::new(),
         tasks: 0,
         closing: false,
+        language: boot.language,
         code: OK,
     };
     let ended = talk.listen().await;
@@ -51,7 +53,7 @@ pub async fn run(boot: Arc<Boot>, format: Format) -> anyhow::Result<u8> {
     conversation::close(talk.client).await;
     match ended {
         Ok(()) => Ok(talk.code),
-        Err(error) if is_closed_pipe(&error) => Ok(OK),
+        Err(error) if conversation::is_closed_pipe(&error) => Ok(OK),
         Err(error) => Err(error),
     }
 }
@@ -71,6 +73,7 @@ struct Talk {
     tasks: usize,
     /// The lines want it to end now.
     closing: bool,
+    language: Language,
     /// In a session that another process runs: what these lines wait for.
     own: Option<Outstanding>,
     code: u8,
@@ -88,6 +91,7 @@ impl Talk {
             }
             tokio::select! {
                 line = lines.recv(), if open && self.unheard < AHEAD => match line {
+                    Some(line) if line.is_cut => self.pass_over_line()?,
                     Some(line) => self.line(&line.text).await?,
                     None if self.own.is_some() => open = false,
                     None => {
@@ -130,6 +134,15 @@ impl Talk {
             Some(own) => !own.is_empty(),
             None => self.running || self.unheard > 0,
         }
+    }
+
+    /// An op that is too long cannot be read, and the rest of the lines is.
+    fn pass_over_line(&mut self) -> anyhow::Result<()> {
+        let why = self
+            .language
+            .filled(Word::OpLineCut, &[&(MAX_OP_LINE >> 20)]);
+        self.printer.note(Ink::Red, &format!("stdin: {why}"))?;
+        Ok(self.printer.flush()?)
     }
 
     async fn line(&mut self, line: &str) -> anyhow::Result<()> {
@@ -213,11 +226,6 @@ impl Talk {
 /// The person's words, as the session has taken them in.
 fn is_prompt(event: &Event) -> bool {
     matches!(event, Event::Entry(e) if matches!(&e.body, Body::Message(m) if m.role == Role::User))
-}
-
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let cause = error.downcast_ref::<io::Error>();
-    cause.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 
 fn parse(line: &str) -> Result<Option<OpLine>, String> {

@@ -3,15 +3,17 @@
 
 use base64::Engine as _;
 use ostler_host::{Border, Programs};
-use ostler_wire::Image;
+use ostler_tui::surroundings::FoundPicture;
+use ostler_wire::{Image, MAX_PICTURE};
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-const MAX_PICTURE: u64 = 20 << 20;
+/// One byte more says that a picture is too large.
+const MOST_READ: u64 = MAX_PICTURE as u64 + 1;
 
-pub fn on_clipboard(programs: &Programs) -> Option<Image> {
+pub fn on_clipboard(programs: &Programs) -> FoundPicture {
     let tools: [&[&str]; 3] = [
         &["wl-paste", "--no-newline", "--type", "image/png"],
         &[
@@ -24,26 +26,37 @@ pub fn on_clipboard(programs: &Programs) -> Option<Image> {
         ],
         &["pngpaste", "-"],
     ];
-    let found = tools.iter().find_map(|tool| picture_from(programs, tool));
-    found.map(|data| Image {
-        media_type: "image/png".into(),
-        data,
-    })
+    let found = tools.iter().find_map(|tool| bytes_from(programs, tool));
+    match found {
+        None => FoundPicture::None,
+        Some(bytes) if bytes.len() > MAX_PICTURE => FoundPicture::TooLarge,
+        Some(bytes) => FoundPicture::Found(encoded("image/png", &bytes)),
+    }
 }
 
-/// The picture at a path as it was pasted. None where there is none, it is too large, or it may not be read: whoever
-/// pastes a path outside of the project means it, but not what a link in the project leads to.
-pub fn at(pasted: &str, resolved: impl Fn(&str) -> PathBuf, border: &Border) -> Option<Image> {
+fn encoded(media_type: &str, bytes: &[u8]) -> Image {
+    Image {
+        media_type: media_type.into(),
+        data: base64::engine::general_purpose::STANDARD.encode(bytes),
+    }
+}
+
+/// The picture at a path as it was pasted. None where there is none or it may not be read: whoever pastes a path outside of the project means it, but not what a link in the project leads to.
+pub fn at(pasted: &str, resolved: impl Fn(&str) -> PathBuf, border: &Border) -> FoundPicture {
+    read(pasted, resolved, border).unwrap_or(FoundPicture::None)
+}
+
+fn read(pasted: &str, resolved: impl Fn(&str) -> PathBuf, border: &Border) -> Option<FoundPicture> {
     let path = resolved(&unquoted(pasted));
     let mut border = border.clone();
     border.grant_named(&path, &ostler_host::real_path(&path));
     let file = ostler_host::open_file(&path, &border).ok()?.file;
-    file.metadata().ok().filter(|m| m.len() <= MAX_PICTURE)?;
     let mut bytes = Vec::new();
-    file.take(MAX_PICTURE).read_to_end(&mut bytes).ok()?;
-    Some(Image {
-        media_type: ostler_engine::tools::picture_type(&bytes)?.into(),
-        data: base64::engine::general_purpose::STANDARD.encode(bytes),
+    file.take(MOST_READ).read_to_end(&mut bytes).ok()?;
+    let media_type = ostler_engine::tools::picture_type(&bytes)?;
+    Some(match bytes.len() > MAX_PICTURE {
+        true => FoundPicture::TooLarge,
+        false => FoundPicture::Found(encoded(media_type, &bytes)),
     })
 }
 
@@ -93,7 +106,7 @@ fn decoded(path: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn picture_from(programs: &Programs, tool: &[&str]) -> Option<String> {
+fn bytes_from(programs: &Programs, tool: &[&str]) -> Option<Vec<u8>> {
     let (name, args) = tool.split_first()?;
     let args: Vec<OsString> = args.iter().map(OsString::from).collect();
     let mut child = Command::new(programs.find(name)?)
@@ -107,15 +120,11 @@ fn picture_from(programs: &Programs, tool: &[&str]) -> Option<String> {
         .spawn()
         .ok()?;
     let mut bytes = Vec::new();
-    let read = child
-        .stdout
-        .take()?
-        .take(MAX_PICTURE)
-        .read_to_end(&mut bytes);
+    let read = child.stdout.take()?.take(MOST_READ).read_to_end(&mut bytes);
     let _ = child.kill();
     let _ = child.wait();
     read.ok()?;
-    (!bytes.is_empty()).then(|| base64::engine::general_purpose::STANDARD.encode(bytes))
+    (!bytes.is_empty()).then_some(bytes)
 }
 
 #[cfg(test)]
@@ -144,11 +153,18 @@ mod tests {
             |name: &str, bytes: &[u8]| std::fs::write(dir.path().join(name), bytes).unwrap();
         write("a b.png", b"\x89PNG\r\n\x1a\nrest");
         write("text.png", b"only text");
-        let found = |pasted: &str| {
-            let image = at(pasted, |path| dir.path().join(path), &Border::none());
-            image.map(|image| image.media_type)
+        let mut large = b"\x89PNG\r\n\x1a\n".to_vec();
+        large.resize(MAX_PICTURE + 1, 0);
+        write("large.png", &large);
+        write("most.png", &large[..MAX_PICTURE]);
+        let found = |pasted: &str| match at(pasted, |path| dir.path().join(path), &Border::none()) {
+            FoundPicture::Found(image) => Some(image.media_type),
+            FoundPicture::TooLarge => Some("too large".to_owned()),
+            FoundPicture::None => None,
         };
         assert_eq!(found("'a b.png'").as_deref(), Some("image/png"));
+        assert_eq!(found("large.png").as_deref(), Some("too large"));
+        assert_eq!(found("most.png").as_deref(), Some("image/png"));
         assert_eq!(found("text.png"), None);
         assert_eq!(found("none.png"), None);
         assert_eq!(found("."), None);
@@ -179,7 +195,10 @@ mod tests {
             }],
             ..Border::default()
         };
-        let found = |pasted: &str| at(pasted, |path| base.join(path), &border).is_some();
+        let found = |pasted: &str| {
+            let found = at(pasted, |path| base.join(path), &border);
+            matches!(found, FoundPicture::Found(_))
+        };
         for (pasted, expect) in [
             ("root/in.png", true),
             ("out/far.png", true),

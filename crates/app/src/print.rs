@@ -460,6 +460,7 @@ impl<O: Write, E: Write> Printer<O, E> {
             // The loop does it.
             View::Do(_) => Ok(()),
             View::List(list) => self.list(list),
+            View::Completion(_) => self.lines(Ink::Plain, view.plain(None).trim_end()),
             View::Report(report) => self.with_remarks(&report.text, &report.remarks),
             View::Group(views) => views.iter().try_for_each(|view| self.view(view)),
             View::Table(table) if table.is_menu() && !table.rows.is_empty() => {

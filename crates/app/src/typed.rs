@@ -72,7 +72,7 @@ fn help(error: &Error, to_stdout: bool) -> String {
 }
 
 /// What is wrong, and where to look further.
-fn fault(error: &Error, to: Language) -> String {
+pub fn fault(error: &Error, to: Language) -> String {
     let of = |kind| error.get(kind).map(ToString::to_string);
     let arg = of(ContextKind::InvalidArg).unwrap_or_default();
     let value = of(ContextKind::InvalidValue).unwrap_or_default();

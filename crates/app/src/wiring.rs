@@ -84,6 +84,7 @@ pub fn options(boot: &Arc<Boot>, interactive: bool) -> anyhow::Result<HubSetting
         commands: CommandSources {
             templates: command_folders(boot),
             extras: Vec::new(),
+            hub: None,
         },
     })
 }

@@ -774,3 +774,39 @@ fn what_cannot_begin_has_a_result_too() {
         assert_eq!(change(run.args(flags)).output().exits(code).stdout, "");
     }
 }
+
+#[test]
+fn an_op_completes_a_mention_and_the_end_of_stdin_waits_for_it() {
+    let scene = Scene::new(Kind::Chat, []);
+    scene.space.write("src/main.rs", "");
+    let run = scene.ostler(["exec", "--input-format", "stream-json"]);
+    let op = json!({"op": "complete", "id": "7", "text": "src/", "limit": 5});
+    let out = run.stdin(op.to_string()).output().ok();
+    let views = json_lines(&out.stdout);
+    let views = of_type(&views, "view");
+    assert_eq!(views.len(), 1, "{}", out.stdout);
+    assert_eq!(views[0]["op"], "7");
+    let item = json!({"insert": "src/main.rs", "label": "main.rs", "kind": "file"});
+    assert_eq!(
+        views[0]["view"]["completion"],
+        json!({"text": "src/", "items": [item]})
+    );
+}
+
+#[test]
+fn an_op_that_is_too_long_is_named_and_the_next_one_is_read() {
+    let scene = Scene::new(Kind::Chat, [Step::answer().text("One.")]);
+    let long = "A".repeat(65 << 20);
+    let run = scene.ostler(["exec", "--input-format", "stream-json"]);
+    let out = run
+        .stdin(format!("{long}\n{}", prompt("go on")))
+        .output()
+        .ok();
+    assert!(
+        out.stderr
+            .contains("stdin: a line is longer than 64 MiB and was passed over"),
+        "{}",
+        out.stderr
+    );
+    assert_eq!(texts(&scene.log()), ["go on", "One."]);
+}

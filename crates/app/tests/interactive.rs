@@ -843,3 +843,18 @@ fn on_a_terminal_leaving_twice_stops_what_runs() {
         assert!(term.wait().success(), "{leave:?}");
     }
 }
+
+#[test]
+fn a_tab_behind_a_mention_prints_the_names() {
+    let scene = Scene::new(Kind::Chat, []);
+    scene.space.write("src/main.rs", "");
+    scene.space.write("src/lib.rs", "");
+    let out = talk(&scene, &["look at @src/\t", "@../\t", "/quit"]);
+    assert_eq!(out.stdout, "");
+    assert!(
+        out.stderr.contains("@src/lib.rs\n@src/main.rs\n"),
+        "{}",
+        out.stderr
+    );
+    assert!(scene.logs().is_empty());
+}

@@ -1077,3 +1077,109 @@ fn a_new_session_reads_the_configuration_anew() {
     scene.server.push(Step::answer().text("Two."));
     turn(&mut term, "second", "Two.");
 }
+
+#[test]
+fn a_mention_is_completed_by_the_rules_of_the_session() {
+    let scene = Scene::with_config(
+        Kind::Chat,
+        "[permissions]\ndeny = [\"Read(.env)\", \"Read(keys)\"]\n",
+        [Step::answer().text("One.")],
+    );
+    for file in ["src/main.rs", "src/lib.rs", "keys/one", ".env", "notes.md"] {
+        scene.space.write(file, "the content");
+    }
+    let mut term = start(&scene, 80, 30);
+    term.keys("look at @");
+    let screen = term.wait_until("the names", |s| {
+        s.contains("notes.md") && s.contains("src/")
+    });
+    assert!(
+        !screen.contains("keys") && !screen.contains(".env"),
+        "{screen}"
+    );
+    term.keys("sr\t");
+    term.wait_for("main.rs");
+    term.keys("ma\t");
+    term.wait_for("@src/main.rs");
+    term.keys("\r");
+    term.wait_for("One.");
+    assert!(
+        scene
+            .server
+            .request(0)
+            .last_user_text()
+            .contains("the content")
+    );
+}
+
+#[test]
+fn trust_is_asked_in_the_look_of_the_terminal_before_the_session_opens() {
+    let project = "[permissions]\nallow = [\"Bash(make:*)\"]\n";
+    let allowed = |scene: &Scene| {
+        let run = scene.ostler(["config", "get", "permissions.allow"]);
+        run.output().ok().stdout
+    };
+    let question = "Trust what this project's files bring?";
+    let scene = scene([Step::answer().text("One.")]);
+    scene.space.write("ostler.toml", project);
+    // Keys that came before the question are no answer, and stay in the composer.
+    let mut term = unwaited(&scene, 100, 30);
+    term.keys("ty");
+    let screen = term.wait_for(question);
+    assert!(
+        screen.contains("permissions.allow") && screen.contains("\"Bash(make:*)\""),
+        "{screen}"
+    );
+    term.wait_for("› ty");
+    term.keys("\x7f\x7f");
+    term.wait_until("an empty composer", |s| !s.contains("› ty"));
+    answer(&mut term, "n");
+    term.wait_for(COMPOSER);
+    assert!(!term.wait_for("ignored").contains(question));
+    term.keys("/quit\r");
+    assert!(term.wait().success());
+    assert_eq!(allowed(&scene), "[]\n");
+
+    let mut term = unwaited(&scene, 100, 30);
+    term.wait_for(question);
+    answer(&mut term, "t");
+    // What outlives the session takes another key.
+    term.wait_for("all that is listed takes effect");
+    assert_eq!(allowed(&scene), "[]\n");
+    answer(&mut term, "y");
+    term.wait_for(COMPOSER);
+    assert_eq!(allowed(&scene), "[\"Bash(make:*)\"]\n");
+    turn(&mut term, "go", "One.");
+    term.keys("/quit\r");
+    assert!(term.wait().success());
+
+    // It was decided, and other content is asked about again.
+    let mut term = start(&scene, 100, 30);
+    term.keys("/quit\r");
+    assert!(term.wait().success());
+    scene
+        .space
+        .write("ostler.toml", project.replace("make", "sh"));
+    let mut term = unwaited(&scene, 100, 30);
+    let screen = term.wait_for(question);
+    assert!(screen.contains("changed since you trusted it"), "{screen}");
+    term.keys("\x1b");
+    term.wait_for(COMPOSER);
+    assert_eq!(allowed(&scene), "[]\n");
+}
+
+#[test]
+fn what_is_too_long_for_the_question_of_trust_cannot_be_trusted_by_a_key() {
+    let scene = scene([]);
+    let command = "true\\n".repeat(70);
+    let hook = format!("[[hooks]]\nevent = \"stop\"\ncommand = \"{command}\\u001b[2J\"\n");
+    scene.space.write("ostler.toml", hook);
+    let mut term = unwaited(&scene, 100, 40);
+    let screen = term.wait_until("the question", |s| s.contains("cannot be trusted here"));
+    assert!(screen.contains("ostler trust --read "), "{screen}");
+    assert!(!screen.contains("t  trust it"), "{screen}");
+    answer(&mut term, "n");
+    term.wait_for(COMPOSER);
+    let out = scene.ostler(["doctor"]).output();
+    assert!(out.stdout.contains("untrusted"), "{}", out.stdout);
+}

@@ -24,6 +24,8 @@ pub trait Reopen: Send + Sync {
     fn describe(&self, client: &Client) -> String;
     /// What the person is told when the owner does not answer, or answers again.
     fn describe_silence(&self, clients: &Clients) -> String;
+    /// Why an op is too large for another process, as a sentence for the person.
+    fn refuse(&self, line: &OpLine) -> Option<String>;
     /// What the person is told of an op that went down with its owner: whether it was carried out is unknown.
     fn describe_lost(&self, op: &Op) -> String;
 }
@@ -183,6 +185,20 @@ impl Follower {
                         again: false,
                         op: sent.op.parsed(),
                     };
+                    if self.client.snapshot.clients.is_remote()
+                        && let Some(why) = self.reopen.refuse(&line)
+                    {
+                        let reply = Reply {
+                            op: self.shown_id(line.id),
+                            command: String::new(),
+                            view: View::Error(why),
+                            more: false,
+                        };
+                        if !self.hand_out(Event::Reply(Arc::new(reply))).await {
+                            return;
+                        }
+                        continue;
+                    }
                     self.remember(&line);
                     // What a session that is over does not take is no loss: `Lost` comes next.
                     let _ = self.client.ops.send_line(line).await;
@@ -264,6 +280,7 @@ impl Follower {
             Op::Prompt { .. }
             | Op::Say { .. }
             | Op::Command { .. }
+            | Op::Complete(_)
             | Op::Interrupt
             | Op::Answer { .. } => true,
             Op::Close | Op::Finish => false,
@@ -315,12 +332,14 @@ impl Follower {
         }
     }
 
-    /// Takes out what went down with the old owner: commands that it had, and answers to questions that the new one does
+    /// Takes out what went down with the old owner: commands that it had, completions, and answers to questions that the new one does
     /// not ask.
     fn take_lost(&mut self) -> Vec<OpLine> {
         let asks = &self.client.snapshot.asks;
         let is_lost = |op: &PendingOp| match &op.line.op {
             Op::Command { .. } => op.arrived,
+            // Its front end asks anew with the next key.
+            Op::Complete(_) => true,
             Op::Answer { ask, .. } => asks.iter().all(|open| open.ask != *ask),
             Op::Prompt { .. } | Op::Say { .. } | Op::Interrupt | Op::Close | Op::Finish => false,
         };
@@ -395,15 +414,19 @@ impl Follower {
     /// Tells the front end which of its ops have no outcome. False when that is gone.
     async fn report_lost(&mut self, lost: Vec<OpLine>) -> bool {
         for OpLine { id, op, .. } in lost {
-            let view = View::Error(self.reopen.describe_lost(&op));
-            let command = match op {
-                Op::Command { line } => line,
+            let told = || View::Error(self.reopen.describe_lost(&op));
+            let (command, view) = match &op {
+                Op::Complete(request) => {
+                    let unanswered = request.clone().superseded();
+                    (String::new(), View::Completion(unanswered))
+                }
+                Op::Command { line } => (line.clone(), told()),
                 Op::Say { .. }
                 | Op::Prompt { .. }
                 | Op::Answer { .. }
                 | Op::Interrupt
                 | Op::Close
-                | Op::Finish => String::new(),
+                | Op::Finish => (String::new(), told()),
             };
             let reply = Reply {
                 op: self.shown_id(id),

@@ -1,16 +1,16 @@
 //! What travels: one JSON object a line. Events and ops are the very lines of the log, the JSON output and
 //! `--input-format stream-json`; the few other frames are here.
 
-use ostler_wire::{ClientId, Entry, OpLine, Snapshot};
+use ostler_wire::{ClientId, Entry, MAX_OP_LINE, OpLine, Snapshot};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::sync::Arc;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
 
 /// Version of these frames.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 /// The longest line that is read: a message with pictures.
-const MAX_LINE: u64 = 64 * 1024 * 1024;
+const MAX_LINE: u64 = MAX_OP_LINE as u64;
 /// Bytes of entries in one answer to a `Fetch`; further ones follow.
 const MAX_FETCHED: usize = 1024 * 1024;
 

@@ -2,8 +2,9 @@
 
 use ostler_attach::{Lost, Reopen, follow};
 use ostler_wire::{
-    Ask, Body, BoxFuture, Client, ClientId, Clients, Delivery, Delta, Entry, EntrySource, Event,
-    HubError, Message, Op, OpLine, OpSender, Reply, SentOp, Snapshot, Subscription, View,
+    Ask, Body, BoxFuture, Client, ClientId, Clients, CompletionRequest, Delivery, Delta, Entry,
+    EntrySource, Event, HubError, Message, Op, OpLine, OpSender, Reply, SentOp, Snapshot,
+    Subscription, View,
 };
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
@@ -80,6 +81,10 @@ impl Reopen for Next {
 
     fn describe_silence(&self, clients: &Clients) -> String {
         format!("silent: {}", clients.silent)
+    }
+
+    fn refuse(&self, line: &OpLine) -> Option<String> {
+        line.refuse(ostler_wire::Language::English)
     }
 
     fn describe_lost(&self, op: &Op) -> String {
@@ -363,4 +368,59 @@ async fn a_session_that_nobody_has_ends_with_the_reason() {
     let said = front.events.next().await.unwrap();
     assert!(format!("{said:?}").contains("no owner is left"), "{said:?}");
     assert_eq!(front.events.next().await, None);
+}
+
+#[tokio::test]
+async fn a_completion_is_not_sent_again_and_is_answered_all_the_same() {
+    let (mut old, client) = owner(Some(0), Log::default());
+    let (mut new, successor) = owner(Some(0), Log::default());
+    let mut front = follow(client, next(Some(successor)));
+    let request = CompletionRequest::of("src/");
+    let line = OpLine {
+        id: Some("7".into()),
+        again: false,
+        op: Op::Complete(request.clone()),
+    };
+    front.ops.send_line(line).await.unwrap();
+    old.ops.recv().await.unwrap();
+    drop(old);
+    let unanswered = loop {
+        if let Event::Reply(reply) = front.events.next().await.unwrap() {
+            break reply;
+        }
+    };
+    assert_eq!(unanswered.op.as_deref(), Some("7"));
+    assert_eq!(unanswered.view, View::Completion(request.superseded()));
+    front.ops.send(command("next")).await.unwrap();
+    assert_eq!(new.ops.recv().await.unwrap().op, command("next"));
+}
+
+#[tokio::test]
+async fn a_message_with_too_many_pictures_is_refused_and_the_connection_stays() {
+    let (mut old, client) = owner(Some(0), Log::default());
+    let mut front = follow(client, next(None));
+    let picture = ostler_wire::Image {
+        media_type: "image/png".into(),
+        data: "A".repeat(ostler_wire::MAX_PICTURE_DATA),
+    };
+    let line = OpLine {
+        id: Some("7".into()),
+        again: false,
+        op: Op::Prompt {
+            text: "look".into(),
+            delivery: Delivery::Queue,
+            images: vec![picture; 3],
+        },
+    };
+    front.ops.send_line(line).await.unwrap();
+    let Some(Event::Reply(reply)) = front.events.next().await else {
+        panic!("no reply");
+    };
+    let View::Error(why) = &reply.view else {
+        panic!("{reply:?}");
+    };
+    assert_eq!(reply.op.as_deref(), Some("7"));
+    assert!(why.contains("60 MiB together"), "{why}");
+    front.ops.send(prompt("go on")).await.unwrap();
+    assert_eq!(old.ops.recv().await.unwrap().op, prompt("go on"));
 }

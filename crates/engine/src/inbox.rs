@@ -2,7 +2,7 @@
 
 use crate::agents::children::{Children, Ended, Report, What, post};
 use crate::clients::feed::Feed;
-use ostler_wire::{Ask, AskAnswer, Delivery, Delta, Doing, Op, ReplyTo, SentOp, View, Word, clip};
+use ostler_wire::{Ask, AskAnswer, Delta, Doing, Op, ReplyTo, SentOp, View, Word, clip};
 use server_question::{ServerQuestion, ServerQuestions};
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
@@ -13,12 +13,14 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 mod asks;
+mod completion;
 mod prompt;
 pub mod server_question;
 #[cfg(test)]
 mod tests;
 
 use asks::{escape, offered, random_name, withdraw_ask};
+use completion::AtOnce;
 use prompt::WaitingPrompts;
 pub use prompt::{CommandLine, Prompt, Purpose};
 
@@ -76,7 +78,7 @@ pub struct Inbox {
     /// When work of a turn that was told to stop is dropped.
     overdue: Option<Instant>,
     asking: Asking,
-    answer_at_once: AnswerAtOnce,
+    at_once: AtOnce,
     end: End,
 }
 
@@ -139,7 +141,10 @@ impl Inbox {
                 server_questions,
                 notify: None,
             },
-            answer_at_once: |_, _| None,
+            at_once: AtOnce {
+                command: |_, _| None,
+                completions: None,
+            },
             end: End::Open,
         }
     }
@@ -209,11 +214,6 @@ impl Inbox {
     /// Sets what is called with each question that is shown.
     pub fn notify_with(&mut self, notify: Option<Notify>) {
         self.asking.notify = notify;
-    }
-
-    /// Sets what answers commands that wait for nothing.
-    pub fn answer_with(&mut self, answer: AnswerAtOnce) {
-        self.answer_at_once = answer;
     }
 
     fn show_ask(&self, ask: Arc<Ask>) {
@@ -473,21 +473,6 @@ impl Inbox {
         }
     }
 
-    fn put(&mut self, prompt: Prompt, delivery: Delivery) {
-        if self.prompts.is_repeated(&prompt.reply_to) {
-            return;
-        }
-        let waiting = match delivery {
-            Delivery::Steer => &mut self.prompts.steer,
-            Delivery::Queue => &mut self.prompts.queue,
-        };
-        if waiting.len() < MAX_WAITING {
-            return waiting.push_back(prompt);
-        }
-        let refused = View::Error(self.full(Word::PromptsFull));
-        self.feed.reply(&prompt.reply_to, "", refused);
-    }
-
     fn full(&self, word: Word) -> String {
         let most = MAX_WAITING.to_string();
         self.children.language.fill(word, &[&most])
@@ -529,6 +514,7 @@ impl Inbox {
                 self.turn.cancel();
             }
             Op::Command { line } => self.take_command(CommandLine { line, reply_to }),
+            Op::Complete(request) => self.complete(request, reply_to),
             Op::Finish if self.end == End::Open => self.end = End::Finishing,
             Op::Finish => {}
             Op::Close => self.close(),
@@ -580,7 +566,7 @@ impl Inbox {
 
     fn take_command(&mut self, command: CommandLine) {
         let CommandLine { line, reply_to } = &command;
-        if let Some(view) = (self.answer_at_once)(self, line) {
+        if let Some(view) = (self.at_once.command)(self, line) {
             self.feed.reply(reply_to, line, view);
         } else if self.commands.len() < MAX_WAITING {
             self.commands.push_back(Waiting {

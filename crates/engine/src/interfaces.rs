@@ -5,7 +5,7 @@ pub mod model_plugin;
 
 use ostler_guard::Rule;
 use ostler_llm::Target;
-use ostler_wire::PermissionChoice;
+use ostler_wire::{BoxFuture, HubError, PermissionChoice, View};
 
 /// Turns model references into targets. The binary implements it on the configuration.
 pub trait Models: Send + Sync {
@@ -64,4 +64,9 @@ pub struct RuleNews {
     pub ask: Vec<Rule>,
     /// For the person.
     pub notice: String,
+}
+
+/// Answers commands that are about no session. The binary implements it with the functions of its own commands.
+pub trait HubCommands: Send + Sync {
+    fn answer(&self, line: String) -> BoxFuture<'_, Result<View, HubError>>;
 }

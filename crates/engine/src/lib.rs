@@ -39,7 +39,7 @@ pub use clients::feed;
 pub use clients::live::LiveSessions;
 pub use context::{audit, cost, export, handoff, window};
 pub use interfaces::extra::{Extra, Tell};
-pub use interfaces::{Keep, Models, RuleNews, RuleStore, RuleWatch, model_plugin};
+pub use interfaces::{HubCommands, Keep, Models, RuleNews, RuleStore, RuleWatch, model_plugin};
 pub use servers::SandboxLauncher;
 pub use session::hub::{LocalHub, OpenError};
 pub use sources::references::PIPED;

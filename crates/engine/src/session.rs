@@ -36,6 +36,7 @@ impl Session {
                 Next::Over => break,
             }
         }
+        self.inbox.finish_completions().await;
         self.inbox.children.close().await;
         checkpoints::settle(&mut self.state).await;
         commands::answer_waiting(&mut self.state, &mut self.inbox);
@@ -275,6 +276,7 @@ impl Session {
             | View::Group(_)
             | View::List(_)
             | View::Diff(_)
+            | View::Completion(_)
             | View::Do(_) => Ok(true),
         }
     }

@@ -3,6 +3,7 @@
 //! not know what the files mean.
 
 pub mod briefing;
+pub mod completion;
 pub mod definitions;
 pub mod front;
 pub mod instructions;

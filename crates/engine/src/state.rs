@@ -35,6 +35,7 @@ use crate::prefixes;
 use crate::seen::Seen;
 use crate::servers::ServerToolState;
 use crate::sources::briefing::{self, Way};
+use crate::sources::completion::OfferedNames;
 use crate::sources::definitions::Definitions;
 use crate::tool::{Scope, Typed as _};
 use crate::tools::Tools;
@@ -79,6 +80,8 @@ pub struct SessionSettings {
     pub side_requests: SideRequestCosts,
     pub hooks: Hooks,
     pub recall: SessionRecall,
+    /// What clients are offered behind `@`.
+    pub offered: OfferedNames,
 }
 
 /// What there is beside the engine's own.

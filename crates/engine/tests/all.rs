@@ -8,6 +8,7 @@ mod budget;
 mod commands;
 mod common;
 mod compaction;
+mod completion;
 mod engine_turns;
 mod fold_properties;
 mod goals;

@@ -81,6 +81,18 @@ impl Policy {
         border
     }
 
+    /// Whose names the person is offered behind `@`: files of the project and of added folders that no rule forbids or wants
+    /// asked about. What was allowed outside of them opens no name.
+    pub fn offered_border(&self, scope: &Scope) -> Border {
+        Border {
+            allow: Vec::new(),
+            granted: Vec::new(),
+            listed: Vec::new(),
+            beyond: Beyond::Ask,
+            ..self.instructions_border(scope)
+        }
+    }
+
     /// What a file of the project may bring into a prompt by naming it: files of the project that no rule forbids or wants
     /// asked about, whatever the person allowed otherwise.
     pub fn project_border(&self, scope: &Scope) -> Border {

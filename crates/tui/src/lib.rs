@@ -15,6 +15,7 @@ pub mod key;
 pub mod layer;
 pub mod line;
 pub mod markdown;
+pub mod questions;
 pub mod rows;
 pub mod run;
 pub mod say;

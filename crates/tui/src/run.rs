@@ -7,7 +7,7 @@ use crate::key::Input;
 use crate::screen::{Narrowed, Screen};
 use crate::state::{Effect, Settings, State};
 use crate::status::Status;
-use crate::surroundings::{Fetch, Fetched, Kept, Surroundings};
+use crate::surroundings::{Fetch, Fetched, FoundPicture, Kept, Surroundings};
 use crate::terminal::{self, Inputs, Raw};
 use base64::Engine as _;
 use ostler_wire::{Client, Hub, Op, Open, Why, Word};
@@ -298,7 +298,6 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
 
     fn fetched(&mut self, fetched: Fetched) {
         match fetched {
-            Fetched::Names { folder, names } => self.state.listed(&folder, names),
             Fetched::Image(image) => self.state.image(image, Instant::now()),
             Fetched::Picture { pasted, image } => {
                 self.state.picture(pasted, image, Instant::now());
@@ -359,10 +358,6 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 Effect::Copy(text) => self.copy(&text)?,
                 Effect::Edit(text) => after = After::Away(Away::Edit(text)),
                 Effect::Suspend => after = After::Away(Away::Suspend),
-                Effect::List(folder) => {
-                    let work = self.surroundings.fetch(Fetch::Names(folder));
-                    self.errands.list(work);
-                }
                 Effect::Page => {
                     let entries = client.events.past(PAGED).await;
                     let canvas = self.canvas();
@@ -374,7 +369,8 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 Effect::Picture(pasted) => {
                     let fetch = Fetch::Picture(pasted.clone());
                     if !self.errands.run(self.surroundings.fetch(fetch)) {
-                        self.state.picture(pasted, None, Instant::now());
+                        self.state
+                            .picture(pasted, FoundPicture::None, Instant::now());
                     }
                 }
                 Effect::Look => self.look(),

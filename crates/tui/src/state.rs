@@ -24,8 +24,8 @@ use crate::theme::{Look, Theme};
 use crate::transcript::Transcript;
 use attention::Attention;
 use ostler_wire::{
-    Act, Body, CommandInfo, Delivery, Delta, Entry, Event, Image, Language, Op, Open, Rewind, Role,
-    View, Why, Word,
+    Act, Body, CommandInfo, Delivery, Delta, Entry, Event, Language, Op, Open, Rewind, Role, View,
+    Why, Word,
 };
 use prompt::is_picture;
 use std::sync::Arc;
@@ -51,8 +51,6 @@ pub enum Effect {
     Copy(String),
     /// Gives a text to the person's editor; it comes back by `edited`.
     Edit(String),
-    /// Asks for the names in a folder; they come back by `listed`.
-    List(String),
     PasteImage,
     /// A path that may lead to a picture was pasted; it comes back by `picture`.
     Picture(String),
@@ -407,16 +405,6 @@ impl State {
         }
     }
 
-    pub fn image(&mut self, image: Option<Image>, now: Instant) {
-        match image {
-            Some(image) => {
-                self.editor.attach_image(image, "");
-                self.typed(now);
-            }
-            None => self.remark(self.settings.language.say(Word::NoImage), now),
-        }
-    }
-
     /// Entries to page through.
     pub fn page(&mut self, entries: &[Arc<Entry>], canvas: &Canvas) {
         let mut rows = Vec::new();
@@ -584,6 +572,7 @@ impl State {
         }
         match view {
             View::Do(deed) => self.deed(deed.clone(), now),
+            View::Completion(completion) => self.completed(completion),
             View::Text(_)
             | View::Table(_)
             | View::Report(_)

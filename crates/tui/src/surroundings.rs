@@ -4,13 +4,6 @@
 use ostler_wire::Image;
 use std::io;
 
-/// One name in a folder, for the menu behind `@`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name {
-    pub name: String,
-    pub is_folder: bool,
-}
-
 /// Runs on a thread of its own.
 pub type Work<T> = Box<dyn FnOnce() -> T + Send>;
 
@@ -46,8 +39,6 @@ pub enum Typed {
 /// What can be looked up around us.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetch {
-    /// Names in a folder below the root, noise left out, folders first. Bounded by whoever lists.
-    Names(String),
     /// A picture on the clipboard.
     Image,
     /// The picture at a path that was pasted.
@@ -58,18 +49,23 @@ pub enum Fetch {
     Draft(String),
 }
 
+/// A picture that was looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FoundPicture {
+    Found(Image),
+    None,
+    /// It has more than `MAX_PICTURE` bytes.
+    TooLarge,
+}
+
 #[derive(Debug)]
 pub enum Fetched {
-    Names {
-        folder: String,
-        names: Vec<Name>,
-    },
     /// None without one, or without a program that can read it.
-    Image(Option<Image>),
+    Image(FoundPicture),
     /// None where the path that was pasted leads to no picture.
     Picture {
         pasted: String,
-        image: Option<Image>,
+        image: FoundPicture,
     },
     Branch(Option<String>),
     Draft(Option<String>),

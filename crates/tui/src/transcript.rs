@@ -128,7 +128,7 @@ impl Transcript {
             View::Group(views) => {
                 return views.iter().for_each(|view| self.view(view, canvas));
             }
-            View::List(_) | View::Do(_) => return,
+            View::List(_) | View::Completion(_) | View::Do(_) => return,
         };
         self.keep(rows);
     }

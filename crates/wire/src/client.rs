@@ -1,6 +1,9 @@
 //! How a front end holds a session: ops in, events out. A hub opens, attaches to and lists sessions.
 
-use crate::{ClientId, Op, OpLine, Open, ReplyTo, SentOp, Snapshot, Subscription};
+use crate::{
+    ClientId, Completion, CompletionRequest, Op, OpLine, Open, ReplyTo, SentOp, Snapshot,
+    Subscription, View,
+};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -163,4 +166,9 @@ pub trait Hub {
         after: Option<u64>,
     ) -> impl Future<Output = Result<Client, HubError>> + Send;
     fn list(&self) -> Result<Vec<SessionInfo>, HubError>;
+    /// The answer to a command that is about no session, such as `sessions` or `usage`, as it would follow `ostler` on a
+    /// command line.
+    fn command(&self, line: &str) -> impl Future<Output = Result<View, HubError>> + Send;
+    /// What can follow `@` in the project, without a session.
+    fn complete(&self, request: &CompletionRequest) -> impl Future<Output = Completion> + Send;
 }

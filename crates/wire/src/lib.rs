@@ -6,6 +6,7 @@ mod ask;
 mod blanks;
 mod client;
 mod clip;
+mod completion;
 mod decision;
 mod duration;
 mod entry;
@@ -15,6 +16,8 @@ mod json;
 mod message;
 mod op;
 mod open;
+mod pictures;
+mod questions;
 mod secret;
 mod shown;
 mod snapshot;
@@ -33,6 +36,9 @@ pub use ask::{
 pub use blanks::count_blanks;
 pub use client::{Client, Hub, HubError, OpPermit, OpSender, SessionClosed, SessionInfo};
 pub use clip::clip;
+pub use completion::{
+    Completion, CompletionItem, CompletionKind, CompletionRequest, MAX_COMPLETIONS,
+};
 pub use decision::Decision;
 pub use duration::{LONGEST_DURATION, parse_duration, seconds_of};
 pub use entry::{
@@ -45,6 +51,10 @@ pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{ClientId, Delivery, Op, OpLine, ReplyTo, SentOp, command_of};
 pub use open::Open;
+pub use pictures::{
+    MAX_OP_LINE, MAX_PICTURE, MAX_PICTURE_DATA, MAX_PICTURES_DATA, refuse_pictures,
+};
+pub use questions::Questions;
 pub use secret::{REDACTED, Secret};
 pub use shown::ShownEntry;
 pub use snapshot::{RetryWait, RunningCall, Snapshot};

@@ -1,6 +1,6 @@
 //! What a front end sends to a session.
 
-use crate::Image;
+use crate::{CompletionRequest, Image};
 use serde::{Deserialize, Serialize};
 
 /// Numbers the clients of one session, in the order in which they attached.
@@ -87,6 +87,8 @@ pub enum Op {
     Interrupt,
     /// A slash command without its slash. Its answer is a reply.
     Command { line: String },
+    /// What can follow `@`. Its answer is a reply, also while a turn runs; of several by one client only the last counts.
+    Complete(CompletionRequest),
     /// Ends the session once the running turn is over; tasks in the background are stopped.
     Close,
     /// Nothing comes any more: ends the session once all that was asked for is done, in the background, too.
@@ -122,6 +124,7 @@ impl Op {
             | Self::Answer { .. }
             | Self::Interrupt
             | Self::Command { .. }
+            | Self::Complete(_)
             | Self::Close
             | Self::Finish => self,
         }

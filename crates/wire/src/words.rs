@@ -422,6 +422,8 @@ words! {
     ColValue: "value", "值";
     ColFrom: "from", "来源";
     LeftBehind: "Stopped with the session: {}", "随会话停止：{}";
+    HubNoCommand: "There is no command `{}` here; there are {}.", "这里没有命令 `{}`；有 {}。";
+    HubNoView: "`ostler {}` is for the command line: it does more than answer.", "`ostler {}` 只用于命令行：它不只是给出回答。";
     NoSetting: "There is no setting {}.", "没有设置 {}。";
     StatusOk: "ok", "正常";
     StatusNote: "note", "注意";
@@ -666,6 +668,11 @@ words! {
     PictureLeft: "Picture {} was left out: {}.", "图片 {} 未采用：{}。";
     PicturesFew: "Only the first {} of {} pictures were taken.", "只采用了前 {} 张图片，共 {} 张。";
     PictureLarge: "it is too large", "过大";
+    PictureRefused: "Picture {} is larger than {} MiB. Nothing was sent: make it smaller and send it again.", "图片 {} 超过 {} MiB。未发送任何内容：请缩小后重新发送。";
+    PicturesRefused: "The pictures have {} MiB together, and a message may have {} MiB. Nothing was sent: send fewer or smaller ones.", "图片共 {} MiB，一条消息最多 {} MiB。未发送任何内容：请减少或缩小图片。";
+    OpTooLong: "The message is longer than {} MiB and was not sent: put what is long into a file.", "消息超过 {} MiB，未发送：请将长内容放入文件。";
+    OpLineCut: "a line is longer than {} MiB and was passed over", "有一行超过 {} MiB，已跳过";
+    PictureNotTaken: "the picture is larger than {} MiB and was not taken", "图片超过 {} MiB，未采用";
     PictureGarbled: "its data is not base64 ({})", "数据不是 base64（{}）";
     PictureUnknown: "it is no PNG, JPEG, GIF or WebP", "不是 PNG、JPEG、GIF 或 WebP";
     PictureUnread: "it could not be read ({})", "无法读取（{}）";
@@ -1611,6 +1618,12 @@ words! {
     PermAndMore: "       and {} more; --format json has all\n", "       另有 {} 个；--format json 列出全部\n";
     PermMaybeMore: "       maybe more: its words do not tell everything\n", "       可能还有：命令本身没有说明全部\n";
     // Utilities: trust
+    TrustQuestion: "Trust what this project's files bring?", "信任此项目文件带来的内容吗？";
+    TrustNoQuestion: "This project's files bring what cannot be trusted here", "此项目文件带来的内容不能在此信任";
+    TrustYes: "trust it", "信任";
+    TrustYesMeans: "all that is listed takes effect, until it changes", "所列内容全部生效，直到有更改";
+    TrustNotNow: "not now", "暂不";
+    TrustNever: "never for this content", "对此内容永不";
     TrustType: "Type t, n or v.", "请输入 t、n 或 v。";
     TrustYesNo: "Trust it? [y/N] ", "信任它吗？[y/N] ";
     TrustLongRows: "… {} more rows, too many to be shown here: read {}", "……还有 {} 行，太长，此处无法显示：请阅读 {}";

@@ -28,7 +28,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("goal", &[]),
     ("permissions", &["confine", "goal", "sources"]),
     ("agents", &["confine", "permissions", "sources"]),
-    ("inbox", &["agents", "clients", "goal"]),
+    ("inbox", &["agents", "clients", "goal", "sources"]),
     ("checkpoints", &[]),
     ("hooks", &["clients", "confine", "inbox", "sources"]),
     ("servers", &["confine", "context", "inbox"]),
@@ -69,7 +69,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     // The settings of the engine.
     ("wiring", &["boot", "errors", "flags", "grants", "policy", "sandbox", "servers", "trust"]),
     // Utilities, and those of them that sessions have as commands.
-    ("cmd", &["asking", "auth", "boot", "client", "color", "errors", "exit", "flags", "grants", "home", "input", "lenient", "output", "policy", "sandbox", "servers", "trust", "wiring"]),
+    ("cmd", &["asking", "auth", "boot", "client", "color", "errors", "exit", "flags", "grants", "home", "input", "lenient", "output", "policy", "sandbox", "servers", "trust", "typed", "wiring"]),
     ("extras", &["boot", "cmd", "errors", "flags"]),
     // Sessions, and the ways to show one.
     ("connect", &[]),

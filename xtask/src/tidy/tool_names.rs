@@ -75,6 +75,11 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         "a folder of the home",
     ),
     (
+        "crates/app/src/cmd/answers.rs",
+        &["memory"],
+        "a command of the command line",
+    ),
+    (
         "crates/app/src/cmd/permissions.rs",
         &["ask"],
         "a list of rules",

@@ -13,25 +13,38 @@ use ostler_engine::checkpoint::{
 };
 use ostler_engine::commands::{CheckpointRequest, checkpoint, restored};
 use ostler_engine::confine::{Services, WatchedCall};
-use ostler_wire::Word;
+use ostler_wire::{View, Word};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 pub async fn run(boot: Arc<Boot>, args: Checkpoint) -> anyhow::Result<u8> {
+    let format = match &args {
+        Checkpoint::List { format }
+        | Checkpoint::Show { format, .. }
+        | Checkpoint::Diff { format, .. }
+        | Checkpoint::Gc { format, .. } => *format,
+        Checkpoint::Restore(args) => args.format,
+        Checkpoint::Take { .. } => Listing::Text,
+    };
+    print_view(&view(&boot, args).await?, format)
+}
+
+pub async fn view(boot: &Arc<Boot>, args: Checkpoint) -> anyhow::Result<View> {
+    let boot = boot.clone();
     // It reads and writes many files; the runtime has other things to do.
     tokio::task::spawn_blocking(move || blocking(&boot, args)).await?
 }
 
-fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<u8> {
+fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<View> {
     let language = boot.language;
     let store = open(boot)?;
     let context = hub_context(boot);
-    let (request, format) = match args {
-        Checkpoint::List { format } => (CheckpointRequest::List, format),
-        Checkpoint::Show { id, format } => (CheckpointRequest::Show(id), format),
-        Checkpoint::Diff { from, to, format } => {
+    let request = match args {
+        Checkpoint::List { .. } => CheckpointRequest::List,
+        Checkpoint::Show { id, .. } => CheckpointRequest::Show(id),
+        Checkpoint::Diff { from, to, .. } => {
             let to = to.map_or(Point::Now, Point::At);
-            (CheckpointRequest::Diff(from, to), format)
+            CheckpointRequest::Diff(from, to)
         }
         Checkpoint::Take { label, ignored } => {
             let label = label.unwrap_or_else(|| language.say(Word::CpByHand).into());
@@ -42,11 +55,9 @@ fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<u8> {
                 },
                 ..Scope::default()
             };
-            (CheckpointRequest::Take(label, scope), Listing::Text)
+            CheckpointRequest::Take(label, scope)
         }
-        Checkpoint::Gc { quota, format } => {
-            (CheckpointRequest::Collect(bytes(boot, quota)?), format)
-        }
+        Checkpoint::Gc { quota, .. } => CheckpointRequest::Collect(bytes(boot, quota)?),
         Checkpoint::Restore(args) => {
             let what = What {
                 paths: args.paths.iter().map(|p| boot.places.cwd.join(p)).collect(),
@@ -62,10 +73,10 @@ fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<u8> {
                 unseen,
             };
             let report = restore(boot, &store, (args.id, &what, &guard))?;
-            return print_view(&restored(&context, &report), args.format);
+            return Ok(restored(&context, &report));
         }
     };
-    print_view(&checkpoint(&context, &store, &request), format)
+    Ok(checkpoint(&context, &store, &request))
 }
 
 /// What checkpoints may take up.

@@ -24,8 +24,22 @@ use std::path::PathBuf;
 const MAX_SETTINGS: usize = 500;
 
 pub fn run(start: Lenient, args: Config) -> anyhow::Result<u8> {
+    if let Some(view) = view(&start.boot, &args) {
+        let format = match args {
+            Config::Show { format, .. } => {
+                start.say_fault();
+                format
+            }
+            Config::Path
+            | Config::Init
+            | Config::Get { .. }
+            | Config::Set { .. }
+            | Config::Memory { .. }
+            | Config::Schema => Listing::Text,
+        };
+        return print_view(&view, format);
+    }
     match args {
-        Config::Path => return print_view(&path(&start.boot), Listing::Text),
         Config::Init => init(&start.boot)?,
         Config::Get { key } => get(&start.warned(), &key)?,
         Config::Set {
@@ -36,18 +50,30 @@ pub fn run(start: Lenient, args: Config) -> anyhow::Result<u8> {
             let layer = if project { Layer::Project } else { Layer::User };
             set(&start.boot, layer, &key, &value)?;
         }
-        Config::Show { origin, format } => {
-            let origins = if origin {
-                Origins::Shown
-            } else {
-                Origins::Hidden
-            };
-            return print_view(&list(&start.warned(), origins), format);
-        }
         Config::Memory { switch } => memory(&start, switch)?,
         Config::Schema => output::print_json(&json_schema::json_schema())?,
+        Config::Path | Config::Show { .. } => {}
     }
     Ok(OK)
+}
+
+/// `None` for what changes the configuration or writes a document.
+pub fn view(boot: &Boot, args: &Config) -> Option<View> {
+    match args {
+        Config::Path => Some(path(boot)),
+        Config::Show { origin, .. } => {
+            let origins = match origin {
+                true => Origins::Shown,
+                false => Origins::Hidden,
+            };
+            Some(list(boot, origins))
+        }
+        Config::Init
+        | Config::Get { .. }
+        | Config::Set { .. }
+        | Config::Memory { .. }
+        | Config::Schema => None,
+    }
 }
 
 /// The file that holds the person's own settings.

@@ -107,18 +107,28 @@ pub async fn run(start: Lenient, args: Doctor) -> anyhow::Result<u8> {
         // What programs read does not change with the person.
         boot.language = Language::English;
     }
-    let language = boot.language;
-    let mut findings = findings(&boot, fault);
-    if args.online {
-        findings.extend(providers::reachability(&boot).await);
-    }
-    let view = view(&findings, language);
+    let findings = all_findings(&boot, fault, &args).await;
+    let view = view(&findings, boot.language);
     if args.json {
         return print_view(&view, Listing::Json);
     }
     // In colours, and with what to do below each finding.
-    output::print(&drawn(&findings, stdout_paint(&boot), language))?;
+    output::print(&drawn(&findings, stdout_paint(&boot), boot.language))?;
     Ok(if view.is_failure() { FAILED } else { OK })
+}
+
+pub async fn answer(start: &Lenient, args: &Doctor) -> View {
+    let Lenient { boot, fault } = start;
+    let findings = all_findings(boot, fault.clone(), args).await;
+    view(&findings, boot.language)
+}
+
+async fn all_findings(boot: &Arc<Boot>, fault: Option<String>, args: &Doctor) -> Vec<Finding> {
+    let mut findings = findings(boot, fault);
+    if args.online {
+        findings.extend(providers::reachability(boot).await);
+    }
+    findings
 }
 
 /// The report as every front end and program gets it.

@@ -7,6 +7,7 @@ use crate::boot::Boot;
 use crate::errors::UsageError;
 use crate::exit::{FAILED, INTERRUPTED, OK};
 use crate::flags::{Mcp, McpAdd, McpScope};
+use crate::lenient::Lenient;
 use crate::output;
 use crate::servers;
 use crate::wiring;
@@ -44,6 +45,20 @@ pub async fn run(boot: Arc<Boot>, args: Mcp) -> anyhow::Result<u8> {
         Mcp::Login { name, no_browser } => login(&boot, &name, no_browser).await,
         Mcp::Logout { name } => logout(&boot, &name).await,
         Mcp::Test { name, format } => super::mcp_test::run(&boot, &name, format).await,
+    }
+}
+
+/// `None` for what changes servers or meets them.
+pub fn view(start: &Lenient, args: &Mcp) -> anyhow::Result<Option<View>> {
+    match args {
+        Mcp::List { .. } => list(&*start.clone().strict()?).map(Some),
+        Mcp::Add(_)
+        | Mcp::Get { .. }
+        | Mcp::Remove { .. }
+        | Mcp::Import { .. }
+        | Mcp::Login { .. }
+        | Mcp::Logout { .. }
+        | Mcp::Test { .. } => Ok(None),
     }
 }
 

@@ -8,23 +8,38 @@ use crate::output;
 use anyhow::{Context as _, anyhow};
 use ostler_config::text::Speak as _;
 use ostler_engine::commands::{MemoryRequest, memory};
-use ostler_wire::Word;
+use ostler_wire::{View, Word};
 use std::path::Path;
 
-pub fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
-    let (request, format) = match args {
-        Args::List { archived, format } => match archived {
-            true => (MemoryRequest::Archived, format),
-            false => (MemoryRequest::List, format),
-        },
-        Args::Show { id, format } => (MemoryRequest::Show(id), format),
-        Args::Search { words, format } => (MemoryRequest::Search(words.join(" ")), format),
-        Args::Edit { id } => return edit(boot, &id),
-        Args::Archive { id, format } => (MemoryRequest::Archive(id), format),
-        Args::Restore { id, format } => (MemoryRequest::Restore(id), format),
-        Args::Path { id, format } => (MemoryRequest::Path(id), format),
+pub fn run(boot: &Boot, args: &Args) -> anyhow::Result<u8> {
+    let format = match args {
+        Args::List { format, .. }
+        | Args::Show { format, .. }
+        | Args::Search { format, .. }
+        | Args::Archive { format, .. }
+        | Args::Restore { format, .. }
+        | Args::Path { format, .. } => *format,
+        Args::Edit { id } => return edit(boot, id),
     };
-    print_view(&memory(&hub_context(boot), &request), format)
+    match view(boot, args) {
+        Some(view) => print_view(&view, format),
+        None => Ok(OK),
+    }
+}
+
+/// `None` for what opens an editor.
+pub fn view(boot: &Boot, args: &Args) -> Option<View> {
+    let request = match args {
+        Args::List { archived: true, .. } => MemoryRequest::Archived,
+        Args::List { .. } => MemoryRequest::List,
+        Args::Show { id, .. } => MemoryRequest::Show(id.clone()),
+        Args::Search { words, .. } => MemoryRequest::Search(words.join(" ")),
+        Args::Edit { .. } => return None,
+        Args::Archive { id, .. } => MemoryRequest::Archive(id.clone()),
+        Args::Restore { id, .. } => MemoryRequest::Restore(id.clone()),
+        Args::Path { id, .. } => MemoryRequest::Path(id.clone()),
+    };
+    Some(memory(&hub_context(boot), &request))
 }
 
 fn edit(boot: &Boot, id: &str) -> anyhow::Result<u8> {

@@ -1,6 +1,7 @@
 //! The subcommands, one file each. They look things up and print; running a model is `exec`.
 
 pub mod agents;
+pub mod answers;
 pub mod cache;
 pub mod checkpoint;
 pub mod completions;

@@ -5,7 +5,7 @@ use super::panel::{hub_context, print_view};
 use crate::boot::{self, Boot};
 use crate::errors::UsageError;
 use crate::exit::OK;
-use crate::flags::{Listing, Permissions, RuleLayer};
+use crate::flags::{Permissions, RuleLayer};
 use crate::lenient::Lenient;
 use crate::output;
 use crate::policy;
@@ -27,43 +27,69 @@ use ostler_guard::{Call, Containment, Decision, Policy, Posture, Verdict};
 use ostler_wire::{Access, Language, Report, ToolDeclaration, View, Word};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 pub async fn run(start: Lenient, args: Permissions) -> anyhow::Result<u8> {
-    let language = start.boot.language;
-    match args {
-        // With half a configuration the answer would be another one.
-        Permissions::Check { tool, args, format } => {
-            let view = check(&*start.strict()?, &tool, &args, format).await?;
-            print_view(&view, format)
+    let format = match &args {
+        Permissions::List { format } | Permissions::Audit { format, .. } => {
+            start.say_fault();
+            *format
         }
-        Permissions::List { format } => print_view(&list(&start.warned()), format),
+        Permissions::Check { format, .. } | Permissions::Suggest { format, .. } => *format,
         Permissions::Remove { rule, layer } => {
-            remove(&start.boot, &rule, layer)?;
-            Ok(OK)
+            remove(&start.boot, rule, *layer)?;
+            return Ok(OK);
+        }
+    };
+    if let Permissions::Suggest {
+        since,
+        apply: true,
+        layer,
+        ..
+    } = &args
+    {
+        let (boot, found) = suggested(&start, since)?;
+        let code = print_view(&found.view(boot.language), format)?;
+        save(&boot, &found, *layer)?;
+        return Ok(code);
+    }
+    match view(&start, &args).await? {
+        Some(view) => print_view(&view, format),
+        None => Ok(OK),
+    }
+}
+
+/// `None` for what changes rules.
+pub async fn view(start: &Lenient, args: &Permissions) -> anyhow::Result<Option<View>> {
+    let boot = &start.boot;
+    Ok(match args {
+        // With half a configuration the answer would be another one.
+        Permissions::Check { tool, args, .. } => {
+            Some(check(&*start.clone().strict()?, tool, args).await?)
+        }
+        Permissions::List { .. } => Some(list(boot)),
+        Permissions::Audit { session, .. } => {
+            let (context, scope) = (hub_context(boot), scope(boot));
+            Some(audit_session(&context, &scope, session.as_deref()))
         }
         Permissions::Suggest {
             since,
-            apply,
-            layer,
-            format,
+            apply: false,
+            ..
         } => {
-            let after = since_when(&since, Timestamp::now(), language)?;
-            let boot = start.strict()?;
-            let policy = asking(&boot)?;
-            let found = suggest_rules(&hub_context(&boot), (&policy, &scope(&boot)), after);
-            let found = found.map_err(|why| anyhow!(why))?;
-            let code = print_view(&found.view(language), format)?;
-            if apply {
-                save(&boot, &found, layer)?;
-            }
-            Ok(code)
+            let (boot, found) = suggested(start, since)?;
+            Some(found.view(boot.language))
         }
-        Permissions::Audit { session, format } => {
-            let boot = start.warned();
-            let view = audit_session(&hub_context(&boot), &scope(&boot), session.as_deref());
-            print_view(&view, format)
-        }
-    }
+        Permissions::Suggest { .. } | Permissions::Remove { .. } => None,
+    })
+}
+
+fn suggested(start: &Lenient, since: &str) -> anyhow::Result<(Arc<Boot>, Suggestions)> {
+    let after = since_when(since, Timestamp::now(), start.boot.language)?;
+    let boot = start.clone().strict()?;
+    let policy = asking(&boot)?;
+    let found = suggest_rules(&hub_context(&boot), (&policy, &scope(&boot)), after);
+    Ok((boot, found.map_err(|why| anyhow!(why))?))
 }
 
 /// The rules where nobody said that everything may run.
@@ -102,7 +128,7 @@ struct Checked {
     confined: Option<&'static str>,
 }
 
-async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::Result<View> {
+async fn check(boot: &Boot, tool: &str, args: &str) -> anyhow::Result<View> {
     let language = boot.language;
     let scope = scope(boot);
     let (tool, accesses) = accesses(tool, args, &scope, language)?;
@@ -123,17 +149,19 @@ async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::
         decision: verdict_name(decision.verdict),
         rule: decision.rule.clone(),
         layer: written.map(|rule| rule.layer.name()),
-        reason: match format {
-            Listing::Json => Language::English.say(decision.reason),
-            Listing::Text => language.say(decision.reason),
-        },
+        // What programs read does not change with the person.
+        reason: Language::English.say(decision.reason),
         confined: accesses
             .iter()
             .any(|access| matches!(access, Access::Run(_)))
             .then(|| confinement(&decision, scope.containment)),
         effects: decision.effects,
     };
-    let mut lines = vec![format!("{}: {}", checked.decision, checked.reason)];
+    let mut lines = vec![format!(
+        "{}: {}",
+        checked.decision,
+        language.say(decision.reason)
+    )];
     if let Some(rule) = &checked.rule {
         let from = decision.from.unwrap_or_default();
         lines.push(language.filled(Word::PermByRule, &[&rule, &from]));

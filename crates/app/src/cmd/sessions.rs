@@ -16,56 +16,84 @@ use ostler_config::units::ByteSize;
 use ostler_engine::commands::{Collect, Prefixes, Projects, SessionsRequest, sessions};
 use ostler_engine::store::DryRun;
 use ostler_engine::{export, log};
-use ostler_wire::Word;
+use ostler_wire::{Report, View, Word};
 use std::path::PathBuf;
-use std::sync::Arc;
 
-pub async fn run(start: Lenient, args: Sessions) -> anyhow::Result<u8> {
-    let (boot, request, format) = match args {
-        Sessions::Export { id, format, out } => {
-            return export_to(&start.warned(), &id, format, out);
-        }
-        Sessions::Show {
-            id,
-            format: Listing::Json,
-        } => return export_to(&start.warned(), &id, ExportFormat::Json, None),
-        Sessions::Show { id, format } => (start.warned(), SessionsRequest::Show(id), format),
-        Sessions::List { all, format } => {
-            let projects = if all { Projects::All } else { Projects::This };
-            (start.warned(), SessionsRequest::List(projects), format)
-        }
-        Sessions::Search { words, format } => {
-            (start.warned(), SessionsRequest::Search(words), format)
-        }
-        Sessions::Delete { id } => (start.warned(), SessionsRequest::Delete(id), Listing::Text),
+pub fn run(start: Lenient, args: Sessions) -> anyhow::Result<u8> {
+    let format = match &args {
+        Sessions::List { format, .. }
+        | Sessions::Show { format, .. }
+        | Sessions::Search { format, .. } => *format,
+        Sessions::Delete { .. } | Sessions::Gc { .. } | Sessions::Export { .. } => Listing::Text,
+    };
+    if let Sessions::Export { id, format, out } = args {
+        return export_to(&start.warned(), &id, format, out);
+    }
+    let needs_all = matches!(args, Sessions::Gc { quota: None, .. });
+    if !needs_all {
+        start.say_fault();
+    }
+    match view(&start, &args)? {
+        Some(view) => print_view(&view, format),
+        None => Ok(OK),
+    }
+}
+
+/// `None` for what writes a document.
+pub fn view(start: &Lenient, args: &Sessions) -> anyhow::Result<Option<View>> {
+    let boot = &start.boot;
+    let request = match args {
+        Sessions::Export { .. } => return Ok(None),
+        Sessions::Show { id, .. } => return show(boot, id).map(Some),
+        Sessions::List { all, .. } => SessionsRequest::List(match all {
+            true => Projects::All,
+            false => Projects::This,
+        }),
+        Sessions::Search { words, .. } => SessionsRequest::Search(words.clone()),
+        Sessions::Delete { id } => SessionsRequest::Delete(id.clone()),
         Sessions::Gc { quota, dry_run } => {
-            let (boot, quota) = quota_of(start, quota)?;
-            let request = SessionsRequest::Collect(Collect {
+            let quota = quota_of(start, quota.as_deref())?;
+            SessionsRequest::Collect(Collect {
                 quota: quota.0,
                 written: quota.to_string(),
-                dry_run: if dry_run { DryRun::Yes } else { DryRun::No },
+                dry_run: match dry_run {
+                    true => DryRun::Yes,
+                    false => DryRun::No,
+                },
                 prefixes: match boot.loaded.config.sessions.location {
                     SessionLocation::Home => Prefixes::Swept,
                     SessionLocation::Project => Prefixes::Left,
                 },
-            });
-            (boot, request, Listing::Text)
+            })
         }
     };
-    print_view(&sessions(&hub_context(&boot), &request), format)
+    Ok(Some(sessions(&hub_context(boot), &request)))
+}
+
+/// To read; programs read every entry.
+fn show(boot: &Boot, id: &str) -> anyhow::Result<View> {
+    let request = SessionsRequest::Show(id.to_owned());
+    let view = sessions(&hub_context(boot), &request);
+    let View::Report(report) = view else {
+        return Ok(view);
+    };
+    let path = boot.store().find(id).map_err(|e| anyhow!(e))?;
+    let (entries, _) = log::read(&path)?;
+    Ok(View::Report(Report {
+        value: serde_json::from_str(&export::json(&entries))?,
+        ..report
+    }))
 }
 
 /// With half a configuration the quota may be another one than the person set.
-fn quota_of(start: Lenient, written: Option<String>) -> anyhow::Result<(Arc<Boot>, ByteSize)> {
+fn quota_of(start: &Lenient, written: Option<&str>) -> anyhow::Result<ByteSize> {
     let language = start.boot.language;
     let Some(written) = written else {
-        let boot = start.strict()?;
-        let quota = boot.loaded.config.sessions.quota;
-        return Ok((boot, quota));
+        return Ok(start.clone().strict()?.loaded.config.sessions.quota);
     };
-    let quota = ByteSize::parse(&written)
+    let quota = ByteSize::parse(written)
         .ok_or_else(|| UsageError(language.filled(Word::BadQuota, &[&written])))?;
-    Ok((start.warned(), quota))
+    Ok(quota)
 }
 
 fn export_to(

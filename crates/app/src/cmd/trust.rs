@@ -7,9 +7,9 @@ mod summary;
 use super::choose::{self, Person};
 use super::panel::print_view;
 use crate::boot::{self, Boot};
-use crate::errors::{Told as _, UsageError};
+use crate::errors::UsageError;
 use crate::exit::{FAILED, OK};
-use crate::flags::{Listing, Trust};
+use crate::flags::Trust;
 use crate::lenient::Lenient;
 use crate::output;
 use anyhow::{Context as _, anyhow};
@@ -23,63 +23,166 @@ use ostler_config::trust::{
 };
 use ostler_engine::confine::SandboxMode;
 use ostler_mcp::server_name;
-use ostler_wire::{Column, ColumnKind, Language, Table, View, Word, format_age};
+use ostler_wire::{
+    self as wire, Ask, AskKind, Column, ColumnKind, Escape, Language, Silence, Table, View, Word,
+    format_age,
+};
 use serde::Serialize;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Columns of the widest mark before an item.
 const MARK_WIDTH: usize = 8;
 
 pub fn run(start: Lenient, mut args: Trust) -> anyhow::Result<u8> {
     match (args.list, args.remove.take()) {
-        (true, _) => list(&start.boot, args.format),
+        (true, _) => print_view(&list(&start.boot)?, args.format),
         (false, Some(path)) => remove(&start.boot, path),
         (false, None) => trust(&*start.strict()?, &args),
     }
 }
 
-/// Asks about a project that wants something and about which nothing was decided. Who cannot be asked gets the notice
-/// that every start gives.
-pub fn at_start(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
+/// `None` for what decides.
+pub fn view(boot: &Boot, args: &Trust) -> anyhow::Result<Option<View>> {
+    args.list.then(|| list(boot)).transpose()
+}
+
+/// What the person can say at the start of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    Trust,
+    NotNow,
+    Never,
+}
+
+impl Choice {
+    const ALL: [Self; 3] = [Self::Trust, Self::NotNow, Self::Never];
+
+    /// What an answer carries.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Trust => "trust",
+            Self::NotNow => "not_now",
+            Self::Never => "never",
+        }
+    }
+
+    fn shown(self, language: Language) -> wire::Choice {
+        let choice = |word, key| wire::Choice {
+            key: Some(key),
+            refuses: self != Self::Trust,
+            // It outlives the session.
+            confirm: self == Self::Trust,
+            ..wire::Choice::new(self.id(), language.say(word))
+        };
+        match self {
+            Self::Trust => {
+                choice(Word::TrustYes, 't').with_detail(language.say(Word::TrustYesMeans))
+            }
+            Self::NotNow => choice(Word::TrustNotNow, 'n'),
+            Self::Never => choice(Word::TrustNever, 'v'),
+        }
+    }
+}
+
+/// The question at the start of a conversation. Its name is that of exactly the content that it shows.
+pub struct TrustQuestion {
+    pub ask: Ask,
+    /// Why the content cannot be trusted by an answer; that choice is not offered then.
+    obstacle: Option<String>,
+}
+
+/// About a project that wants something and about which nothing was decided.
+pub fn question(boot: &Boot) -> Option<TrustQuestion> {
     let language = boot.language;
     let workspace = &boot.loaded.workspace;
-    let open = match workspace.state {
+    let is_open = match workspace.state {
         State::Untrusted | State::Changed => workspace.items.len() <= MAX_ITEMS,
         State::NotNeeded | State::Trusted | State::ThisRun | State::Refused => false,
     };
-    if !open || Person::look() == Person::Away {
-        return Ok(boot);
+    if !is_open {
+        return None;
     }
-    let list = shown(&boot, workspace);
+    let list = shown(boot, workspace);
     let obstacle = too_long(workspace, list.rows, &[], language);
-    output::say(list.at_start().trim_end());
-    if let Some(why) = &obstacle {
-        output::say(why);
+    let question = TrustQuestion::new(boot, &list.at_start(), obstacle);
+    if !question.ask.is_too_long() {
+        return Some(question);
     }
-    let question = language.say(match obstacle {
-        None => Word::TrustKeys,
-        Some(_) => Word::TrustKeysLong,
-    });
-    let answer = loop {
-        let line = choose::ask_fresh(question, language)?.unwrap_or_default();
-        match line.to_ascii_lowercase().as_str() {
-            "t" | "trust" => match &obstacle {
-                None => break Answer::Trusted,
-                Some(why) => output::say(why),
+    let hash = summary::hash_of_all(&workspace.items);
+    let short = items::short_hash(&hash);
+    let obstacle = language.filled(Word::TrustTooMuch, &[&list.rows, &short]);
+    Some(TrustQuestion::new(boot, &list.end(), Some(obstacle)))
+}
+
+impl TrustQuestion {
+    fn new(boot: &Boot, list: &str, obstacle: Option<String>) -> Self {
+        let language = boot.language;
+        let hash = summary::hash_of_all(&boot.loaded.workspace.items);
+        let is_offered = |choice: &Choice| *choice != Choice::Trust || obstacle.is_none();
+        let offered = Choice::ALL.into_iter().filter(is_offered);
+        let whole = match &obstacle {
+            None => list.trim_end().to_owned(),
+            Some(why) => format!("{}\n{why}", list.trim_end()),
+        };
+        let subject = match obstacle {
+            None => Word::TrustQuestion,
+            Some(_) => Word::TrustNoQuestion,
+        };
+        let ask = Ask {
+            ask: format!("trust-{hash}"),
+            kind: AskKind::Trust,
+            subject: language.say(subject).into(),
+            options: offered.map(|choice| choice.shown(language)).collect(),
+            // Nothing of it drives a terminal, whichever front end shows it.
+            preview: Some(output::redactor().text(output::visible(&whole))),
+            silence: Silence {
+                escape: Escape::Answer,
+                ..Silence::refuses(Choice::NotNow.id())
             },
-            "v" | "never" => break Answer::Refused,
-            "" | "n" | "no" | "not now" => return Ok(boot),
-            _ => output::say(language.say(Word::TrustType)),
+            ..Ask::default()
+        };
+        Self { ask, obstacle }
+    }
+
+    /// The choice with this id, if it was offered.
+    pub fn choice(&self, id: &str) -> Option<Choice> {
+        let is_offered = |choice: &Choice| self.ask.options.iter().any(|o| o.id == choice.id());
+        let mut all = Choice::ALL.into_iter();
+        all.find(|choice| choice.id() == id).filter(is_offered)
+    }
+
+    /// Puts it on the terminal; `None` where nobody is there.
+    pub fn ask_in_lines(&self, language: Language) -> anyhow::Result<Option<Choice>> {
+        if Person::look() == Person::Away {
+            return Ok(None);
         }
-    };
-    match decide(&boot, answer) {
-        Ok(()) => Ok(Arc::new(boot.anew()?)),
-        Err(error) => {
-            output::say(&language.told(&error));
-            Ok(boot)
+        output::say(self.ask.preview.as_deref().unwrap_or_default());
+        let question = language.say(match self.obstacle {
+            None => Word::TrustKeys,
+            Some(_) => Word::TrustKeysLong,
+        });
+        loop {
+            let line = choose::ask_fresh(question, language)?.unwrap_or_default();
+            match line.to_ascii_lowercase().as_str() {
+                "t" | "trust" => match &self.obstacle {
+                    None => return Ok(Some(Choice::Trust)),
+                    Some(why) => output::say(why),
+                },
+                "v" | "never" => return Ok(Some(Choice::Never)),
+                "" | "n" | "no" | "not now" => return Ok(Some(Choice::NotNow)),
+                _ => output::say(language.say(Word::TrustType)),
+            }
         }
+    }
+}
+
+/// Writes down what the person said to the content of this configuration.
+pub fn decide_now(boot: &Boot, choice: Choice) -> anyhow::Result<()> {
+    match choice {
+        Choice::Trust => decide(boot, Answer::Trusted),
+        Choice::Never => decide(boot, Answer::Refused),
+        Choice::NotNow => Ok(()),
     }
 }
 
@@ -213,8 +316,13 @@ impl Shown {
     fn at_start(&self) -> String {
         match summary::fits_window(self.rows) {
             true => self.whole(),
-            false => self.fold(&format!("{}{}", self.head, self.tail())),
+            false => self.end(),
         }
+    }
+
+    /// Without the list.
+    fn end(&self) -> String {
+        self.fold(&format!("{}{}", self.head, self.tail()))
     }
 
     fn tail(&self) -> String {
@@ -367,7 +475,7 @@ struct Listed<'a> {
     items: &'a [ostler_config::trust::Known],
 }
 
-fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
+fn list(boot: &Boot) -> anyhow::Result<View> {
     let language = boot.language;
     let book = Book::load(&boot.places.trust());
     if let Some(fault) = &book.fault {
@@ -398,11 +506,10 @@ fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
         Column::new(ColumnKind::Number, "", language.say(Word::ColItems)),
         Column::new(ColumnKind::Text, "root", language.say(Word::ColProject)),
     ];
-    let view = View::Table(Table {
+    Ok(View::Table(Table {
         empty: language.say(Word::TrustNoProject).into(),
         ..Table::of_records(columns, &all, texts)
-    });
-    print_view(&view, format)
+    }))
 }
 
 fn remove(boot: &Boot, path: Option<PathBuf>) -> anyhow::Result<u8> {

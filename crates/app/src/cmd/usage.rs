@@ -5,8 +5,14 @@ use crate::boot::Boot;
 use crate::flags::{self, Usage};
 use jiff::tz::TimeZone;
 use ostler_engine::commands::{Chart, UsageBy, UsageRequest, usage};
+use ostler_wire::View;
 
-pub fn run(boot: &Boot, args: Usage) -> anyhow::Result<u8> {
+pub fn run(boot: &Boot, mut args: Usage) -> anyhow::Result<u8> {
+    args.chart |= terminal_width().is_some();
+    print_view(&view(boot, &args), args.format)
+}
+
+pub fn view(boot: &Boot, args: &Usage) -> View {
     let request = UsageRequest {
         by: match args.by {
             flags::UsageBy::Day => UsageBy::Day,
@@ -14,11 +20,11 @@ pub fn run(boot: &Boot, args: Usage) -> anyhow::Result<u8> {
             flags::UsageBy::Project => UsageBy::Project,
             flags::UsageBy::Session => UsageBy::Session,
         },
-        chart: match args.chart || terminal_width().is_some() {
+        chart: match args.chart {
             true => Chart::Bars,
             false => Chart::None,
         },
         zone: TimeZone::system(),
     };
-    print_view(&usage(&hub_context(boot), &request), args.format)
+    usage(&hub_context(boot), &request)
 }

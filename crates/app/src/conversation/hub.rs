@@ -3,20 +3,21 @@
 
 use super::joined;
 use crate::boot::Boot;
+use crate::cmd::answers::Answers;
 use crate::errors::Told as _;
 use crate::live::SessionHub;
 use crate::wiring;
 use ostler_config::text::Speak as _;
 use ostler_engine::LiveSessions;
-use ostler_wire::{Client, Hub, HubError, Open, Say, SessionInfo, Word};
+use ostler_wire::{
+    Client, Completion, CompletionRequest, Hub, HubError, Open, Say, SessionInfo, View, Word,
+};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Who is there while the sessions run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attendance {
-    /// A person who talks with the session. They are asked whether they trust the project first.
-    Conversation,
     /// Somebody who answers questions: a person at the terminal, or a program that drives the session.
     Answers,
     Nobody,
@@ -47,10 +48,6 @@ impl ConversationHub {
         attendance: Attendance,
         warn: impl FnOnce(&Boot) -> io::Result<()>,
     ) -> anyhow::Result<Self> {
-        let boot = match attendance {
-            Attendance::Conversation => crate::cmd::trust::at_start(boot)?,
-            Attendance::Answers | Attendance::Nobody => boot,
-        };
         warn(&boot)?;
         let live = LiveSessions::default();
         let (hub, notices) = hub_of(&boot, attendance, &live)?;
@@ -111,6 +108,7 @@ fn hub_of(
 ) -> anyhow::Result<(SessionHub, Vec<String>)> {
     let mut options = wiring::options(boot, attendance != Attendance::Nobody)?;
     options.commands.extras = crate::extras::all(boot);
+    options.commands.hub = Some(Arc::new(Answers(boot.clone())));
     let uncovered = options.toolbox.sandbox.uncovered;
     let uncovered = uncovered.then(|| boot.language.say(Word::SandboxRulesUncovered).to_owned());
     let hub = SessionHub::new(options, wiring::transport(boot), live.clone());
@@ -145,5 +143,15 @@ impl Hub for ConversationHub {
 
     fn list(&self) -> Result<Vec<SessionInfo>, HubError> {
         self.lock().hub.list()
+    }
+
+    async fn command(&self, line: &str) -> Result<View, HubError> {
+        let hub = self.lock().hub.clone();
+        hub.command(line).await
+    }
+
+    async fn complete(&self, request: &CompletionRequest) -> Completion {
+        let hub = self.lock().hub.clone();
+        hub.complete(request).await
     }
 }

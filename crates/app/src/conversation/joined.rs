@@ -80,7 +80,7 @@ impl Outstanding {
     /// Gives an op an id, if it has none, and remembers those that have an outcome.
     pub fn send(&mut self, line: OpLine) -> OpLine {
         let has_outcome = match &line.op {
-            Op::Prompt { .. } | Op::Say { .. } | Op::Command { .. } => true,
+            Op::Prompt { .. } | Op::Say { .. } | Op::Command { .. } | Op::Complete(_) => true,
             Op::Answer { .. } | Op::Interrupt | Op::Close | Op::Finish => false,
         };
         let id = line.id.unwrap_or_else(new_id);

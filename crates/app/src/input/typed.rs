@@ -211,6 +211,7 @@ mod tests {
 
     fn line(text: &str, at: Instant) -> Line {
         Line {
+            is_cut: false,
             text: text.into(),
             begun: at,
             at,

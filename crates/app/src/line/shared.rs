@@ -154,3 +154,21 @@ impl Talk {
         }
     }
 }
+
+/// Whether an event is seen, so that the sign has to make room.
+pub fn speaks(event: &Event) -> bool {
+    match event {
+        Event::Delta(
+            Delta::Tasks { .. }
+            | Delta::Jobs { .. }
+            | Delta::ToolStarted { .. }
+            | Delta::Queue { .. }
+            | Delta::Clients(_)
+            | Delta::Idle
+            | Delta::AskClosed { .. }
+            | Delta::Budget { .. },
+        ) => false,
+        Event::Delta(Delta::Progress { text, .. }) => !text.is_empty(),
+        Event::Delta(_) | Event::Entry(_) | Event::Ask(_) | Event::Reply(_) => true,
+    }
+}

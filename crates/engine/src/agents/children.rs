@@ -323,6 +323,7 @@ impl Children {
                 | Op::Prompt { .. }
                 | Op::Answer { .. }
                 | Op::Interrupt
+                | Op::Complete(_)
                 | Op::Close
                 | Op::Finish => None,
             },

@@ -194,7 +194,7 @@ impl Feed {
             | Delta::AskClosed {
                 answer: Some(text), ..
             } => clean(text),
-            Delta::Announcement { view } => self.clean_view(view),
+            Delta::Announcement { view } => clean_view(&self.redactor, view),
             Delta::Tasks { tasks } => tasks.iter_mut().for_each(|task| clean(&mut task.prompt)),
             Delta::Queue { prompts } => prompts.iter_mut().for_each(|p| clean(&mut p.text)),
             Delta::AssistantDelta { .. }
@@ -235,7 +235,7 @@ impl Feed {
     }
 
     fn send_reply(&self, to: &ReplyTo, command: &str, mut view: View, more: More) {
-        self.clean_view(&mut view);
+        clean_view(&self.redactor, &mut view);
         let reply = Arc::new(Reply {
             op: to.op.clone(),
             command: command.to_owned(),
@@ -266,18 +266,6 @@ impl Feed {
         }
     }
 
-    fn clean_view(&self, view: &mut View) {
-        let clean = |text: &mut String| *text = self.redactor.text(std::mem::take(text));
-        // A deed is of texts that were cleaned when they were stored.
-        view.texts_mut().into_iter().for_each(clean);
-        for value in view.values_mut() {
-            let cleaned = self.redactor.json(&value.to_string());
-            if let Some(cleaned) = cleaned.and_then(|text| serde_json::from_str(&text).ok()) {
-                *value = cleaned;
-            }
-        }
-    }
-
     fn send(&self, event: Event) {
         let mut registered = self.register.lock();
         registered.snapshot.follow(&event);
@@ -286,6 +274,18 @@ impl Feed {
         }
         // No subscriber is not a fault: entries are on disk, deltas may be dropped, asks are sent again on attach.
         let _ = self.ring.send(Posted { to: None, event });
+    }
+}
+
+/// Takes secrets out of what a front end is to show. A deed is of texts that were cleaned when they were stored.
+pub fn clean_view(redactor: &Redactor, view: &mut View) {
+    let clean = |text: &mut String| *text = redactor.text(std::mem::take(text));
+    view.texts_mut().into_iter().for_each(clean);
+    for value in view.values_mut() {
+        let cleaned = redactor.json(&value.to_string());
+        if let Some(cleaned) = cleaned.and_then(|text| serde_json::from_str(&text).ok()) {
+            *value = cleaned;
+        }
     }
 }
 

@@ -366,6 +366,7 @@ pub(super) fn slash(state: &mut SessionState, _: &mut Inbox, words: &str) -> Vie
                 "remove" => remove(rules, rule, language),
                 verb => add(rules, verb, rule, language),
             };
+            state.offer_names();
             tell_mode(&state.feed, &state.permissions, &state.policy);
             state.permissions.unrecorded = true;
             match state.record_standing() {

@@ -1,7 +1,8 @@
 //! What waits to be done in a session: prompts and commands, with the client that sent each.
 
+use super::{Inbox, MAX_WAITING};
 use crate::goal::Strategy;
-use ostler_wire::{Delivery, Image, QueuedPrompt, ReplyTo, clip};
+use ostler_wire::{Delivery, Image, QueuedPrompt, ReplyTo, View, Word, clip, refuse_pictures};
 use std::collections::VecDeque;
 
 /// Characters of a waiting prompt that clients are shown.
@@ -86,4 +87,25 @@ impl WaitingPrompts {
 pub struct CommandLine {
     pub line: String,
     pub reply_to: ReplyTo,
+}
+
+impl Inbox {
+    /// A prompt has come; it waits, unless it was taken before or is more than a session takes.
+    pub(super) fn put(&mut self, prompt: Prompt, delivery: Delivery) {
+        if self.prompts.is_repeated(&prompt.reply_to) {
+            return;
+        }
+        if let Some(why) = refuse_pictures(&prompt.images, self.children.language) {
+            return self.feed.reply(&prompt.reply_to, "", View::Error(why));
+        }
+        let waiting = match delivery {
+            Delivery::Steer => &mut self.prompts.steer,
+            Delivery::Queue => &mut self.prompts.queue,
+        };
+        if waiting.len() < MAX_WAITING {
+            return waiting.push_back(prompt);
+        }
+        let refused = View::Error(self.full(Word::PromptsFull));
+        self.feed.reply(&prompt.reply_to, "", refused);
+    }
 }

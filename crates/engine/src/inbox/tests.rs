@@ -1,7 +1,9 @@
 //! Ops in every order, with work under way and without.
 
 use super::*;
-use ostler_wire::{AskKind, Choice, Escape, Event, OpSender, PermissionChoice, Posted, Silence};
+use ostler_wire::{
+    AskKind, Choice, Delivery, Escape, Event, OpSender, PermissionChoice, Posted, Silence,
+};
 use std::future::pending;
 
 struct SessionState {
@@ -359,4 +361,31 @@ async fn an_answer_that_comes_second_is_told_so() {
             "reply Some(ClientId(2)) Some(\"7\")".to_owned()
         ]
     );
+}
+
+#[tokio::test]
+async fn a_prompt_with_too_large_pictures_is_refused_with_a_reason() {
+    let mut d = state();
+    let picture = ostler_wire::Image {
+        media_type: "image/png".into(),
+        data: "A".repeat(ostler_wire::MAX_PICTURE_DATA + 1),
+    };
+    let large = Op::Prompt {
+        text: "look".into(),
+        delivery: Delivery::Queue,
+        images: vec![picture],
+    };
+    d.ops.send(large).await.unwrap();
+    d.ops.send(prompt("next", Delivery::Queue)).await.unwrap();
+    assert_eq!(shown(d.inbox.next().await).await, "next");
+    let mut told = Vec::new();
+    while let Ok(posted) = d.events.try_recv() {
+        if let Event::Reply(reply) = &posted.event {
+            told.push(reply.view.clone());
+        }
+    }
+    let [View::Error(why)] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert!(why.contains("Picture 1 is larger than 20 MiB"), "{why}");
 }

@@ -31,6 +31,7 @@ use crate::points;
 use crate::prefixes;
 use crate::servers::ServerToolState;
 use crate::sources::Reader;
+use crate::sources::completion::{Completer, OfferedNames};
 use crate::sources::definitions::{DefinitionSources, Definitions};
 use crate::sources::instructions;
 use crate::state::session::{Opening, Session, params_for, settings_of};
@@ -42,8 +43,8 @@ use ostler_guard::Mode;
 use ostler_llm::{Model, Prefix, Transport};
 use ostler_mcp::Servers;
 use ostler_wire::{
-    Body, ChildOf, Client, Entry, ForkedFrom, Hub, HubError, Meta, Notice, Open, SCHEMA_VERSION,
-    SessionInfo, Settings, Word,
+    Body, ChildOf, Client, Entry, ForkedFrom, HubError, Meta, Notice, Open, SCHEMA_VERSION,
+    Settings, Word,
 };
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -416,7 +417,7 @@ impl LocalHub {
         let children = Children::new(opener, jobs, options.run.language, slots);
         state.extensions.agents.door = Some(children.door());
         let mut inbox = Inbox::new(receiver, feed, children);
-        inbox.answer_with(commands::answer_at_once);
+        inbox.answer_with(commands::answer_at_once, completer(&state));
         inbox.notify_with(state.notifier());
         state.settings.server_questions = options.run.interactive.then(|| inbox.server_questions());
         let session = Session {
@@ -481,6 +482,7 @@ impl LocalHub {
                         .then(|| past.folder.with_extension("jsonl")),
                 ),
                 recall: SessionRecall::new(self.memory.clone(), options.run.recall),
+                offered: OfferedNames::default(),
             },
             used_ids: HashSet::new(),
             extensions: Extensions {
@@ -542,19 +544,12 @@ fn take_in(state: &mut SessionState, entries: &[Entry], mode: Option<Mode>) {
     }
 }
 
-impl Hub for LocalHub {
-    async fn open(&self, which: Open) -> Result<Client, HubError> {
-        Ok(self.try_open(which).await?)
-    }
-
-    async fn attach(&self, id: &str, after: Option<u64>) -> Result<Client, HubError> {
-        self.live
-            .attach(id, after)
-            .ok_or_else(|| HubError(self.options.run.language.fill(Word::NotLive, &[id])))
-    }
-
-    fn list(&self) -> Result<Vec<SessionInfo>, HubError> {
-        self.store().list().map_err(HubError)
+/// What finds the names behind `@` for clients of the session.
+fn completer(state: &SessionState) -> Completer {
+    Completer {
+        host: state.services.host.clone(),
+        scope: state.scope.clone(),
+        offered: state.settings.offered.follow(),
     }
 }
 

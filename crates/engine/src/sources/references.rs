@@ -6,7 +6,7 @@ use crate::tools::files::picture;
 use crate::tools::text;
 use ostler_guard::Guard;
 use ostler_host::{Border, Error, Host, Kind, Span};
-use ostler_wire::{Image, Language, Say, Word};
+use ostler_wire::{Image, Language, MAX_PICTURE, Say, Word};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,6 @@ use std::sync::Arc;
 pub const FILE: &str = "<file path=\"";
 /// Bytes of one file.
 const MAX_FILE: u64 = 100 << 10;
-const MAX_PICTURE: u64 = 20 << 20;
 /// Entries of one folder's listing.
 const MAX_ENTRIES: usize = 1_000;
 /// References of one prompt that are looked up.
@@ -151,7 +150,7 @@ impl Library<'_> {
     ) -> Result<(), Error> {
         let shown = &self.scope.shown(path);
         let left_out = |why: &str| self.language.fill(Word::RefLeft, &[shown, why]);
-        let span = Span::head(MAX_PICTURE);
+        let span = Span::head(MAX_PICTURE as u64);
         let content = self.host.read(path, span, border).await?;
         if let Some(format) = picture::format(&content.bytes) {
             let bytes = content.bytes.clone();

@@ -32,6 +32,13 @@ impl SessionState {
             let session = &self.account.session;
             folders.own.push(archive::own_files(home, session));
         }
+        self.offer_names();
+    }
+
+    /// The rules are others: what clients are offered behind `@` follows them.
+    pub fn offer_names(&self) {
+        let border = self.policy.offered_border(&self.scope);
+        self.settings.offered.set(border);
     }
 
     /// The rules as they bind a call of this tool.
@@ -57,6 +64,7 @@ impl SessionState {
         let policy = Arc::make_mut(&mut self.policy);
         policy.rules.deny.extend(news.deny);
         policy.rules.ask.extend(news.ask);
+        self.offer_names();
     }
 
     /// Whether the mode lets such a call through to the rules.

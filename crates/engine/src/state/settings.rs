@@ -8,7 +8,7 @@ use crate::confine::SandboxSettings;
 use crate::context::window::ContextSettings;
 use crate::hooks::Hook;
 use crate::interfaces::extra::Extra;
-use crate::interfaces::{Models, RuleStore, RuleWatch};
+use crate::interfaces::{HubCommands, Models, RuleStore, RuleWatch};
 use crate::redact::Redactor;
 use crate::servers::SandboxLauncher;
 use crate::sources::templates::TemplateFolder;
@@ -150,4 +150,6 @@ pub struct CommandSources {
     pub templates: Vec<TemplateFolder>,
     /// Commands of the binary.
     pub extras: Vec<Arc<dyn Extra>>,
+    /// Those that are about no session.
+    pub hub: Option<Arc<dyn HubCommands>>,
 }

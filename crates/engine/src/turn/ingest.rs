@@ -4,12 +4,10 @@
 use crate::inbox::Prompt;
 use crate::tools::files::picture;
 use base64::Engine;
-use ostler_wire::{Body, Image, Language, Message, Notice, Word};
+use ostler_wire::{Body, Image, Language, MAX_PICTURE_DATA, Message, Notice, Word};
 
 /// Pictures of one prompt.
 const MAX_PICTURES: usize = 20;
-/// Characters of one picture, in base64, that are looked at.
-const MAX_ENCODED: usize = 32 * 1024 * 1024;
 const NO_PICTURE: &str = "[The pictures of this message could not be used.]";
 
 /// The message and what the person should know about it.
@@ -47,7 +45,7 @@ pub async fn message(prompt: Prompt, language: Language) -> (Message, Vec<Body>)
 }
 
 async fn prepared(image: Image, language: Language) -> Result<Image, String> {
-    if image.data.len() > MAX_ENCODED {
+    if image.data.len() > MAX_PICTURE_DATA {
         return Err(language.say(Word::PictureLarge).into());
     }
     let work = move || {

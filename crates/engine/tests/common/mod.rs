@@ -163,6 +163,7 @@ impl Bench {
                 })
                 .to_vec(),
                 extras: Vec::new(),
+                hub: None,
             },
         }
     }
@@ -187,12 +188,16 @@ impl Bench {
         which: Open,
         change: impl FnOnce(&mut HubSettings),
     ) -> Result<Session, String> {
-        let mut options = self.options();
-        change(&mut options);
-        let hub = LocalHub::new(Arc::new(options), self.transport.clone());
+        let hub = self.hub(change);
         let client = hub.open(which).await.map_err(|e| e.to_string())?;
         let log = self.store().path_of(&client.session_id);
         Ok(Session { client, log })
+    }
+
+    pub fn hub(&self, change: impl FnOnce(&mut HubSettings)) -> LocalHub {
+        let mut options = self.options();
+        change(&mut options);
+        LocalHub::new(Arc::new(options), self.transport.clone())
     }
 
     pub async fn open(&self) -> Session {

@@ -67,6 +67,16 @@ impl Menu {
         self.chosen = 0;
     }
 
+    /// What was chosen with the arrows stays chosen.
+    pub fn keep_choice(&mut self, old: &Self) {
+        let chosen = old
+            .chosen()
+            .filter(|_| old.chosen > 0 && old.kind == self.kind);
+        let Some(chosen) = chosen else { return };
+        let is_same = |n: &usize| self.all.get(*n).is_some_and(|e| e.insert == chosen.insert);
+        self.chosen = self.fits.iter().position(is_same).unwrap_or(0);
+    }
+
     pub fn is_empty(&self) -> bool {
         self.fits.is_empty()
     }

@@ -3,9 +3,12 @@
 use super::{Effect, MAX_WAITING, State};
 use crate::key::{Code, Key};
 use crate::layer::{Menu, MenuEntry, MenuKind};
-use crate::surroundings::Name;
+use crate::surroundings::FoundPicture;
 use crate::text;
-use ostler_wire::{Delivery, Image, Op, command_of};
+use ostler_wire::{
+    Completion, CompletionItem, CompletionRequest, Delivery, Image, MAX_PICTURE, Op, Word,
+    command_of,
+};
 use std::time::Instant;
 
 /// How the names of pictures end.
@@ -93,7 +96,9 @@ impl State {
             true => entry.insert.clone(),
             false => format!("{} ", entry.insert.trim_end()),
         };
-        self.editor.replace_word(menu.word.clone(), &insert);
+        // The answer for what was typed last may still be on its way.
+        let (word, _) = self.editor.word_before_caret();
+        self.editor.replace_word(word, &insert);
         self.typed(now);
     }
 
@@ -113,62 +118,52 @@ impl State {
             return self.command_menu(range, name);
         }
         if let Some(path) = word.strip_prefix('@') {
-            let folder = path
-                .rfind('/')
-                .map_or("", |at| path.get(..=at).unwrap_or_default());
-            let is_open = self
-                .menu
-                .as_ref()
-                .is_some_and(|m| m.kind == MenuKind::Files);
-            let same = self.work_folder() == Some(folder);
-            match (&mut self.menu, is_open && same) {
-                (Some(menu), true) => {
-                    let typed = path.get(folder.len()..).unwrap_or_default();
-                    menu.retype(range, typed);
-                    if menu.is_empty() {
-                        self.menu = None;
-                    }
-                }
-                _ => self.effects.push(Effect::List(folder.to_owned())),
-            }
-            return;
+            return self.file_menu(range, path);
         }
         self.menu = None;
     }
 
-    /// The folder that the open menu lists.
-    fn work_folder(&self) -> Option<&str> {
-        let menu = self.menu.as_ref()?;
-        let entry = menu.first()?;
-        let path = entry.insert.strip_prefix('@')?;
-        let path = path.trim_end_matches('/');
-        Some(
-            path.rfind('/')
-                .map_or("", |at| path.get(..=at).unwrap_or_default()),
-        )
+    /// Narrows the open menu at once, and asks the session what fits.
+    fn file_menu(&mut self, range: std::ops::Range<usize>, path: &str) {
+        let (folder, typed) = split_path(path);
+        let same = self.menu_folder() == Some(folder);
+        if let Some(menu) = self.menu.as_mut().filter(|_| same) {
+            menu.retype(range, typed);
+            if menu.is_empty() {
+                self.menu = None;
+            }
+        }
+        let request = CompletionRequest::of(path);
+        self.effects.push(Effect::Send(Op::Complete(request)));
     }
 
-    /// The names in a folder have arrived.
-    pub fn listed(&mut self, folder: &str, names: Vec<Name>) {
+    /// The folder whose names the open menu shows.
+    fn menu_folder(&self) -> Option<&str> {
+        let menu = self.menu.as_ref().filter(|m| m.kind == MenuKind::Files)?;
+        let path = menu.first()?.insert.strip_prefix('@')?;
+        Some(split_path(path.trim_end_matches('/')).0)
+    }
+
+    /// What fits behind `@` has arrived; it may be too late.
+    pub(super) fn completed(&mut self, completion: &Completion) {
         let (range, word) = self.editor.word_before_caret();
-        let Some(typed) = word.strip_prefix('@').and_then(|p| p.strip_prefix(folder)) else {
+        let is_wanted = word.strip_prefix('@') == Some(completion.text.as_str());
+        if !is_wanted || completion.superseded || self.dismissed.is_some() {
             return;
-        };
-        let entry = |name: Name| MenuEntry {
-            name: name.name.clone(),
-            label: match name.is_folder {
-                true => format!("{}/", name.name),
-                false => name.name.clone(),
-            },
+        }
+        let entry = |item: &CompletionItem| MenuEntry {
+            name: item.label.trim_end_matches('/').to_owned(),
+            label: item.label.clone(),
             detail: String::new(),
-            insert: match name.is_folder {
-                true => format!("@{folder}{}/", name.name),
-                false => format!("@{folder}{}", name.name),
-            },
-            goes_on: name.is_folder,
+            insert: format!("@{}", item.insert),
+            goes_on: item.is_folder,
         };
-        let entries = names.into_iter().map(entry).collect();
-        let menu = Menu::new(MenuKind::Files, range, entries, typed);
+        let entries = completion.items.iter().map(entry).collect();
+        let (_, typed) = split_path(&completion.text);
+        let mut menu = Menu::new(MenuKind::Files, range, entries, typed);
+        if let Some(old) = &self.menu {
+            menu.keep_choice(old);
+        }
         self.menu = (!menu.is_empty()).then_some(menu);
     }
 
@@ -195,22 +190,50 @@ impl State {
 }
 
 impl State {
+    /// A picture on the clipboard, if there is one.
+    pub fn image(&mut self, found: FoundPicture, now: Instant) {
+        match found {
+            FoundPicture::Found(image) => self.attach(image, "", now),
+            FoundPicture::None => self.remark(self.settings.language.say(Word::NoImage), now),
+            FoundPicture::TooLarge => self.refuse_picture(now),
+        }
+    }
+
     /// What a pasted path leads to has been looked up. Without a picture it is only a text.
-    pub fn picture(&mut self, pasted: String, image: Option<Image>, now: Instant) {
-        match image {
-            Some(image) => {
+    pub fn picture(&mut self, pasted: String, found: FoundPicture, now: Instant) {
+        match found {
+            FoundPicture::Found(image) => {
                 let name = pasted.trim().trim_end_matches(['"', '\'']);
                 let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
-                self.editor
-                    .attach_image(image, &text::cut_text(name, NAME_COLUMNS));
-                self.typed(now);
+                self.attach(image, &text::cut_text(name, NAME_COLUMNS), now);
             }
-            None => {
+            FoundPicture::None => {
                 let outcome = self.editor.paste(pasted);
                 self.outcome(outcome, now);
             }
+            FoundPicture::TooLarge => {
+                let outcome = self.editor.paste(pasted);
+                self.outcome(outcome, now);
+                self.refuse_picture(now);
+            }
         }
     }
+
+    fn attach(&mut self, image: Image, label: &str, now: Instant) {
+        let outcome = self.editor.attach_image(image, label);
+        self.outcome(outcome, now);
+    }
+
+    fn refuse_picture(&mut self, now: Instant) {
+        let most = (MAX_PICTURE >> 20).to_string();
+        let why = Word::PictureNotTaken;
+        self.remark(self.settings.language.fill(why, &[&most]), now);
+    }
+}
+
+/// A folder with its slash, and what was typed of a name in it.
+fn split_path(path: &str) -> (&str, &str) {
+    path.split_at(path.rfind('/').map_or(0, |at| at + 1))
 }
 
 /// A pasted text that may be the path of a picture.

@@ -9,7 +9,6 @@ mod whole;
 use super::*;
 use crate::editor::Options;
 use crate::key::keys;
-use crate::surroundings::Name;
 use crate::testing::marked;
 use insta::assert_snapshot;
 use ostler_wire::{
@@ -17,7 +16,9 @@ use ostler_wire::{
     Interrupted, Item, Json, List, Message, Outcome as End, PermissionChoice, PlanChoice,
     PreviewFormat, Silence, ToolResult, ToolUse, TurnEnd, Usage,
 };
-use ostler_wire::{CallTitle, ResultForm, ToolKind};
+use ostler_wire::{
+    CallTitle, Completion, CompletionItem, CompletionKind, CompletionRequest, ResultForm, ToolKind,
+};
 use serde_json::json;
 use std::fmt::Write as _;
 
@@ -151,21 +152,13 @@ impl Bench {
     fn act(&mut self) {
         let effects = self.state.take_effects();
         for effect in effects {
-            if let Effect::List(folder) = &effect {
-                let name = |name: &str, is_folder| Name {
-                    name: name.into(),
-                    is_folder,
-                };
-                let names = match folder.as_str() {
-                    "" => vec![name("src", true), name("Cargo.toml", false)],
-                    "src/" => vec![name("main.rs", false), name("lib.rs", false)],
-                    _ => Vec::new(),
-                };
-                self.state.listed(folder, names);
+            if let Effect::Send(Op::Complete(request)) = &effect {
+                self.reply(View::Completion(completion(request)));
+                continue;
             }
             match effect {
                 // Kept often, and tested where it is written.
-                Effect::KeepDraft(_) | Effect::List(_) | Effect::Look => {}
+                Effect::KeepDraft(_) | Effect::Look => {}
                 effect => self.effects.push(format!("{effect:?}")),
             }
         }
@@ -191,6 +184,32 @@ impl Bench {
         }
         let lines: Vec<&str> = out.lines().map(str::trim_end).collect();
         lines.join("\n")
+    }
+}
+
+/// What a session answers for a project of three files.
+fn completion(request: &CompletionRequest) -> Completion {
+    let files: &[&str] = match request.text.rsplit_once('/') {
+        None => &["src/", "Cargo.toml"],
+        Some(("src", _)) => &["src/main.rs", "src/lib.rs"],
+        Some(_) => &[],
+    };
+    let item = |insert: &&str| CompletionItem {
+        insert: (*insert).to_owned(),
+        label: match insert.strip_prefix("src/") {
+            Some(name) if !name.is_empty() => name.to_owned(),
+            Some(_) | None => (*insert).to_owned(),
+        },
+        is_folder: insert.ends_with('/'),
+        kind: match insert.ends_with('/') {
+            true => CompletionKind::Folder,
+            false => CompletionKind::File,
+        },
+    };
+    Completion {
+        text: request.text.clone(),
+        items: files.iter().map(item).collect(),
+        ..Completion::default()
     }
 }
 
@@ -751,4 +770,26 @@ fn jobs_and_usage_are_in_the_status_line() {
         let shown = format!("wise-2 · plan · {shown} · ");
         assert!(status(&bench).starts_with(&shown), "{}", status(&bench));
     }
+}
+
+#[test]
+fn a_picture_that_is_too_large_is_named_and_not_sent() {
+    use crate::surroundings::FoundPicture;
+    let mut bench = Bench::new(60, Look::Mono);
+    bench.state.image(FoundPicture::TooLarge, bench.now);
+    assert!(
+        bench.shown().contains("larger than 20 MiB"),
+        "{}",
+        bench.shown()
+    );
+    // The path that was pasted stays what it is.
+    let pasted = "/tmp/large.png".to_owned();
+    bench
+        .state
+        .picture(pasted, FoundPicture::TooLarge, bench.now);
+    let shown = bench.shown();
+    assert!(
+        shown.contains("/tmp/large.png") && shown.contains("larger than 20 MiB"),
+        "{shown}"
+    );
 }

@@ -11,7 +11,7 @@ pub use table::{
     format_size, short_id,
 };
 
-use crate::Open;
+use crate::{Completion, Open};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -29,6 +29,8 @@ pub enum View {
     /// A unified diff.
     Diff(String),
     Error(String),
+    /// What can follow `@`, the answer to `Op::Complete`.
+    Completion(Completion),
     /// Nothing to show: the front end is to do something.
     Do(Deed),
 }
@@ -56,6 +58,7 @@ impl View {
             View::Report(report) => report.value.clone(),
             View::Group(views) => views.iter().map(View::json).collect(),
             View::Text(text) | View::Diff(text) | View::Error(text) => text.clone().into(),
+            View::Completion(completion) => serde_json::to_value(completion).unwrap_or_default(),
             View::List(_) | View::Do(_) => Value::Null,
         }
     }
@@ -70,6 +73,7 @@ impl View {
             | View::List(_)
             | View::Diff(_)
             | View::Error(_)
+            | View::Completion(_)
             | View::Do(_) => &[],
         }
     }
@@ -81,7 +85,9 @@ impl View {
             View::Table(table) => table.failed,
             View::Report(report) => report.failed,
             View::Group(views) => views.iter().any(View::is_failure),
-            View::Text(_) | View::List(_) | View::Diff(_) | View::Do(_) => false,
+            View::Text(_) | View::List(_) | View::Diff(_) | View::Completion(_) | View::Do(_) => {
+                false
+            }
         }
     }
 
@@ -95,6 +101,7 @@ impl View {
             | View::Group(_)
             | View::Diff(_)
             | View::Error(_)
+            | View::Completion(_)
             | View::Do(_) => None,
         }
     }
@@ -121,6 +128,12 @@ impl View {
                 let texts = items.flat_map(|item| [&mut item.label, &mut item.detail]);
                 texts.chain([&mut list.title, &mut list.empty]).collect()
             }
+            View::Completion(completion) => {
+                let items = completion.items.iter_mut();
+                items
+                    .flat_map(|item| [&mut item.insert, &mut item.label])
+                    .collect()
+            }
             View::Do(_) => Vec::new(),
         }
     }
@@ -139,9 +152,12 @@ impl View {
                     .chain(fields)
                     .collect()
             }
-            View::Text(_) | View::List(_) | View::Diff(_) | View::Error(_) | View::Do(_) => {
-                Vec::new()
-            }
+            View::Text(_)
+            | View::List(_)
+            | View::Diff(_)
+            | View::Error(_)
+            | View::Completion(_)
+            | View::Do(_) => Vec::new(),
         }
     }
 }

@@ -32,6 +32,12 @@ impl View {
                     .map(|i| (i.label.as_str(), i.detail.as_str()));
                 items.map(|item| line(item) + "\n").collect()
             }
+            View::Completion(completion) => {
+                let items = completion.items.iter();
+                items
+                    .map(|item| one_line(&format!("@{}", item.insert)) + "\n")
+                    .collect()
+            }
             View::Do(_) => String::new(),
         }
     }

@@ -2,14 +2,18 @@
 //! gone.
 
 use super::{LocalHub, Past};
+use crate::clients::feed::clean_view;
 use crate::clients::live::LiveSessions;
 use crate::log::{self, LogError};
 use crate::permissions::{SESSION, names_of};
+use crate::sources::completion::Completer;
 use crate::store::moved;
+use crate::tool::Scope;
 use crate::turn::cut_result;
 use ostler_guard::{Posture, Rule, Stance};
 use ostler_wire::{
-    Body, Client, Entry, HubError, Interrupted, Language, Mode, Open, Outcome, Role, TurnEnd, Word,
+    Body, Client, Completion, CompletionRequest, Entry, Hub, HubError, Interrupted, Language, Mode,
+    Open, Outcome, Role, SessionInfo, TurnEnd, View, Word,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,6 +53,42 @@ impl From<OpenError> for HubError {
             OpenError::Live { message, .. } => Self(message),
             OpenError::Failed(error) => error,
         }
+    }
+}
+
+impl Hub for LocalHub {
+    async fn open(&self, which: Open) -> Result<Client, HubError> {
+        Ok(self.try_open(which).await?)
+    }
+
+    async fn attach(&self, id: &str, after: Option<u64>) -> Result<Client, HubError> {
+        self.live
+            .attach(id, after)
+            .ok_or_else(|| HubError(self.options.run.language.fill(Word::NotLive, &[id])))
+    }
+
+    fn list(&self) -> Result<Vec<SessionInfo>, HubError> {
+        self.store().list().map_err(HubError)
+    }
+
+    async fn command(&self, line: &str) -> Result<View, HubError> {
+        let Some(commands) = &self.options.commands.hub else {
+            let text = self.options.run.language.fill(Word::NoCommand, &[line]);
+            return Err(HubError(text));
+        };
+        let mut view = commands.answer(line.to_owned()).await?;
+        clean_view(&self.options.run.redactor, &mut view);
+        Ok(view)
+    }
+
+    async fn complete(&self, request: &CompletionRequest) -> Completion {
+        let (policy, paths) = (&self.options.permissions.policy, &self.options.paths);
+        let scope = Scope::new(&paths.root, paths.user_home.clone());
+        let scope = scope.with_trees(policy.folders.trees());
+        let host = self.options.toolbox.host.clone();
+        Completer::offering(host, scope, policy)
+            .complete(request)
+            .await
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::screen::{Narrowed, Screen};
+use crate::surroundings::FoundPicture;
 use ostler_wire::{
     Approval, ErrorEntry, Image, Mode, Notice, Part, Stop, Table, Task, Todo, TodoItem, TodoState,
 };
@@ -346,6 +347,13 @@ impl Stage {
         self.state.set_drawn(self.now);
     }
 
+    fn picture(&self, image: Image) -> FoundPicture {
+        match self.can {
+            true => FoundPicture::Found(image),
+            false => FoundPicture::TooLarge,
+        }
+    }
+
     fn effects(&mut self) {
         let canvas = self.canvas();
         let given = |text: String, can: bool| match can {
@@ -354,13 +362,27 @@ impl Stage {
         };
         for effect in self.state.take_effects() {
             match effect {
-                Effect::List(folder) => {
-                    let name = |name: &str, is_folder| Name {
-                        name: name.into(),
+                Effect::Send(Op::Complete(request)) => {
+                    let item = |label: &str, is_folder| CompletionItem {
+                        insert: label.into(),
+                        label: label.into(),
                         is_folder,
+                        kind: CompletionKind::Link,
                     };
-                    let names = vec![name("src", true), name("a\u{1b}[2J中.rs", false)];
-                    self.state.listed(&folder, names);
+                    let completion = Completion {
+                        text: request.text,
+                        items: vec![item("src/", true), item("a\u{1b}[2J中.rs", false)],
+                        ..Completion::default()
+                    };
+                    let reply = View::Completion(completion);
+                    let reply = ostler_wire::Reply {
+                        op: None,
+                        command: String::new(),
+                        view: reply,
+                        more: false,
+                    };
+                    let reply = Event::Reply(Arc::new(reply));
+                    self.state.event(&reply, &canvas, self.now);
                 }
                 Effect::Page => self.state.page(&self.seen, &canvas),
                 Effect::Edit(text) => self.state.edited(given(text, self.can), self.now),
@@ -369,15 +391,14 @@ impl Stage {
                         media_type: "image/png".into(),
                         data: String::new(),
                     };
-                    self.state.image(self.can.then_some(image), self.now);
+                    self.state.image(self.picture(image), self.now);
                 }
                 Effect::Picture(pasted) => {
                     let image = Image {
                         media_type: "image/png".into(),
                         data: String::new(),
                     };
-                    self.state
-                        .picture(pasted, self.can.then_some(image), self.now);
+                    self.state.picture(pasted, self.picture(image), self.now);
                 }
                 Effect::Open(_) => self.state.reopened(Vec::new(), Status::default()),
                 Effect::Send(_)

@@ -1,0 +1,325 @@
+//! What can follow `@`: names in one folder of the project or of an added folder. Names that a rule forbids or wants asked
+//! about, and those of other folders, are not offered. It knows no client and no session.
+
+use crate::tool::Scope;
+use ostler_guard::Policy;
+use ostler_host::{Border, Host, Judgement, Kind};
+use ostler_wire::{Completion, CompletionItem, CompletionKind, CompletionRequest};
+use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// Bytes of what is completed.
+const MAX_TEXT: usize = 4096;
+/// Names of one folder that are looked at.
+const MAX_LISTED: usize = 10_000;
+/// Symbolic links of one folder whose targets are looked up.
+const MAX_LINKS: usize = 1_000;
+/// Never worth a mention.
+const NOISE: [&str; 6] = [
+    ".git",
+    "node_modules",
+    "__pycache__",
+    ".DS_Store",
+    ".venv",
+    "target",
+];
+
+/// Which names may be offered. The owner of the rules sets it, and whoever lists follows.
+#[derive(Default)]
+pub struct OfferedNames(watch::Sender<Arc<Border>>);
+
+impl OfferedNames {
+    pub fn set(&self, border: Border) {
+        self.0.send_replace(Arc::new(border));
+    }
+
+    pub fn follow(&self) -> watch::Receiver<Arc<Border>> {
+        self.0.subscribe()
+    }
+}
+
+/// Finds what can follow `@`. Cheap to clone.
+#[derive(Clone)]
+pub struct Completer {
+    pub host: Arc<dyn Host>,
+    pub scope: Arc<Scope>,
+    pub offered: watch::Receiver<Arc<Border>>,
+}
+
+impl Completer {
+    /// For names that follow from these rules, which do not change.
+    pub fn offering(host: Arc<dyn Host>, scope: Scope, policy: &Policy) -> Self {
+        let offered = OfferedNames::default();
+        offered.set(policy.offered_border(&scope));
+        Self {
+            host,
+            scope: Arc::new(scope),
+            offered: offered.follow(),
+        }
+    }
+
+    pub async fn complete(&self, request: &CompletionRequest) -> Completion {
+        let border = self.offered.borrow().clone();
+        let mut answer = Completion {
+            text: request.text.clone(),
+            ..Completion::default()
+        };
+        if request.text.len() > MAX_TEXT {
+            return answer;
+        }
+        let (folder, typed) = split(&request.text);
+        let path = self.scope.path(folder);
+        // A folder that is not there, or that may not be listed, has no names to offer.
+        let Ok(listing) = self.host.list(&path, MAX_LISTED, &border).await else {
+            return answer;
+        };
+        answer.truncated = listing.truncated;
+        let mut links = 0;
+        for entry in listing.entries {
+            let Some(name) = entry.name.to_str().filter(|name| is_worth(name)) else {
+                continue;
+            };
+            let at = listing.path.join(&entry.name);
+            if !fits(typed, name) || !is_inside(&border, &at) {
+                continue;
+            }
+            let (is_folder, kind) = match entry.kind {
+                Kind::File => (false, CompletionKind::File),
+                Kind::Directory => (true, CompletionKind::Folder),
+                Kind::Symlink if links == MAX_LINKS => {
+                    answer.truncated = true;
+                    continue;
+                }
+                Kind::Symlink => {
+                    links += 1;
+                    let Some(is_folder) = self.target(&at, &border).await else {
+                        continue;
+                    };
+                    (is_folder, CompletionKind::Link)
+                }
+                Kind::Other | Kind::Missing => continue,
+            };
+            let label = match is_folder {
+                true => format!("{name}/"),
+                false => name.to_owned(),
+            };
+            answer.items.push(CompletionItem {
+                insert: format!("{folder}{label}"),
+                label,
+                is_folder,
+                kind,
+            });
+        }
+        sort(&mut answer.items, typed);
+        answer.truncated |= answer.items.len() > request.limit();
+        answer.items.truncate(request.limit());
+        answer
+    }
+
+    /// Whether a link leads to a folder; `None` where it leads to nothing that may be offered.
+    async fn target(&self, link: &Path, border: &Border) -> Option<bool> {
+        let stat = self.host.stat(link).await.ok()?;
+        let is_folder = match stat.kind {
+            Kind::File => false,
+            Kind::Directory => true,
+            Kind::Symlink | Kind::Other | Kind::Missing => return None,
+        };
+        is_inside(border, &stat.path).then_some(is_folder)
+    }
+}
+
+/// System files that anybody may read are not the project's, and nobody is offered them.
+fn is_inside(border: &Border, real: &Path) -> bool {
+    match border.judge(real) {
+        Judgement::Inside => true,
+        Judgement::Public | Judgement::Outside | Judgement::Forbidden(_) => false,
+    }
+}
+
+/// The folder that is listed, with its slash, and the beginning of a name in it.
+fn split(text: &str) -> (&str, &str) {
+    let end = text.rfind('/').map_or(0, |at| at + 1);
+    text.split_at(end)
+}
+
+/// A name that a terminal would act upon, or that has blanks, cannot be typed behind `@` either.
+fn is_worth(name: &str) -> bool {
+    let is_odd = name.chars().any(|c| c.is_control() || c.is_whitespace());
+    !is_odd && !NOISE.contains(&name)
+}
+
+/// Whether a name has all letters of what was typed, in their order.
+fn fits(typed: &str, name: &str) -> bool {
+    let mut letters = name.chars().flat_map(char::to_lowercase);
+    let mut wanted = typed.chars().flat_map(char::to_lowercase);
+    wanted.all(|wanted| letters.any(|letter| letter == wanted))
+}
+
+/// Folders first; where something was typed, names that begin with it, then the shorter ones.
+fn sort(items: &mut [CompletionItem], typed: &str) {
+    match typed.is_empty() {
+        true => items.sort_by(|a, b| {
+            let folders = b.is_folder.cmp(&a.is_folder);
+            folders.then_with(|| a.label.cmp(&b.label))
+        }),
+        false => items.sort_by_key(|item| {
+            let is_other = !item.label.starts_with(typed);
+            (is_other, item.label.len(), item.label.clone())
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostler_guard::{Folders, Rule, Rules};
+    use ostler_host::Local;
+
+    struct Bench {
+        dir: tempfile::TempDir,
+        completer: Completer,
+    }
+
+    /// A project with an added folder beside it, and folders that belong to neither.
+    fn bench() -> Bench {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        for file in [
+            "project/src/main.rs",
+            "project/src/deep/lib.rs",
+            "project/.git/config",
+            "project/node_modules/x",
+            "project/.env",
+            "project/secrets/key",
+            "project/asked/a",
+            "project/a b.txt",
+            "project/Cargo.toml",
+            "added/notes.md",
+            "added/.env",
+            "home/private.txt",
+            "out/far.txt",
+        ] {
+            let path = base.join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let rules = |texts: &[&str]| -> Vec<Rule> {
+            let parsed = texts.iter().map(|text| Rule::parse(text, "x:1").unwrap());
+            parsed.collect()
+        };
+        let policy = Policy {
+            rules: Rules {
+                deny: rules(&["Read(.env)", "Read(secrets)"]),
+                ask: rules(&["Read(asked/**)"]),
+                allow: rules(&["Read(~/private.txt)"]),
+            },
+            folders: Folders {
+                inside: vec![base.join("added")],
+                ..Folders::default()
+            },
+            added: vec![base.join("added")],
+            ..Policy::default()
+        };
+        let scope = Scope::new(base.join("project"), Some(base.join("home")))
+            .with_trees(vec![base.join("added")]);
+        let completer = Completer::offering(Arc::new(Local::new()), scope, &policy);
+        Bench { dir, completer }
+    }
+
+    impl Bench {
+        async fn offered(&self, text: &str) -> Vec<String> {
+            let answer = self.completer.complete(&CompletionRequest::of(text)).await;
+            assert_eq!(answer.text, text);
+            answer.items.into_iter().map(|item| item.insert).collect()
+        }
+
+        fn base(&self) -> std::path::PathBuf {
+            self.dir.path().canonicalize().unwrap()
+        }
+    }
+
+    #[tokio::test]
+    async fn names_of_one_folder_without_noise_and_without_what_rules_forbid() {
+        let bench = bench();
+        for (text, expect) in [
+            // Of the asked folder only what is in it is asked about.
+            ("", vec!["asked/", "src/", "Cargo.toml"]),
+            ("src/", vec!["src/deep/", "src/main.rs"]),
+            ("src/m", vec!["src/main.rs"]),
+            ("src/dp", vec!["src/deep/"]),
+            ("cgo", vec!["Cargo.toml"]),
+            ("zzz", vec![]),
+            ("secrets/", vec![]),
+            ("asked/", vec![]),
+            (".en", vec![]),
+            ("nowhere/", vec![]),
+        ] {
+            assert_eq!(bench.offered(text).await, expect, "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn folders_outside_of_the_project_are_not_listed_but_added_ones_are() {
+        let bench = bench();
+        let base = bench.base().display().to_string();
+        for text in [
+            "~/",
+            "../",
+            "../out/",
+            "/",
+            "/etc/",
+            "/usr/share/",
+            &format!("{base}/out/"),
+        ] {
+            assert_eq!(bench.offered(text).await, [""; 0], "{text}");
+        }
+        let added = format!("{base}/added/");
+        assert_eq!(bench.offered(&added).await, [format!("{added}notes.md")]);
+        assert_eq!(bench.offered("../added/").await, ["../added/notes.md"]);
+        assert_eq!(
+            bench.offered("../project/src/m").await,
+            ["../project/src/main.rs"]
+        );
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_link_is_offered_by_where_it_leads() {
+        use std::os::unix::fs::symlink;
+        let bench = bench();
+        let base = bench.base();
+        for (link, to) in [
+            ("in", "project/src"),
+            ("file", "project/Cargo.toml"),
+            ("far", "out"),
+            ("far.txt", "out/far.txt"),
+            ("env", "project/.env"),
+            ("gone", "project/none"),
+        ] {
+            symlink(base.join(to), base.join("project").join(link)).unwrap();
+        }
+        assert_eq!(
+            bench.offered("").await,
+            ["asked/", "in/", "src/", "Cargo.toml", "file"]
+        );
+        assert_eq!(bench.offered("in/m").await, ["in/main.rs"]);
+        assert_eq!(bench.offered("far/").await, [""; 0]);
+        let request = CompletionRequest::of("in");
+        let answer = bench.completer.complete(&request).await;
+        assert_eq!(answer.items[0].kind, CompletionKind::Link);
+    }
+
+    #[tokio::test]
+    async fn an_answer_has_as_many_items_as_are_wanted() {
+        let bench = bench();
+        let request = CompletionRequest {
+            text: String::new(),
+            limit: Some(1),
+        };
+        let answer = bench.completer.complete(&request).await;
+        assert_eq!((answer.items.len(), answer.truncated), (1, true));
+        let request = CompletionRequest::of("x/".repeat(MAX_TEXT));
+        assert!(bench.completer.complete(&request).await.items.is_empty());
+    }
+}
