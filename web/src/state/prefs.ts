@@ -1,0 +1,43 @@
+// What this browser remembers: language, colours, drafts, what was sent. A browser that keeps nothing does no harm.
+
+const PREFIX = "ostler.";
+const MAX_HISTORY = 100;
+
+export function recall(key: string): string | null {
+  try {
+    return localStorage.getItem(PREFIX + key);
+  } catch {
+    return null;
+  }
+}
+
+export function keep(key: string, value: string | null): void {
+  try {
+    if (value === null || value === "") localStorage.removeItem(PREFIX + key);
+    else localStorage.setItem(PREFIX + key, value);
+  } catch {
+    // Full, or forbidden.
+  }
+}
+
+export function draftOf(session: string): string {
+  return recall(`draft.${session}`) ?? "";
+}
+
+export function keepDraft(session: string, text: string): void {
+  keep(`draft.${session}`, text);
+}
+
+export function history(): string[] {
+  try {
+    const read = JSON.parse(recall("history") ?? "[]") as unknown;
+    return Array.isArray(read) ? read.filter((line): line is string => typeof line === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+export function addHistory(line: string): void {
+  const lines = history().filter((known) => known !== line);
+  keep("history", JSON.stringify([...lines, line.slice(0, 20_000)].slice(-MAX_HISTORY)));
+}

@@ -1,0 +1,18 @@
+// How the workbench is built: own files only, nothing inline, hashed names.
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  base: "/",
+  // No preload helper: it would set no attribute that the policy forbids, but modern browsers need none.
+  build: {
+    target: "es2022",
+    outDir: "dist",
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    sourcemap: false,
+    reportCompressedSize: false,
+  },
+  worker: { format: "es" },
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+});
