@@ -8,7 +8,7 @@ import { decodeEntities, safeHref } from "../lib/text";
 import { Code } from "./Code";
 
 export function Markdown({ text }: { text: string }) {
-  const before = useRef<Reading>();
+  const before = useRef<Reading | undefined>(undefined);
   const tokens = useMemo(() => {
     before.current = read(text, before.current);
     return before.current.tokens;
