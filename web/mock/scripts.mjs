@@ -20,7 +20,7 @@ const CART = `class Cart:
             net -= self.coupon.percent
         return net
 `;
-export const EDIT = `@@ -8,12 +8,13 @@
+export const EDIT = `@@ -8,11 +8,12 @@
      def net(self):
          net = sum(item.price * item.count for item in self.items)
          if self.coupon:
@@ -40,13 +40,12 @@ export const DIFF = `--- a/shop/cart.py
 +++ b/shop/cart.py
 ${EDIT}--- a/CHANGELOG.md
 +++ b/CHANGELOG.md
-@@ -1,4 +1,6 @@
+@@ -1,3 +1,5 @@
  # Changes
  
 +- A coupon takes its share of the price.
 +- Gross prices have two decimals.
  - The cart counts its items.
- 
 `;
 
 const PERMISSION = [

@@ -20,15 +20,16 @@ export class ApiError extends Error {
   }
 }
 
-let csrf = "";
-
-export function setCsrf(value: string): void {
-  csrf = value;
-}
+/** Calls that change something wait until the page knows who is logged in. */
+let setCsrf: (value: string) => void = () => {};
+const csrf = new Promise<string>((done) => {
+  setCsrf = done;
+});
+export { setCsrf };
 
 async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
   const headers: Record<string, string> = { accept: "application/json" };
-  if (method !== "GET") headers["x-ostler-csrf"] = csrf;
+  if (method !== "GET") headers["x-ostler-csrf"] = await csrf;
   if (body !== undefined) headers["content-type"] = "application/json";
   let answer: Response;
   try {

@@ -61,6 +61,7 @@ function FileView({ file, split, bare, first }: { file: FileDiff; split: boolean
       {shut ? null : (
         <div class="diff-scroll" tabIndex={0} role="region" aria-label={words.diffOf(file.path)}>
           <table class={split ? "diff-table split" : "diff-table"}>
+            {split ? <colgroup><col class="col-no" /><col /><col class="col-no" /><col /></colgroup> : null}
             <thead class="hidden">
               <tr>{split ? <><th colSpan={2}>{words.was}</th><th colSpan={2}>{words.is}</th></> : <><th>{words.was}</th><th>{words.is}</th><th>{words.diff}</th></>}</tr>
             </thead>

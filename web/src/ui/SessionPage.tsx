@@ -77,10 +77,12 @@ function SessionHead({ id }: { id: string }) {
     <header class="session-head">
       <button type="button" class="quiet square narrow-only" aria-label={words.menu} onClick={() => change({ sheet: "left" })}><Icon name="menu" /></button>
       <h1 title={title}>{oneLine(title, 120)}</h1>
-      <div class="head-tools">
+      <div class="pills">
         {model ? <Menu label={words.model} class="pill" items={() => listOf(id, "model")}>{modelName(model)} <Icon name="down" /></Menu> : null}
-        <Menu label={words.mode} class={`pill ${mode?.mode === "plan" ? "on" : ""} wide-only`} items={modes}>{modeName(mode?.mode ?? "normal")} <Icon name="down" /></Menu>
+        <Menu label={words.mode} class={`pill ${mode?.mode === "plan" ? "on" : ""}`} items={modes}>{modeName(mode?.mode ?? "normal")} <Icon name="down" /></Menu>
         <Menu label={words.posture} class={`pill ${posture === "ask" || posture === "auto" ? "" : "on"}`} items={postures}>{postureName(posture)} <Icon name="down" /></Menu>
+      </div>
+      <div class="head-tools">
         {working ? <button type="button" class="pill stop" onClick={() => void interrupt(id)}><Icon name="stop" /> <span class="wide-only">{words.stop}</span></button> : null}
         <MoreMenu id={id} />
         <button type="button" class="quiet square details-button" aria-label={words.details} title={words.details} onClick={() => change({ sheet: "right" })}><Icon name="side" /></button>

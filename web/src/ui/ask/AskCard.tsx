@@ -67,7 +67,7 @@ export function AskCard({ session, ask, count }: Props) {
       ) : null}
       <Buttons ask={ask} state={state} />
       <footer class="ask-foot faint">
-        {ask.silence?.escape === "answer" ? words.escAnswers(labelOf(ask, leave(ask).choice)) : words.escStops}
+        <span class="esc-hint">{ask.silence?.escape === "answer" ? words.escAnswers(labelOf(ask, leave(ask).choice)) : words.escStops}</span>
         {use === "answer" && !ask.multi ? <button type="button" class="small" disabled={!state.text.trim()} onClick={() => state.sendText()}>{words.sendAnswer}</button> : null}
         {ask.multi ? <button type="button" class="small primary" disabled={state.marked.length === 0} onClick={() => state.sendMarked()}>{words.sendChosen(state.marked.length)}</button> : null}
       </footer>

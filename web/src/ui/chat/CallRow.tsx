@@ -55,7 +55,7 @@ export function CallRow({ row, running, asked, since }: CallProps) {
       <button type="button" class="call-head" aria-expanded={more ? open : undefined} onClick={toggle} disabled={!more}>
         <span class="call-mark" aria-hidden="true">{MARKS[mark]}</span>
         <span class="hidden">{words.callState[mark]}: </span>
-        <span class="call-verb">{verb(call, words, state === "running")}</span>
+        <span class="call-verb">{verb(call, words, !result && !row.ended)}</span>
         <span class="call-subject">{about.split("\n")[0]}</span>
         <span class="call-facts">{facts.join(" · ")}</span>
         {took >= 100 ? <span class="call-time">{duration(took)}</span> : null}
