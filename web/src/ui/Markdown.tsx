@@ -16,6 +16,11 @@ export function Markdown({ text }: { text: string }) {
   return <div class="md">{blocks(tokens)}</div>;
 }
 
+/** For the tests, which look at the elements without drawing them. */
+export function blocksForTest(tokens: Token[]): ComponentChildren {
+  return blocks(tokens);
+}
+
 function blocks(tokens: Token[]): ComponentChildren {
   return tokens.map((token, at) => <Block key={`${at}${token.type}`} token={token} />);
 }
