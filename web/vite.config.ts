@@ -1,5 +1,5 @@
 // How the workbench is built: own files only, nothing inline, hashed names.
-import { defineConfig } from "vite";
+import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   base: "/",
@@ -13,6 +13,7 @@ export default defineConfig({
     sourcemap: false,
     reportCompressedSize: false,
   },
+  test: { include: ["tests/unit/**/*.test.{ts,tsx}"] },
   worker: { format: "es" },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
 });

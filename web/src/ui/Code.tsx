@@ -22,7 +22,7 @@ export function Code({ text, lang, copy }: Props) {
           <CopyButton text={body} />
         </div>
       ) : null}
-      <pre tabIndex={0} role="region" aria-label={words.code(lang)}>
+      <pre tabIndex={0} role="group" aria-label={words.code(lang)}>
         <code><Colored text={body} lang={lang} /></code>
       </pre>
     </div>

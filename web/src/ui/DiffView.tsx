@@ -47,7 +47,7 @@ function FileView({ file, split, bare, first }: { file: FileDiff; split: boolean
     return { ...hunk, lines };
   });
   return (
-    <section class="diff-file" aria-label={words.diffOf(file.path)} data-path={file.path}>
+    <div class="diff-file" data-path={file.path}>
       {bare ? null : (
         <header class="diff-head">
           <button type="button" class="quiet diff-name" aria-expanded={!shut} onClick={() => setShut(!shut)}>
@@ -59,7 +59,7 @@ function FileView({ file, split, bare, first }: { file: FileDiff; split: boolean
         </header>
       )}
       {shut ? null : (
-        <div class="diff-scroll" tabIndex={0} role="region" aria-label={words.diffOf(file.path)}>
+        <div class="diff-scroll" tabIndex={0} role="group" aria-label={words.diffOf(file.path)}>
           <table class={split ? "diff-table split" : "diff-table"}>
             {split ? <colgroup><col class="col-no" /><col /><col class="col-no" /><col /></colgroup> : null}
             <thead class="hidden">
@@ -75,7 +75,7 @@ function FileView({ file, split, bare, first }: { file: FileDiff; split: boolean
       {!shut && count > limit ? (
         <button type="button" class="quiet more" onClick={() => setLimit(limit + STEP)}>{words.earlier(count - limit).replace("… ", "+ ")}</button>
       ) : null}
-    </section>
+    </div>
   );
 }
 

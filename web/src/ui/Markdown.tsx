@@ -56,7 +56,7 @@ function Block({ token }: { token: Token }) {
 
 /** The page has headings of its own above those of an answer. */
 function heading(token: Tokens.Heading) {
-  const Tag = `h${Math.min(6, token.depth + 2)}` as "h3" | "h4" | "h5" | "h6";
+  const Tag = `h${Math.min(6, token.depth + 1)}` as "h2" | "h3" | "h4" | "h5" | "h6";
   return <Tag class={`h-${token.depth}`}>{inline(token.tokens)}</Tag>;
 }
 
@@ -82,7 +82,7 @@ function box(checked: boolean) {
 function TableBlock({ token }: { token: Tokens.Table }) {
   const align = (at: number) => (token.align[at] ? `to-${token.align[at]}` : undefined);
   return (
-    <div class="scroll-x" tabIndex={0} role="region" aria-label="table">
+    <div class="scroll-x" tabIndex={0} role="group" aria-label="table">
       <table>
         <thead>
           <tr>{token.header.map((cell, at) => <th key={at} scope="col" class={align(at)}>{inline(cell.tokens)}</th>)}</tr>

@@ -78,9 +78,9 @@ function SessionHead({ id }: { id: string }) {
       <button type="button" class="quiet square narrow-only" aria-label={words.menu} onClick={() => change({ sheet: "left" })}><Icon name="menu" /></button>
       <h1 title={title}>{oneLine(title, 120)}</h1>
       <div class="pills">
-        {model ? <Menu label={words.model} class="pill" items={() => listOf(id, "model")}>{modelName(model)} <Icon name="down" /></Menu> : null}
-        <Menu label={words.mode} class={`pill ${mode?.mode === "plan" ? "on" : ""}`} items={modes}>{modeName(mode?.mode ?? "normal")} <Icon name="down" /></Menu>
-        <Menu label={words.posture} class={`pill ${posture === "ask" || posture === "auto" ? "" : "on"}`} items={postures}>{postureName(posture)} <Icon name="down" /></Menu>
+        {model ? <Menu text label={words.model} class="pill" items={() => listOf(id, "model")}>{modelName(model)} <Icon name="down" /></Menu> : null}
+        <Menu text label={words.mode} class={`pill ${mode?.mode === "plan" ? "on" : ""}`} items={modes}>{modeName(mode?.mode ?? "normal")} <Icon name="down" /></Menu>
+        <Menu text label={words.posture} class={`pill ${posture === "ask" || posture === "auto" ? "" : "on"}`} items={postures}>{postureName(posture)} <Icon name="down" /></Menu>
       </div>
       <div class="head-tools">
         {working ? <button type="button" class="pill stop" onClick={() => void interrupt(id)}><Icon name="stop" /> <span class="wide-only">{words.stop}</span></button> : null}

@@ -161,7 +161,7 @@ function Panels({ project }: { project: string }) {
       {link("permissions", words.short.permissions)}
       {link("trust", words.short.trust)}
       {link("doctor", words.short.doctor)}
-      <Menu label={words.short.more} class="quiet small" items={others} up>{words.short.more}</Menu>
+      <Menu label={words.short.more} class="quiet small" items={others} up><span>{words.short.more}</span></Menu>
     </div>
   );
 }

@@ -71,13 +71,13 @@ function TablePart({ table, onAct }: { table: Table; onAct: (act: Act) => void }
   });
   return (
     <section class="table-part">
-      {table.title ? <h3>{clean(table.title)}</h3> : null}
+      {table.title ? <h2>{clean(table.title)}</h2> : null}
       {table.rows.length > MANY || table.search ? (
         <Find value={filter} onChange={setFilter} onSearch={table.search ? (text) => onAct({ command: `${table.search} ${text}` }) : undefined} />
       ) : null}
       {table.rows.length === 0 && table.empty ? <p class="faint">{clean(table.empty)}</p> : null}
       {table.rows.length > 0 ? (
-        <div class="scroll-x" tabIndex={0} role="region" aria-label={table.title || words.result("")}>
+        <div class="scroll-x" tabIndex={0} role="group" aria-label={table.title || words.result("")}>
           <table class="data">
             {hasHead ? (
               <thead>

@@ -92,10 +92,12 @@ interface MenuProps {
   class?: string;
   align?: "left" | "right";
   up?: boolean;
+  /** The button has a text: the label goes before it. */
+  text?: boolean;
 }
 
 /** A button that opens a list of choices; arrows, Home, End and Escape work. */
-export function Menu({ label, children, items, class: name, align, up }: MenuProps) {
+export function Menu({ label, children, items, class: name, align, up, text }: MenuProps) {
   const [open, setOpen] = useState<MenuItem[] | null>(null);
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
@@ -124,7 +126,8 @@ export function Menu({ label, children, items, class: name, align, up }: MenuPro
   };
   return (
     <div class="menu-at">
-      <button ref={button} type="button" class={name ?? "quiet"} aria-haspopup="menu" aria-expanded={open !== null} aria-controls={open ? id : undefined} aria-label={label} title={label} onClick={() => void toggle()}>
+      <button ref={button} type="button" class={name ?? "quiet"} aria-haspopup="menu" aria-expanded={open !== null} aria-controls={open ? id : undefined} aria-label={text ? undefined : label} title={label} onClick={() => void toggle()}>
+        {text ? <span class="hidden">{label}: </span> : null}
         {children}
       </button>
       {open ? (

@@ -60,7 +60,7 @@ test.each([
   ["```html\n<script>\n```", ["code '<script>'"]],
   ["`<b>&amp;`", ["<p>", "<code>", "'<b>&amp;'"]],
   ["a &lt;b&gt;", ["<p>", "'a <b>'"]],
-  ["# h", ["<h3>", "'h'"]],
+  ["# h", ["<h2>", "'h'"]],
 ])("%j becomes elements", async (text, expected) => expect(await render(text)).toEqual(expected));
 
 test("hard texts take no time", () => {

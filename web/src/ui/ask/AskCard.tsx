@@ -48,7 +48,7 @@ export function AskCard({ session, ask, count }: Props) {
         {ask.from ? <span class="faint">{words.askFrom(cleanAsk(ask.from))}</span> : null}
         {count > 1 ? <span class="badge">{words.askCount(1, count)}</span> : null}
       </header>
-      <div class="ask-body" tabIndex={0} role="region" aria-label={title || words.question}>
+      <div class="ask-body" tabIndex={0} role="group" aria-label={title || words.question}>
         {ask.kind === "permission" || ask.kind === "trust" ? <pre class="ask-subject">{cleanAsk(ask.subject)}</pre> : <div class="ask-words"><Markdown text={cleanAsk(ask.subject)} /></div>}
         <Preview ask={ask} state={state} />
       </div>

@@ -138,7 +138,7 @@ function SumTable({ title, label, sums, colors }: { title: string; label: string
   return (
     <section class="table-part">
       <h2>{title}</h2>
-      <div class="scroll-x" tabIndex={0} role="region" aria-label={title}>
+      <div class="scroll-x" tabIndex={0} role="group" aria-label={title}>
         <table class="data">
           <thead>
             <tr><th scope="col">{label}</th><th scope="col" class="k-number">{words.usageRequests}</th><th scope="col" class="k-number">{words.usageInput}</th><th scope="col" class="k-number">{words.usageCached}</th><th scope="col" class="k-number">{words.usageOutput}</th><th scope="col" class="k-number">{words.usageCost}</th></tr>
