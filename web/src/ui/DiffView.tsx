@@ -49,14 +49,14 @@ function FileView({ file, split, bare, first }: { file: FileDiff; split: boolean
   return (
     <div class="diff-file" data-path={file.path}>
       {bare ? null : (
-        <header class="diff-head">
+        <div class="diff-head">
           <button type="button" class="quiet diff-name" aria-expanded={!shut} onClick={() => setShut(!shut)}>
             <Icon name={shut ? "right" : "down"} />
             <span class="path">{clean(file.path)}</span>
           </button>
           <Counts added={file.added} removed={file.removed} />
           <CopyButton text={file.path} label={words.copyPath} />
-        </header>
+        </div>
       )}
       {shut ? null : (
         <div class="diff-scroll" tabIndex={0} role="group" aria-label={words.diffOf(file.path)}>

@@ -83,7 +83,7 @@ function SessionHead({ id }: { id: string }) {
         <Menu text label={words.posture} class={`pill ${posture === "ask" || posture === "auto" ? "" : "on"}`} items={postures}>{postureName(posture)} <Icon name="down" /></Menu>
       </div>
       <div class="head-tools">
-        {working ? <button type="button" class="pill stop" onClick={() => void interrupt(id)}><Icon name="stop" /> <span class="wide-only">{words.stop}</span></button> : null}
+        {working ? <button type="button" class="pill stop" aria-label={words.stop} onClick={() => void interrupt(id)}><Icon name="stop" /> <span class="wide-only">{words.stop}</span></button> : null}
         <MoreMenu id={id} />
         <button type="button" class="quiet square details-button" aria-label={words.details} title={words.details} onClick={() => change({ sheet: "right" })}><Icon name="side" /></button>
       </div>

@@ -29,11 +29,11 @@ export function Sidebar() {
   const here = useCurrentProject();
   return (
     <nav class="left" aria-label={words.menu}>
-      <header class="brand">
+      <div class="brand">
         <a href="/" class="logo" onClick={(event) => { event.preventDefault(); go({ at: "home" }); }}><img src="/icon.svg" alt="" width="22" height="22" /> Ostler</a>
         <Menu label={words.newSession} class="quiet square" align="right" items={() => Promise.resolve(newItems(projects, words))}><Icon name="plus" /></Menu>
         <button type="button" class="quiet square" aria-label={words.settings} title={words.settings} onClick={() => change({ dialog: { at: "settings" }, sheet: null })}><Icon name="gear" /></button>
-      </header>
+      </div>
       <div class="search">
         <Icon name="search" />
         <input id="search" type="search" placeholder={words.searchShort} aria-label={words.search} value={query} onInput={(event) => setQuery(event.currentTarget.value)}

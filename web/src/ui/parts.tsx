@@ -205,10 +205,10 @@ export function Modal({ title, onClose, children, wide, side }: ModalProps) {
       }}
     >
       <div class="modal-box">
-        <header class="modal-head">
+        <div class="modal-head">
           <h2 id={id}>{title}</h2>
           <button type="button" class="quiet square" aria-label={words.close} title={words.close} onClick={onClose}><Icon name="close" /></button>
-        </header>
+        </div>
         <div class="modal-body">{children}</div>
       </div>
     </dialog>
