@@ -284,6 +284,8 @@ export interface RunningCall {
   id: string;
   name: string;
   tail: string;
+  /** What it is at, in its own words. Only here. */
+  progress?: string;
 }
 
 export interface Snapshot {
@@ -303,6 +305,8 @@ export interface Snapshot {
   working: boolean;
   turn?: number | null;
   clients?: Clients;
+  /** Work that is no call's, such as a compaction. Only here. */
+  activity?: string;
 }
 
 export type Delivery = "steer" | "queue";

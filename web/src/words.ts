@@ -223,6 +223,7 @@ const SOURCE = table({
   unified: ["Unified", "单栏"],
   split: ["Side by side", "双栏"],
   image: ["Picture", "图片"],
+  table: ["Table", "表格"],
   diffOf: ["Changes of {0}", "{0} 的更改"],
   was: ["before", "之前"],
   is: ["after", "之后"],

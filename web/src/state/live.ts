@@ -83,6 +83,9 @@ function followDelta(now: Snapshot, delta: Delta): Snapshot {
         ...now,
         running: now.running.map((call) => (call.id === delta.id ? { ...call, tail: (call.tail + delta.chunk).slice(-MAX_TAIL) } : call)),
       };
+    case "progress":
+      if (!delta.id) return { ...now, activity: delta.text };
+      return { ...now, running: now.running.map((call) => (call.id === delta.id ? { ...call, progress: delta.text } : call)) };
     case "retry":
       return { ...now, retry: { after_ms: delta.after_ms, attempt: delta.attempt, reason: delta.reason } };
     case "unrecorded":

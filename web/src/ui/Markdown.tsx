@@ -5,6 +5,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { read, type Reading, type Token, type Tokens } from "../lib/markdown";
 import { decodeEntities, safeHref } from "../lib/text";
+import { useWords } from "../state/app";
 import { Code } from "./Code";
 
 export function Markdown({ text }: { text: string }) {
@@ -80,9 +81,10 @@ function box(checked: boolean) {
 }
 
 function TableBlock({ token }: { token: Tokens.Table }) {
+  const words = useWords();
   const align = (at: number) => (token.align[at] ? `to-${token.align[at]}` : undefined);
   return (
-    <div class="scroll-x" tabIndex={0} role="group" aria-label="table">
+    <div class="scroll-x" tabIndex={0} role="group" aria-label={words.table}>
       <table>
         <thead>
           <tr>{token.header.map((cell, at) => <th key={at} scope="col" class={align(at)}>{inline(cell.tokens)}</th>)}</tr>

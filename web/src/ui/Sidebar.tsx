@@ -9,6 +9,7 @@ import { openOther } from "../state/sessions";
 import type { SessionRow } from "../wire";
 import { Icon, Menu, moveFocus, Sign, Skeleton, useNow } from "./parts";
 
+const IS_MAC = /Mac|iPhone|iPad/.test(navigator.platform);
 /** Sessions of a project that are listed before it is searched. */
 const SHOWN = 12;
 
@@ -44,7 +45,7 @@ export function Sidebar() {
               event.currentTarget.closest("nav")?.querySelector<HTMLElement>(".session-row")?.focus();
             }
           }} />
-        <kbd>⌘K</kbd>
+        <kbd>{IS_MAC ? "⌘K" : "Ctrl K"}</kbd>
       </div>
       <div class="sessions" onKeyDown={(event) => moveFocus(event, event.currentTarget, ".session-row")}>
         {!listed ? <Skeleton lines={6} /> : null}

@@ -62,7 +62,7 @@ function TablePart({ table, onAct }: { table: Table; onAct: (act: Act) => void }
   const [filter, setFilter] = useState("");
   const columns = table.columns.map(columnOf);
   const width = Math.max(columns.length, ...table.rows.slice(0, 50).map((row) => cellsOf(row).cells.length));
-  const shown = Array.from({ length: width }, (_, at) => at).filter((at) => columns[at]?.kind !== "data");
+  const shown = Array.from({ length: width }, (_, at) => at).filter((at) => columns[at]?.kind !== "data" && [...table.rows, ...(table.sums ?? [])].some((row) => textOf(cellsOf(row).cells[at]) !== ""));
   const hasHead = columns.some((column) => column.name !== "");
   const hasActions = table.rows.some((row) => cellsOf(row).actions.length > 0);
   const rows = table.rows.map(cellsOf).filter((row) => {

@@ -98,3 +98,10 @@ test("results of tools that nobody knows are shown as they are", () => {
   expect(read("text")).toEqual([{ as: "output", text: "text" }]);
   expect(read(null)).toEqual([]);
 });
+
+test("what a call or other work is at is shown until it ends", () => {
+  const started = follow(NOTHING, { type: "tool_started", id: "c", name: "task" });
+  expect(follow(started, { type: "progress", id: "c", name: "task", text: "reads 3 files" }).running[0]?.progress).toBe("reads 3 files");
+  const compacts = follow(NOTHING, { type: "progress", id: "", name: "compaction", text: "folding" });
+  expect([compacts.activity, follow(compacts, { type: "progress", id: "", name: "compaction", text: "" }).activity]).toEqual(["folding", ""]);
+});

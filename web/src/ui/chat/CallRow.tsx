@@ -61,6 +61,7 @@ export function CallRow({ row, running, asked, since }: CallProps) {
         {took >= 100 ? <span class="call-time">{duration(took)}</span> : null}
         {more ? <span class="call-fold" aria-hidden="true"><Icon name={open ? "down" : "right"} /></span> : null}
       </button>
+      {running?.progress ? <p class="tail">{oneLine(running.progress, 200)}</p> : null}
       {running?.tail ? <Tail text={running.tail} lines={LIVE} /> : null}
       {!open && failed && outcome ? <Failure body={outcome.body} /> : null}
       {open && more ? (

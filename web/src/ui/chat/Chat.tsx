@@ -18,7 +18,7 @@ type Item = ListItem &
     | { is: "answer"; text: string }
     | { is: "thought"; text: string; since: number | null }
     | { is: "retry"; retry: { after_ms: number; attempt: number; reason: string } }
-    | { is: "working"; since: number | null }
+    | { is: "working"; since: number | null; text: string }
   );
 
 const GUESS: Record<Row["kind"], number> = { user: 76, answer: 90, thought: 32, call: 34, notice: 36, error: 80, setting: 30, compaction: 34, turn: 34 };
@@ -32,12 +32,14 @@ function itemsOf(view: SessionView): Item[] {
   const { transcript, live } = view;
   const running = new Map(live.running.map((call) => [call.id, call]));
   const asks = live.asks.length > 0;
+  // Each question is about the first call of its tool that has not begun.
+  const tools = live.asks.filter((ask) => !ask.from && ask.tool).map((ask) => ask.tool!);
   const items: Item[] = [];
   const shown = [...view.shown];
   for (const row of transcript.rows) {
     while (shown[0] && shown[0].after < row.entry) items.push(shownItem(shown.shift()!));
     const call = row.kind === "call" && !row.result ? (running.get(row.call.id) ?? null) : null;
-    const asked = asks && row.kind === "call" && !row.result && !row.ended && call === null;
+    const asked = row.kind === "call" && !row.result && !row.ended && call === null && takeOne(tools, row.call.name);
     const since = call ? (view.since.get(call.id) ?? null) : null;
     items.push({ key: row.key, guess: guess(row), is: "row", row, running: call, asked, since });
   }
@@ -47,8 +49,14 @@ function itemsOf(view: SessionView): Item[] {
   if (live.retry) items.push({ key: "live.retry", guess: 36, is: "retry", retry: live.retry });
   for (const pending of view.pending) items.push({ key: pending.id, guess: 60, is: "pending", pending });
   const moves = live.answer !== "" || live.reasoning !== "" || live.running.length > 0 || live.retry !== null || asks;
-  if (live.working && !moves) items.push({ key: "live.working", guess: 32, is: "working", since: view.since.get("turn") ?? null });
+  if (live.activity || (live.working && !moves)) items.push({ key: "live.working", guess: 32, is: "working", since: view.since.get("turn") ?? null, text: live.activity ?? "" });
   return items;
+}
+
+function takeOne(tools: string[], name: string): boolean {
+  const at = tools.indexOf(name);
+  if (at >= 0) tools.splice(at, 1);
+  return at >= 0;
 }
 
 function shownItem(shown: Shown): Item {
@@ -99,7 +107,7 @@ function drawItem(item: Item, id: string) {
     case "retry":
       return <RetryOnce retry={item.retry} />;
     case "working":
-      return <WorkingRow since={item.since} />;
+      return <WorkingRow since={item.since} text={item.text} />;
   }
 }
 

@@ -82,10 +82,10 @@ export function LiveThought({ text, since }: { text: string; since: number | nul
   );
 }
 
-export function WorkingRow({ since }: { since: number | null }) {
+export function WorkingRow({ since, text }: { since: number | null; text: string }) {
   const words = useWords();
   const now = useNow(true);
-  return <p class="working"><span class="pulse" aria-hidden="true" />{words.working}{since !== null && now - since > 2000 ? ` · ${duration(now - since)}` : ""}</p>;
+  return <p class="working"><span class="pulse" aria-hidden="true" />{text ? oneLine(text, 160) : words.working}{since !== null && now - since > 2000 ? ` · ${duration(now - since)}` : ""}</p>;
 }
 
 export function RetryRow({ retry, since }: { retry: { after_ms: number; attempt: number; reason: string }; since: number }) {

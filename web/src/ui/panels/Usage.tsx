@@ -13,18 +13,21 @@ const SPANS = [7, 30, 90];
 export function UsagePanel({ project }: { project: string }) {
   const words = useWords();
   const [days, setDays] = useState(30);
-  const [by, setBy] = useState<Measure>("cost");
-  const [rows, setRows] = useState<UsageRow[] | null>(null);
+  const [chosen, setBy] = useState<Measure | null>(null);
+  const [loaded, setLoaded] = useState<Loaded | null>(null);
   const [failure, setFailure] = useState("");
   useEffect(() => {
     let here = true;
-    load(project, days).then((made) => here && setRows(made), (error: unknown) => here && setFailure(error instanceof Error ? error.message : String(error)));
+    load(project, days).then((made) => here && setLoaded(made), (error: unknown) => here && setFailure(error instanceof Error ? error.message : String(error)));
     return () => {
       here = false;
     };
   }, [project, days]);
   if (failure) return <p class="note bad" role="alert">✗ {failure}</p>;
-  if (!rows) return <Skeleton lines={8} />;
+  if (!loaded) return <Skeleton lines={8} />;
+  const { rows } = loaded;
+  // Where nothing has a price, tokens say more.
+  const by = chosen ?? (rows.some((row) => row.cost) ? "cost" : "tokens");
   return (
     <div class="usage">
       <div class="usage-tools">
@@ -36,27 +39,38 @@ export function UsagePanel({ project }: { project: string }) {
           <button type="button" aria-pressed={by === "tokens"} onClick={() => setBy("tokens")}>{words.usageTokens}</button>
         </div>
       </div>
-      {rows.length === 0 ? <p class="faint">{words.usageNone}</p> : <Usage rows={rows} days={days} by={by} />}
+      {rows.length === 0 ? <p class="faint">{words.usageNone}</p> : <Usage loaded={loaded} days={days} by={by} />}
     </div>
   );
 }
 
-async function load(project: string, days: number): Promise<UsageRow[]> {
+interface Loaded {
+  rows: UsageRow[];
+  /** Of a server that does not say which model a day's requests went to: its own sums. */
+  models: Sum[] | null;
+  projects: Sum[] | null;
+}
+
+async function load(project: string, days: number): Promise<Loaded> {
   try {
-    return await api.usage(days);
+    return { rows: await api.usage(days), models: null, projects: null };
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
-    return rowsOfView(await api.projectCommand(project, "usage --by day"), "day");
+    const by = async (what: "day" | "model" | "project") => rowsOfView(await api.projectCommand(project, `usage --by ${what}`), what);
+    const [rows, models, projects] = await Promise.all([by("day"), by("model"), by("project")]);
+    return { rows, models: sumBy(models, (row) => row.model), projects: sumBy(projects, (row) => row.project) };
   }
 }
 
-function Usage({ rows, days, by }: { rows: UsageRow[]; days: number; by: Measure }) {
+function Usage({ loaded, days, by }: { loaded: Loaded; days: number; by: Measure }) {
+  const { rows } = loaded;
   const words = useWords();
   const projects = useApp((now) => now.projects);
   const name = (id: string) => projects.find((one) => one.id === id)?.name ?? id.replace(/-[0-9a-f]{8}$/, "");
   const sorted = (sums: Sum[]) => sums.sort((a, b) => measure(b, by) - measure(a, by));
   const models = useMemo(() => sorted(sumBy(rows, (row) => row.model)), [rows, by]);
   const shown = models.slice(0, MAX_MODELS).map((sum) => sum.key);
+  const byProject = sorted(loaded.projects ?? sumBy(rows, (row) => row.project));
   const list = useMemo(() => stacks(rows, daysBack(days, new Date()), shown, by), [rows, days, by]);
   const total = sumBy(rows, () => "")[0]!;
   const byDay = sumBy(rows, (row) => row.day).sort((a, b) => (a.key < b.key ? 1 : -1));
@@ -69,8 +83,8 @@ function Usage({ rows, days, by }: { rows: UsageRow[]; days: number; by: Measure
         <div><dt>{words.usageHit}</dt><dd>{percent(total.cached, total.input)} %</dd></div>
       </dl>
       <Chart list={list} models={shown} by={by} days={days} hasOther={models.length > MAX_MODELS} />
-      <SumTable title={words.usageProject} label={words.project} sums={sorted(sumBy(rows, (row) => row.project)).map((sum) => ({ ...sum, key: name(sum.key) }))} />
-      <SumTable title={words.usageModel} label={words.model} sums={models} colors={shown} />
+      <SumTable title={words.usageProject} label={words.project} sums={byProject.map((sum) => ({ ...sum, key: name(sum.key) }))} />
+      <SumTable title={words.usageModel} label={words.model} sums={loaded.models ? sorted(loaded.models) : models} colors={loaded.models ? undefined : shown} />
       <SumTable title={words.usageDay} label={words.day} sums={byDay} />
     </>
   );
@@ -123,7 +137,7 @@ function Chart({ list, models, by, days, hasOther }: { list: Stack[]; models: st
         {line.length > 1 && line.length < 40 ? line.map((point) => <circle key={point} class="hit-dot" cx={point.split(",")[0]} cy={point.split(",")[1]} r="2" />) : null}
       </svg>
       <figcaption>
-        {models.map((model, n) => <span key={model} class="key"><i class={`swatch s${n}`} /> {model || words.other}</span>)}
+        {models.map((model, n) => <span key={model} class="key"><i class={`swatch s${n}`} /> {model || words.usageTotal}</span>)}
         {hasOther ? <span class="key"><i class={`swatch s${models.length}`} /> {words.other}</span> : null}
         <span class="key"><i class="swatch line" /> {words.usageHit}</span>
         <span class="picked">{picked ? `${picked.day} · ${show(picked.total)}${picked.hit === null ? "" : ` · ${Math.round(picked.hit)} %`}` : ""}</span>
