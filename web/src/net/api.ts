@@ -21,13 +21,17 @@ export class ApiError extends Error {
 }
 
 /** Calls that change something wait until the page knows who is logged in. */
-let setCsrf: (value: string) => void = () => {};
-const csrf = new Promise<string>((done) => {
-  setCsrf = done;
+let known: (value: string) => void = () => {};
+let csrf = new Promise<string>((done) => {
+  known = done;
 });
-export { setCsrf };
 
-async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+export function setCsrf(value: string): void {
+  known(value);
+  csrf = Promise.resolve(value);
+}
+
+async function call<T>(method: string, path: string, body?: unknown, again = false): Promise<T> {
   const headers: Record<string, string> = { accept: "application/json" };
   if (method !== "GET") headers["x-ostler-csrf"] = await csrf;
   if (body !== undefined) headers["content-type"] = "application/json";
@@ -37,7 +41,15 @@ async function call<T>(method: string, path: string, body?: unknown): Promise<T>
   } catch (error) {
     throw new ApiError(0, "offline", error instanceof Error ? error.message : String(error));
   }
-  if (!answer.ok) throw await problem(answer);
+  if (!answer.ok) {
+    const failed = await problem(answer);
+    // A server that was started anew has another one.
+    if (failed.status === 403 && method !== "GET" && !again) {
+      setCsrf((await call<Me>("GET", "/api/me")).csrf);
+      return call(method, path, body, true);
+    }
+    throw failed;
+  }
   if (answer.status === 204) return undefined as T;
   const text = await answer.text();
   return (text ? JSON.parse(text) : {}) as T;

@@ -181,6 +181,8 @@ export class Hub {
       this.tell(session, { t: "snapshot", session, snapshot: known.live, head: known.head });
     } else if (message.event === "closed") {
       this.tell(session, { t: "closed", session });
+      // Whoever wants it again begins anew.
+      this.carried.delete(session);
     } else {
       this.event(session, known, data.event as Event);
     }

@@ -28,6 +28,20 @@ export function keepDraft(session: string, text: string): void {
   keep(`draft.${session}`, text);
 }
 
+/** What was sent and did not arrive. Pictures are not kept: they are too large. */
+export function keepUnsent(session: string, list: { id: string; text: string; delivery: "steer" | "queue" }[]): void {
+  keep(`unsent.${session}`, list.length ? JSON.stringify(list.map(({ id, text, delivery }) => ({ id, text, delivery }))) : null);
+}
+
+export function unsent(session: string): { id: string; text: string; delivery: "steer" | "queue" }[] {
+  try {
+    const read = JSON.parse(recall(`unsent.${session}`) ?? "[]") as unknown;
+    return Array.isArray(read) ? (read as { id: string; text: string; delivery: "steer" | "queue" }[]) : [];
+  } catch {
+    return [];
+  }
+}
+
 export function history(): string[] {
   try {
     const read = JSON.parse(recall("history") ?? "[]") as unknown;

@@ -6,6 +6,7 @@ import type { Deed, Delivery, Entry, Event, Image, Op, Open, Reply, SessionRow, 
 import { app, change, go, say, sessionTitle, toast, words, type Pending, type SessionView, setTheme } from "./app";
 import { follow, isEntry, NOTHING } from "./live";
 import { notify } from "./notify";
+import { keepUnsent, unsent } from "./prefs";
 import { EMPTY, isGap, withEntries } from "./transcript";
 import { clean, oneLine } from "../lib/clean";
 
@@ -66,6 +67,7 @@ export async function openSession(id: string): Promise<void> {
     }));
     for (const note of opened.notes) toast(note);
     wantAll(id);
+    sendUnsent(id);
     void refreshChanges(id);
   } catch (error) {
     const failure = error instanceof Error ? error.message : String(error);
@@ -101,6 +103,9 @@ export async function loadOlder(id: string): Promise<void> {
 let waiting: FromHub[] = [];
 let scheduled = false;
 
+// A page that is hidden draws no frames, and still notifies.
+if (typeof document !== "undefined") document.addEventListener("visibilitychange", () => scheduled && flush());
+
 export function hear(message: FromHub): void {
   waiting.push(message);
   if (scheduled) return;
@@ -126,9 +131,9 @@ function heardLink(link: Link): void {
   const before = app.get();
   change({ link, wasOnline: before.wasOnline || link === "online" });
   if (link === "login") location.assign("/login");
-  if (link === "online" && before.wasOnline && before.link === "offline") {
-    toast(words().online);
-    void loadSessions();
+  if (link === "online" && before.link !== "online") {
+    if (before.wasOnline) toast(words().online);
+    if (before.listed) void loadSessions();
     for (const one of Object.values(app.get().sessions)) {
       if (one.status === "failed") void openSession(one.id);
       else resend(one);
@@ -163,14 +168,26 @@ function takeAll(id: string, messages: FromHub[]): void {
   const before = view(id);
   if (!before) return;
   let now = before;
+  let run: Event[] = [];
+  const all: Event[] = [];
+  const endRun = () => {
+    now = takeEvents(now, run);
+    all.push(...run);
+    run = [];
+  };
+  // In their order: what came before a snapshot is in it.
   for (const message of messages) {
+    if (message.t === "event") {
+      run.push(message.event);
+      continue;
+    }
+    endRun();
     if (message.t === "snapshot") now = { ...now, live: message.snapshot, head: message.head, closed: false };
     else if (message.t === "closed") now = { ...now, closed: true, live: { ...now.live, working: false, running: [], asks: [], tasks: [], jobs: [] } };
   }
-  const events = messages.filter((m) => m.t === "event").map((m) => m.event);
-  now = takeEvents(now, events);
+  endRun();
   update(id, () => now);
-  afterwards(before, now, events);
+  afterwards(before, now, all);
 }
 
 function takeEvents(before: SessionView, events: Event[]): SessionView {
@@ -252,6 +269,7 @@ export function sayText(id: string, text: string, delivery: Delivery, images: Im
     return;
   }
   update(id, (now) => ({ ...now, pending: [...now.pending, pending] }));
+  keepUnsent(id, view(id)?.pending.filter((one) => !one.sent) ?? []);
   void deliver(id, pending, false);
 }
 
@@ -267,6 +285,21 @@ async function deliver(id: string, pending: Pending, again: boolean): Promise<vo
   } catch (error) {
     if (!(error instanceof ApiError) || !error.isLink) toast(error instanceof Error ? error.message : String(error), "bad");
     update(id, (now) => ({ ...now, pending: now.pending.map((one) => (one.id === pending.id ? { ...one, failed: true } : one)) }));
+  } finally {
+    keepUnsent(id, view(id)?.pending.filter((one) => !one.sent) ?? []);
+  }
+}
+
+/** What did not arrive before the page was loaded anew. */
+function sendUnsent(id: string): void {
+  const log = view(id)?.transcript.entries ?? [];
+  const known = new Set([...log.flatMap((entry) => (entry.type === "message" && entry.op ? [entry.op] : [])), ...(view(id)?.pending ?? []).map((one) => one.id)]);
+  const left = unsent(id).filter((one) => !known.has(one.id));
+  keepUnsent(id, left);
+  for (const one of left) {
+    const pending: Pending = { ...one, images: [], sent: false, failed: false };
+    update(id, (now) => ({ ...now, pending: [...now.pending, pending] }));
+    void deliver(id, pending, true);
   }
 }
 

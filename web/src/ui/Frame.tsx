@@ -145,7 +145,7 @@ function plainKey(event: KeyboardEvent): void {
     c: () => composer?.focus(),
     q: () => asks?.focus(),
     g: () => document.querySelector<HTMLElement>(".to-end")?.click(),
-    d: () => change({ sheet: "right" }),
+    d: () => now.route.at === "session" && !matchMedia("(min-width: 1100px)").matches && change({ sheet: "right" }),
   };
   if (event.key === "Escape" && working && !asks && now.route.at === "session") {
     event.preventDefault();

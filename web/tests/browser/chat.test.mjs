@@ -71,6 +71,42 @@ test("a link that is cut is said calmly, and the session goes on from where it w
   clean(page);
 });
 
+test("what was sent while away outlives a reload, and arrives once", async () => {
+  const s = world.mock.add("unsent", "shop-1a2b3c4d", "unsent");
+  const page = await world.page("/s/unsent");
+  await page.waitForSelector("#composer");
+  await page.evaluate(async () => {
+    await navigator.serviceWorker.ready;
+    if (!navigator.serviceWorker.controller) await new Promise((done) => navigator.serviceWorker.addEventListener("controllerchange", done, { once: true }));
+  });
+  await page.reload();
+  await page.waitForSelector("#composer");
+  world.mock.goOffline();
+  await page.waitForSelector(".banner");
+  await send(page, "kept over a reload");
+  await page.waitForSelector(".pending .warn-text");
+  await page.reload();
+  await page.waitForSelector(".brand");
+  world.mock.offline = false;
+  await page.waitForFunction(() => document.querySelector(".vlist")?.textContent.includes("You said: kept over a reload"), undefined, { timeout: 20_000 });
+  assert.equal(s.log.filter((entry) => entry.type === "message" && entry.role === "user").length, 1);
+  clean(page);
+});
+
+test("a session whose process ends says so, and goes on with what is written", async () => {
+  const s = world.mock.add("closes", "shop-1a2b3c4d", "closes");
+  const page = await world.page("/s/closes");
+  await page.waitForSelector("#composer");
+  await send(page, "hello");
+  await page.waitForSelector(".turn");
+  world.mock.op({ writeHead() {}, end() {} }, s, { op: "close" });
+  await page.waitForSelector(".banner");
+  await send(page, "again");
+  await page.waitForFunction(() => document.querySelector(".vlist").textContent.includes("You said: again"));
+  await page.waitForSelector(".banner", { state: "detached" });
+  clean(page);
+});
+
 test("two tabs share one stream, and both follow", async () => {
   const page = await world.page("/s/demo");
   await page.waitForSelector(".answer");
@@ -153,7 +189,6 @@ test("typing steers, tab queues, escape stops", async () => {
   await page.waitForSelector(".live");
   await send(page, "go left", "Enter");
   await page.waitForFunction(() => document.querySelector(".queue")?.textContent.includes("Steering"));
-  assert.equal(world.mock.lastOp.delivery, "steer");
   await send(page, "then right", "Tab");
   await page.waitForFunction(() => document.querySelector(".queue")?.textContent.includes("Queued"));
   s.waiting = [];
@@ -218,8 +253,9 @@ test("pictures and files go along", async () => {
   await page.waitForFunction(() => document.querySelectorAll(".attached li").length === 3);
   await send(page, "look");
   await page.waitForSelector(".user .shot");
-  assert.equal(world.mock.lastOp.images.length, 1);
-  assert.match(world.mock.lastOp.text, /notes.txt:\n```\na note\n```/);
+  const said = world.mock.sessions.get("files").log.find((entry) => entry.role === "user");
+  assert.equal(said.images.length, 1);
+  assert.match(said.text, /notes.txt:\n```\na note\n```/);
   clean(page);
 });
 

@@ -37,6 +37,11 @@ export function AskCard({ session, ask, count }: Props) {
     const active = document.activeElement;
     const isBusy = isEditable(active) && (active as HTMLTextAreaElement).value !== "";
     if (!isBusy && !document.querySelector("dialog[open]")) card.current?.focus({ preventScroll: true });
+    return () => {
+      // Not on a phone, where it would bring up the keyboard.
+      const wasHere = card.current?.contains(document.activeElement) && matchMedia("(hover: hover)").matches;
+      if (wasHere) setTimeout(() => document.activeElement === document.body && document.querySelector<HTMLElement>("#composer")?.focus(), 0);
+    };
   }, []);
   useKeys(field, state, ask);
   const title = ask.title || (ask.kind === "question" ? words.question : "");
