@@ -213,6 +213,7 @@ const SOURCE = table({
   showLess: ["Show less", "收起"],
   unchanged: ["{0} unchanged line{0:s}", "{0} 行未更改"],
   output: ["output", "输出"],
+  wholeOutput: ["The whole output", "完整输出"],
   diff: ["diff", "差异"],
   input: ["input", "输入"],
   code: ["Code {0}", "代码 {0}"],

@@ -13,6 +13,8 @@ export type Body =
   | { as: "diff"; files: FileDiff[] }
   | { as: "markdown"; text: string }
   | { as: "image"; type: string; data: string }
+  /** The whole of an output that was cut, as a file of the session. */
+  | { as: "artifact"; name: string }
   | { as: "answer"; text: string }
   | { as: "warning"; text: string }
   | { as: "error"; text: string };
@@ -156,6 +158,8 @@ function command(of: Fields, words: Words): Outcome {
   if (timedOut) out.push(words.timedOut);
   const said = [text(of, "stdout"), text(of, "stderr")].map((part) => part.replace(/\n+$/, "")).filter(Boolean).join("\n");
   const body: Body[] = said ? [{ as: "output", text: said }] : [];
+  const artifact = text(of, "artifact").split(/[\\/]/).at(-1);
+  if (artifact) body.push({ as: "artifact", name: artifact });
   const hint = text(fields(of.denied), "hint");
   if (hint) body.push({ as: "warning", text: hint });
   return { facts: out, failed: timedOut || (code !== null && code !== 0), body };
@@ -164,7 +168,7 @@ function command(of: Fields, words: Words): Outcome {
 function file(of: Fields, words: Words): Outcome {
   const image = fields(of.image);
   if (text(image, "media_type")) {
-    const size = `${number(image, "width") ?? "?"}×${number(image, "height") ?? "?"}`;
+    const size = `${number(of, "width") ?? "?"}×${number(of, "height") ?? "?"}`;
     const data = text(image, "data");
     return { facts: [text(image, "media_type"), size], failed: false, body: data ? [{ as: "image", type: text(image, "media_type"), data }] : [] };
   }

@@ -270,3 +270,28 @@ test("a failure says what to do, and the sidebar has its sign", async () => {
   await page.waitForSelector('a[href="/s/fails"] .sign-failed');
   clean(page);
 });
+
+test("the system is told when a session asks and ends, where the person allowed it and looks elsewhere", async () => {
+  world.mock.add("notes", "shop-1a2b3c4d", "notes");
+  const context = await world.browser.newContext({ baseURL: world.at, serviceWorkers: "block" });
+  const page = await context.newPage();
+  await page.addInitScript(() => {
+    window.told = [];
+    window.Notification = class {
+      static permission = "granted";
+      constructor(text) {
+        window.told.push(text);
+      }
+    };
+    document.hasFocus = () => false;
+    Object.defineProperty(document, "hidden", { get: () => true });
+  });
+  await page.goto("/s/notes");
+  await page.waitForSelector(".pill");
+  prompt(world.mock, "notes", "approve");
+  await page.waitForFunction(() => window.told.some((text) => text.includes("waits for you")));
+  await page.waitForSelector(".ask[data-ready=true]");
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => window.told.some((text) => text.includes("is done")));
+  await context.close();
+});

@@ -198,7 +198,7 @@ function Preview({ ask, state }: { ask: Ask; state: AskState }) {
     );
   }
   if (!text) return null;
-  if (ask.preview_format === "diff" && files.length > 0) return <DiffView files={files} bare={files.length === 1} first={400} />;
+  if (ask.preview_format === "diff" && files.length > 0) return <DiffView files={files} bare={files.length === 1} first={Infinity} />;
   if (ask.preview_format === "markdown") return <Markdown text={cleanAsk(text)} />;
   return <pre class="ask-preview">{cleanAsk(text)}</pre>;
 }

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { clean, lastLines, oneLine } from "../../lib/clean";
 import { duration } from "../../lib/format";
 import { languageOf } from "../../lib/highlight";
-import { useWords } from "../../state/app";
+import { useApp, useWords } from "../../state/app";
 import { readOutcome, stateOf, subject, verb, wholeInput, type Body, type CallState } from "../../state/outcome";
 import type { Row } from "../../state/transcript";
 import type { RunningCall } from "../../wire";
@@ -108,6 +108,8 @@ function BodyPart({ part }: { part: Body }) {
       return <Markdown text={part.text} />;
     case "image":
       return SAFE_PICTURE.test(part.type) ? <img class="shot" src={`data:${part.type};base64,${part.data}`} alt={words.image} /> : <p class="faint">{clean(part.type)}</p>;
+    case "artifact":
+      return <Artifact name={part.name} />;
     case "answer":
       return <p class="said">{clean(part.text)}</p>;
     case "warning":
@@ -115,6 +117,12 @@ function BodyPart({ part }: { part: Body }) {
     case "error":
       return <pre class="output bad">{clean(part.text).slice(0, MAX_TEXT)}</pre>;
   }
+}
+
+function Artifact({ name }: { name: string }) {
+  const words = useWords();
+  const session = useApp((now) => (now.route.at === "session" ? now.route.id : ""));
+  return <p class="note"><a href={`/api/sessions/${encodeURIComponent(session)}/artifacts/${encodeURIComponent(name)}`} download={name}>{words.wholeOutput}</a></p>;
 }
 
 function Output({ text }: { text: string }) {
