@@ -128,7 +128,7 @@ export async function question(s) {
   const silence = { choice: "", escape: "answer" };
   const call = callOf("ask", { question: "Which?" }, { kind: "talk", subject: "Which database?", result: "answer" });
   await s.say("One thing before I begin.", { calls: [call], pace: 2 });
-  const one = await s.ask({ kind: "question", subject: "Which **database** shall the shop use?", free_text: true, silence, options: [{ id: "SQLite", label: "SQLite", detail: "a file, no server", confirm: false }, { id: "PostgreSQL", label: "PostgreSQL", detail: "a server", confirm: false }] });
+  const one = await s.ask({ kind: "question", tool: "ask", subject: "Which **database** shall the shop use?", free_text: true, silence, options: [{ id: "SQLite", label: "SQLite", detail: "a file, no server", confirm: false }, { id: "PostgreSQL", label: "PostgreSQL", detail: "a server", confirm: false }] });
   if (s.stopped) return;
   await s.call(call, { answer: one.choice });
   const many = await s.ask({ kind: "question", subject: "Which checks shall run?", multi: true, silence, options: ["lint", "types", "tests"].map((id) => ({ id, label: id, confirm: false })) });

@@ -3,8 +3,8 @@
 import { render } from "preact";
 import { ApiError, api, setCsrf } from "./net/api";
 import { openLink } from "./net/link";
-import { app, change, setLanguage, showTheme } from "./state/app";
-import { recall } from "./state/prefs";
+import { app, change, go, parseRoute, setLanguage, showTheme } from "./state/app";
+import { comeBack, leaveForLogin, recall } from "./state/prefs";
 import { hear, loadSessions, setLink } from "./state/sessions";
 import "./styles/base.css";
 import "./styles/layout.css";
@@ -19,10 +19,12 @@ async function begin(): Promise<void> {
     const me = await api.me();
     setCsrf(me.csrf);
     change({ me });
+    const back = comeBack();
+    if (back) go(parseRoute(back), "replace");
     if (!recall("language")) setLanguage(me.language === "zh" ? "zh" : "en");
     await loadSessions();
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) location.assign("/login");
+    if (error instanceof ApiError && error.status === 401) leaveForLogin();
     else setTimeout(() => void begin(), RETRY_MS);
   }
 }

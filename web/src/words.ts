@@ -253,6 +253,7 @@ const SOURCE = table({
   sendAnswer: ["Send answer", "发送回答"],
   sendChosen: ["Send {0} chosen", "发送所选 {0} 项"],
   textGoesWith: ["Your text goes with “{0}”. Clear it to choose something else.", "你的文字将随“{0}”发送。要选其他项，请先清除。"],
+  namesChoice: ["“{0}” names a choice: press its button. A text here goes with the no.", "“{0}” 是一个选项：请按其按钮。此处的文字随拒绝发送。"],
   typedSoFar: ["Typed while the question appeared; nothing was answered.", "问题出现时你正在输入；尚未回答任何内容。"],
   editPlan: ["Edit the text", "编辑文本"],
   showEdited: ["Look at it", "查看"],

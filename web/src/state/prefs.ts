@@ -20,6 +20,26 @@ export function keep(key: string, value: string | null): void {
   }
 }
 
+/** Where to come back to after the login, in this tab. */
+export function leaveForLogin(): void {
+  try {
+    sessionStorage.setItem(`${PREFIX}return`, location.pathname);
+  } catch {
+    // Then it is the first page.
+  }
+  location.assign("/login");
+}
+
+export function comeBack(): string | null {
+  try {
+    const path = sessionStorage.getItem(`${PREFIX}return`);
+    sessionStorage.removeItem(`${PREFIX}return`);
+    return location.pathname === "/" ? path : null;
+  } catch {
+    return null;
+  }
+}
+
 export function draftOf(session: string): string {
   return recall(`draft.${session}`) ?? "";
 }

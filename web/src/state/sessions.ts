@@ -6,7 +6,7 @@ import type { Deed, Delivery, Entry, Event, Image, Op, Open, Reply, SessionRow, 
 import { app, change, go, say, sessionTitle, toast, words, type Pending, type SessionView, setTheme } from "./app";
 import { follow, isEntry, NOTHING } from "./live";
 import { notify } from "./notify";
-import { keepUnsent, unsent } from "./prefs";
+import { keepUnsent, leaveForLogin, unsent } from "./prefs";
 import { EMPTY, isGap, withEntries } from "./transcript";
 import { clean, oneLine } from "../lib/clean";
 
@@ -130,7 +130,7 @@ function flush(): void {
 function heardLink(link: Link): void {
   const before = app.get();
   change({ link, wasOnline: before.wasOnline || link === "online" });
-  if (link === "login") location.assign("/login");
+  if (link === "login") leaveForLogin();
   if (link === "online" && before.link !== "online") {
     if (before.wasOnline) toast(words().online);
     if (before.listed) void loadSessions();
@@ -421,7 +421,7 @@ export async function loadSessions(): Promise<void> {
     const [projects, rows] = await Promise.all([api.projects(), api.sessions()]);
     change({ projects, rows: sortRows(rows), listed: true });
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) location.assign("/login");
+    if (error instanceof ApiError && error.status === 401) leaveForLogin();
     else if (!(error instanceof ApiError && error.isLink)) toast(error instanceof Error ? error.message : String(error), "bad");
   }
 }

@@ -9,7 +9,7 @@ import { command } from "../state/sessions";
 import type { Doing, Task, TodoState } from "../wire";
 import type { Words } from "../words";
 import { Counts } from "./DiffView";
-import { Icon } from "./parts";
+import { Icon, useNow } from "./parts";
 
 export function RightPanel({ id }: { id: string }) {
   const words = useWords();
@@ -95,6 +95,8 @@ function Background({ id }: { id: string }) {
   const words = useWords();
   const tasks = useApp((now) => now.sessions[id]?.live.tasks);
   const jobs = useApp((now) => now.sessions[id]?.live.jobs);
+  const heard = useMemo(() => Date.now(), [tasks]);
+  const passed = Math.max(0, useNow((tasks?.length ?? 0) > 0) - heard);
   if (!tasks?.length && !jobs?.length) return null;
   const stop = (name: string) => <button type="button" class="quiet square small" aria-label={words.stopIt(name)} title={words.stopIt(name)} onClick={() => void command(id, `kill ${name}`)}><Icon name="stop" /></button>;
   return (
@@ -104,7 +106,7 @@ function Background({ id }: { id: string }) {
         {(tasks ?? []).map((task: Task) => (
           <li key={task.id}>
             <span class="task-id">{task.id}</span>
-            <span class="task-text" title={task.prompt}>{oneLine(task.prompt, 80)}<span class="faint"> · {doingText(task.doing, words)} · {duration(task.seconds * 1000)}</span></span>
+            <span class="task-text" title={task.prompt}>{oneLine(task.prompt, 80)}<span class="faint"> · {doingText(task.doing, words)} · {duration(task.seconds * 1000 + passed)}</span></span>
             {stop(task.id)}
           </li>
         ))}

@@ -82,6 +82,16 @@ test("whoever is typing goes on typing, and a pause is needed before a key answe
   assert.equal(s.lastAnswer, undefined, "a key right after another is typing");
 });
 
+test("a typed yes is neither a yes nor a no", async () => {
+  const { page, s } = await asked("approve");
+  await ready(page);
+  await page.fill(".ask-text", "yes");
+  await page.press(".ask-text", "Enter");
+  await page.waitForSelector(".ask .note");
+  await page.waitForTimeout(150);
+  assert.equal(s.lastAnswer, undefined);
+});
+
 test("a reason goes with the no", async () => {
   const { page, s } = await asked("approve");
   await ready(page);

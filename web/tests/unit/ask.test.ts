@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { mayAnswer, mayPress } from "../../src/ui/ask/guard";
-import { byKey, leave, needsConfirm, take, takeText, textUse } from "../../src/ui/ask/model";
+import { byKey, leave, named, needsConfirm, take, takeText, textUse } from "../../src/ui/ask/model";
 import type { Ask } from "../../src/wire";
 
 const permission: Ask = {
@@ -46,4 +46,8 @@ test.each([
 
 test("a finger that was on its way does not answer", () => {
   expect([mayPress(0, 300), mayPress(0, 500)]).toEqual([false, true]);
+});
+
+test.each([["y", "once"], [" YES ", "once"], ["always", "always"], ["no", "deny"], ["no key", "other"], ["yes please", undefined], ["s", undefined], ["", undefined]])("%j names %j", (text, id) => {
+  expect(named(permission, text)?.id).toBe(id);
 });

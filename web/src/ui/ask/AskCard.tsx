@@ -10,7 +10,7 @@ import type { Ask, Choice } from "../../wire";
 import { DiffView } from "../DiffView";
 import { Markdown } from "../Markdown";
 import { mayAnswer, mayPress } from "./guard";
-import { byKey, leave, needsConfirm, options, refusal, take, takeText, textUse, type Answer } from "./model";
+import { byKey, leave, named, needsConfirm, options, refusal, take, takeText, textUse, type Answer } from "./model";
 
 interface Props {
   session: string;
@@ -171,6 +171,9 @@ function useAsk(session: string, ask: Ask): AskState {
       setNote(words.edited);
     },
     sendText() {
+      const meant = textUse(ask) === "reason" ? named(ask, text) : undefined;
+      // Neither a yes by Enter, nor a no because of a yes.
+      if (meant && !meant.refuses) return setNote(words.namesChoice(cleanAsk(text.trim())));
       const made = takeText(ask, text);
       if (made) sendAnswer(made);
     },

@@ -35,6 +35,16 @@ export function byKey(ask: Ask, key: string): number {
   return /^[1-9]$/.test(key) && Number(key) <= options(ask).length ? Number(key) - 1 : -1;
 }
 
+/** The choice that a typed text is the exact name of: its key, its id, its label, or `yes` and `no` for these keys. */
+export function named(ask: Ask, text: string): Choice | undefined {
+  const word = text.trim().toLowerCase();
+  const long: Record<string, string> = { y: "yes", n: "no" };
+  return options(ask).find(({ key, id, label }) => {
+    const low = key?.toLowerCase();
+    return word !== "" && [low, low ? long[low] : undefined, id.toLowerCase(), label.toLowerCase()].includes(word);
+  });
+}
+
 /** The answer that takes a choice. Where the preview was edited, a yes is one to the new text. */
 export function take(ask: Ask, choice: Choice, edited: string | null): Answer {
   const edit = options(ask).find((one) => one.takes === "edited_text");
