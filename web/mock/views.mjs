@@ -64,7 +64,7 @@ export function sessionView(session, line) {
     }
     case "approve": {
       if (!words[0]) return { text: `Approval: ${session.snap.mode.posture}` };
-      session.write("mode", { mode: session.snap.mode.mode, posture: words[0] });
+      session.write("mode", { mode: session.snap.mode.mode, posture: { all: "yolo for commands", none: "refuse", ask: "ask" }[words[0]] ?? `auto for ${words[0]}` });
       return { text: `Approval: ${words[0]}` };
     }
     case "model":

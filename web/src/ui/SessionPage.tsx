@@ -70,8 +70,9 @@ function SessionHead({ id }: { id: string }) {
   ];
   const postures: MenuItem[] = [
     { label: words.postures.ask, hint: words.postures.askHint, marked: posture === "ask", run: run("approve ask") },
-    { label: words.postures.ten, hint: words.postures.tenHint, run: run("approve 10m") },
-    { label: words.postures.all, hint: words.postures.allHint, marked: posture === "all" || posture === "yolo", bad: true, run: run("approve all") },
+    { label: words.postures.ten, hint: words.postures.tenHint, marked: posture.startsWith("auto"), run: run("approve 10m") },
+    { label: words.postures.commands, hint: words.postures.commandsHint, marked: posture === "yolo for commands", bad: true, run: run("approve all") },
+    { label: words.postures.refuse, hint: words.postures.refuseHint, marked: posture === "refuse", run: run("approve none") },
   ];
   return (
     <header class="session-head">
@@ -80,7 +81,7 @@ function SessionHead({ id }: { id: string }) {
       <div class="pills">
         {model ? <Menu text label={words.model} class="pill" items={() => listOf(id, "model")}>{modelName(model)} <Icon name="down" /></Menu> : null}
         <Menu text label={words.mode} class={`pill ${mode?.mode === "plan" ? "on" : ""}`} items={modes}>{modeName(mode?.mode ?? "normal")} <Icon name="down" /></Menu>
-        <Menu text label={words.posture} class={`pill ${posture === "ask" || posture === "auto" ? "" : "on"}`} items={postures}>{postureName(posture)} <Icon name="down" /></Menu>
+        <Menu text label={words.posture} class={`pill ${posture.startsWith("yolo") ? "on" : ""}`} items={postures}>{postureName(posture)} <Icon name="down" /></Menu>
       </div>
       <div class="head-tools">
         {working ? <button type="button" class="pill stop" aria-label={words.stop} onClick={() => void interrupt(id)}><Icon name="stop" /> <span class="wide-only">{words.stop}</span></button> : null}
@@ -96,10 +97,12 @@ function modeName(mode: string): string {
   return mode === "normal" ? words.modes.normal : mode === "plan" ? words.modes.plan : mode === "goal" ? words.modes.goal : mode;
 }
 
+/** The names that the log has for what is done about questions. One that is not known is shown as it is. */
 function postureName(posture: string): string {
-  const words = spoken();
-  const known: Record<string, string> = { ask: words.postures.ask, auto: words.postures.auto, yolo: words.postures.all, all: words.postures.all, none: words.postures.none };
-  return known[posture] ?? posture;
+  const { postures } = spoken();
+  const known: Record<string, string> = { ask: postures.ask, auto: postures.auto, yolo: postures.yolo, refuse: postures.refuse, "yolo for commands": postures.commands };
+  const left = /^auto for (.+)$/.exec(posture)?.[1];
+  return left ? postures.autoFor(left) : (known[posture] ?? posture);
 }
 
 function MoreMenu({ id }: { id: string }) {

@@ -172,9 +172,9 @@ test("keys alone: search, open, answer, and the focus is seen", async () => {
 test("mode, approval and model are switched by their commands", async () => {
   const page = await world.page("/s/docs");
   await page.waitForSelector(".pill");
-  for (const [nth, label, shown] of [[0, "claude-opus-5", "claude-opus-5"], [1, "Plan first", "Plan first"], [2, "Approve all", "Approves all"]]) {
+  for (const [nth, label, shown] of [[0, "claude-opus-5", "claude-opus-5"], [1, "Plan first", "Plan first"], [2, "Commands unasked", "Commands unasked"], [2, "Auto for 10 minutes", "Auto for 10m"]]) {
     await page.click(`.pill >> nth=${nth}`);
-    await page.locator(".menu [role=menuitem]", { hasText: nth === 2 ? "Approves all" : label }).last().click();
+    await page.locator(".menu [role=menuitem]", { hasText: label }).last().click();
     await page.waitForFunction(([at, text]) => document.querySelectorAll(".pill")[at].textContent.includes(text), [nth, shown]);
   }
   assert.deepEqual(page.faults, []);

@@ -36,7 +36,7 @@ export function CallRow({ row, running, asked, since }: CallProps) {
   const outcome = useMemo(() => (result ? readOutcome(call, result, words) : null), [result, words]);
   const failed = state === "failed" || (state === "done" && outcome?.failed === true);
   const hasDiff = outcome?.body.some((part) => part.as === "diff") ?? false;
-  const usual = hasDiff || outcome?.body.some((part) => part.as === "answer" || part.as === "image") || false;
+  const usual = hasDiff || call.by === "person" || outcome?.body.some((part) => part.as === "answer" || part.as === "image") || false;
   const [open, toggle] = useOpen(`call.${call.id}`, usual);
   const now = useNow(running !== null && since !== null);
   const whole = useMemo(() => wholeInput(call), [call]);
