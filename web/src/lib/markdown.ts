@@ -7,10 +7,10 @@ export type { Token, Tokens };
 
 /** Bytes of a text that are read as Markdown; what follows is shown as it is. */
 export const MAX_MARKDOWN = 400_000;
-/** A line this long is no prose, and slow to read. */
-const MAX_LINE = 20_000;
-/** Nested deeper than this, brackets and quotes are taken as letters. */
-const MAX_NESTING = 60;
+/** A line this long is no prose. */
+const MAX_LINE = 100_000;
+/** Quotes and lists within each other, deeper than a page can draw. */
+const DEEP = /^[ \t]*(?:> ?|(?:[-*+]|\d{1,3}[.)])[ \t]){50,}/m;
 
 export interface Reading {
   text: string;
@@ -40,10 +40,9 @@ function lex(text: string): Token[] {
   }
 }
 
-/** Texts that would take a reader of Markdown too long. */
+/** Texts that are shown as they are. */
 function isHard(text: string): boolean {
-  if (text.split("\n").some((line) => line.length > MAX_LINE)) return true;
-  return new RegExp(`[\\[(*_>~]{${MAX_NESTING},}|(?:[>*+-] ?){${MAX_NESTING},}`).test(text.replace(/^[-*_=~ ]{3,}$/gm, ""));
+  return DEEP.test(text) || text.split("\n").some((line) => line.length > MAX_LINE);
 }
 
 /** The text without its marks, for titles and screen readers. */

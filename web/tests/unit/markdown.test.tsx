@@ -78,3 +78,10 @@ test("a text that grows is read as if it came whole", () => {
   expect(shape(reading.tokens)).toEqual(shape(read(whole).tokens));
   expect(plain(reading.tokens)).toContain("A paragraph with code and bold.");
 });
+
+test("long rules, padded tables and starred comments are Markdown like any other", () => {
+  const types = (text: string) => read(text).tokens.filter((token) => token.type !== "space").map((token) => token.type);
+  expect(types(`a\n\n${"-".repeat(90)}\n\n| a | b |\n|${"-".repeat(80)}|${"-".repeat(70)}|\n| 1 | 2 |\n\n\`\`\`c\n/${"*".repeat(78)}/\n\`\`\``)).toEqual(["paragraph", "hr", "table", "code"]);
+  expect(types("> ".repeat(400))).toEqual(["code"]);
+  expect(types(`${"- ".repeat(400)}x`)).toEqual(["code"]);
+});

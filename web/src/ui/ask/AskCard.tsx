@@ -131,7 +131,11 @@ function useAsk(session: string, ask: Ask): AskState {
   const sendAnswer = (made: Answer) => {
     if (busy) return;
     setBusy(true);
-    void answer(session, ask.ask, made.choice, made.reason).then((arrived) => setBusy(arrived));
+    void answer(session, ask.ask, made.choice, made.reason).then((arrived) => {
+      // It is closed by then, or can be answered once more.
+      if (arrived) setTimeout(() => setBusy(false), 4000);
+      else setBusy(false);
+    });
   };
   const choose = (choice: Choice, by: "key" | "press") => {
     const now = performance.now();
@@ -181,6 +185,10 @@ function useAsk(session: string, ask: Ask): AskState {
       if (marked.length > 0 && mayPress(shownAt.current, performance.now())) sendAnswer({ choice: marked.join(", ") });
     },
     leave() {
+      if (confirming) {
+        setConfirming(null);
+        return setNote("");
+      }
       if (ask.silence?.escape === "answer") sendAnswer(leave(ask));
       else void interrupt(session);
     },
