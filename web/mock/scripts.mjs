@@ -52,6 +52,7 @@ const PERMISSION = [
   { id: "once", label: "allow once", key: "y", takes: "nothing", refuses: false, confirm: false },
   { id: "session", label: "allow for this session", detail: "this exact command", key: "s", takes: "nothing", refuses: false, confirm: false },
   { id: "always", label: "always allow", detail: "Bash(make) in ~/.ostler/projects/shop/permissions.toml", key: "a", takes: "nothing", refuses: false, confirm: true },
+  { id: "always_project", label: "always allow, for everybody who uses this repository", detail: "Edit(./shop/cart.py) in ostler.toml", takes: "nothing", refuses: false, confirm: true },
   { id: "deny", label: "deny", key: "n", takes: "reason", hint: "why not", refuses: true, confirm: false },
 ];
 
