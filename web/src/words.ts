@@ -250,7 +250,7 @@ const SOURCE = table({
   question: ["A question", "一个问题"],
   askCount: ["Question {0} of {1}", "问题 {0} / {1}"],
   askFrom: ["from {0}", "来自 {0}"],
-  confirm: ["Again to confirm: {0}", "再次确认：{0}"],
+  confirm: ["Again: {0}", "再次：{0}"],
   confirmSaid: ["Press {0} once more. It outlives this session.", "请再按一次 {0}。它在此会话之后仍然有效。"],
   answerHere: ["Your answer", "你的回答"],
   sendAnswer: ["Send answer", "发送回答"],
