@@ -153,7 +153,9 @@ function heardRows(changed: SessionRow[]): void {
 }
 
 function sortRows(rows: SessionRow[]): SessionRow[] {
-  return rows.sort((a, b) => (a.updated < b.updated ? 1 : a.updated > b.updated ? -1 : 0));
+  // One that was just begun has no entry yet.
+  const when = (row: SessionRow) => row.updated || "9999";
+  return rows.sort((a, b) => (when(a) < when(b) ? 1 : when(a) > when(b) ? -1 : 0));
 }
 
 function announceState(before: SessionRow, after: SessionRow): void {
@@ -234,6 +236,9 @@ function afterwards(before: SessionView, now: SessionView, events: Event[]): voi
     if (isEntry(event)) {
       if (event.type === "turn_end" || event.type === "rewind") void refreshChanges(now.id);
       else if (event.type === "tool_result") changesSoon(now.id);
+    } else if (event.type === "view") {
+      // A command that took longer than its request.
+      if (event.op && ownOps.delete(event.op)) showReply(now.id, event);
     } else if (event.type === "ask_closed" && event.by !== undefined && !answeredHere.delete(event.ask)) {
       toast(words().answeredElsewhere(oneLine(event.answer ?? "", 80)));
     }
@@ -255,6 +260,8 @@ function afterwards(before: SessionView, now: SessionView, events: Event[]): voi
 
 let opCount = 0;
 const answeredHere = new Set<string>();
+/** Commands of this tab whose replies have not come. */
+const ownOps = new Set<string>();
 
 function opId(): string {
   return `web-${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}-${++opCount}`;
@@ -322,7 +329,10 @@ async function reopen(id: string): Promise<void> {
 export async function command(id: string, line: string, op?: Op): Promise<void> {
   try {
     if (view(id)?.closed) await reopen(id);
-    const replies = await api.op(id, { ...(op ?? { op: "command", line: line.replace(/^\//, "") }), id: opId() } as Op & { id: string });
+    const name = opId();
+    ownOps.add(name);
+    const replies = await api.op(id, { ...(op ?? { op: "command", line: line.replace(/^\//, "") }), id: name } as Op & { id: string });
+    if (replies.some((reply) => !reply.more)) ownOps.delete(name);
     replies.forEach((reply) => showReply(id, reply));
   } catch (error) {
     toast(error instanceof Error ? error.message : String(error), "bad");

@@ -21,7 +21,7 @@ export function Sidebar() {
   const rows = useFound(query);
   const groups = useMemo(() => {
     const ids = [...new Set([...projects.map((one) => one.id), ...rows.map((row) => row.project)])];
-    const newest = (id: string) => rows.find((row) => row.project === id)?.updated ?? "";
+    const newest = (id: string) => rows.filter((row) => row.project === id && row.updated)[0]?.updated ?? "";
     return ids
       .map((id) => ({ id, project: projects.find((one) => one.id === id), rows: rows.filter((row) => row.project === id) }))
       .filter((group) => query === "" || group.rows.length > 0)
