@@ -1,0 +1,123 @@
+// One session: its header with model, mode and approval, the conversation, open questions, the composer.
+
+import { useEffect } from "preact/hooks";
+import { oneLine } from "../lib/clean";
+import { api } from "../net/api";
+import { change, sessionTitle, useApp, useWords, words as spoken } from "../state/app";
+import { ask, command, interrupt, openOther, openSession, tryNow } from "../state/sessions";
+import type { View } from "../wire";
+import { AskCard } from "./ask/AskCard";
+import { Chat } from "./chat/Chat";
+import { Composer } from "./Composer";
+import { Icon, Menu, type MenuItem } from "./parts";
+
+export function SessionPage({ id }: { id: string }) {
+  useEffect(() => void openSession(id), [id]);
+  const asks = useApp((now) => now.sessions[id]?.live.asks);
+  return (
+    <main class="session" id="main">
+      <SessionHead id={id} />
+      <Notices id={id} />
+      <Chat id={id} key={`chat${id}`} />
+      <div class="dock column">
+        {asks?.[0] ? <AskCard key={asks[0].ask} session={id} ask={asks[0]} count={asks.length} /> : null}
+        <Composer id={id} key={id} />
+      </div>
+    </main>
+  );
+}
+
+function Notices({ id }: { id: string }) {
+  const words = useWords();
+  const link = useApp((now) => now.link);
+  const wasOnline = useApp((now) => now.wasOnline);
+  const closed = useApp((now) => now.sessions[id]?.closed ?? false);
+  if (link === "offline" && wasOnline) {
+    return <p class="banner" role="status">{words.offline} <button type="button" class="small" onClick={tryNow}>{words.retryNow}</button></p>;
+  }
+  return closed ? <p class="banner" role="status">{words.gone}</p> : null;
+}
+
+/** The choices of a list view, as a menu. */
+function fromView(view: View | null, id: string): MenuItem[] {
+  if (!view || !("list" in view)) return [];
+  return (view.list.items ?? []).flatMap((item) => {
+    const first = item.actions?.[0]?.act;
+    if (!first || !("command" in first)) return [];
+    return [{ label: oneLine(item.label, 60), hint: oneLine(item.detail ?? "", 60), marked: item.marked, run: () => void command(id, first.command) }];
+  });
+}
+
+async function listOf(id: string, line: string): Promise<MenuItem[]> {
+  return fromView(await ask(id, line).catch(() => null), id);
+}
+
+function modelName(model: string): string {
+  return model.split("/").at(-1) ?? model;
+}
+
+function SessionHead({ id }: { id: string }) {
+  const words = useWords();
+  const title = useApp((now) => sessionTitle(now, id));
+  const model = useApp((now) => now.sessions[id]?.live.model ?? "");
+  const mode = useApp((now) => now.sessions[id]?.live.mode);
+  const working = useApp((now) => now.sessions[id]?.live.working ?? false);
+  const posture = mode?.posture ?? "ask";
+  const run = (line: string) => () => void command(id, line);
+  const modes: MenuItem[] = [
+    { label: words.modes.normal, hint: words.modes.normalHint, marked: mode?.mode === "normal", run: run("mode normal") },
+    { label: words.modes.plan, hint: words.modes.planHint, marked: mode?.mode === "plan", run: run("mode plan") },
+  ];
+  const postures: MenuItem[] = [
+    { label: words.postures.ask, hint: words.postures.askHint, marked: posture === "ask", run: run("approve ask") },
+    { label: words.postures.ten, hint: words.postures.tenHint, marked: posture.startsWith("auto"), run: run("approve 10m") },
+    { label: words.postures.commands, hint: words.postures.commandsHint, marked: posture === "yolo for commands", bad: true, run: run("approve all") },
+    { label: words.postures.refuse, hint: words.postures.refuseHint, marked: posture === "refuse", run: run("approve none") },
+  ];
+  return (
+    <header class="session-head">
+      <button type="button" class="quiet square narrow-only" aria-label={words.menu} onClick={() => change({ sheet: "left" })}><Icon name="menu" /></button>
+      <h1 title={title}>{oneLine(title, 120)}</h1>
+      <div class="pills">
+        {model ? <Menu text label={words.model} class="pill" items={() => listOf(id, "model")}>{modelName(model)} <Icon name="down" /></Menu> : null}
+        <Menu text label={words.mode} class={`pill ${mode?.mode === "plan" ? "on" : ""}`} items={modes}>{modeName(mode?.mode ?? "normal")} <Icon name="down" /></Menu>
+        <Menu text label={words.posture} class={`pill ${posture.startsWith("yolo") ? "on" : ""}`} items={postures}>{postureName(posture)} <Icon name="down" /></Menu>
+      </div>
+      <div class="head-tools">
+        {working ? <button type="button" class="pill stop" aria-label={words.stop} onClick={() => void interrupt(id)}><Icon name="stop" /> <span class="wide-only">{words.stop}</span></button> : null}
+        <MoreMenu id={id} />
+        <button type="button" class="quiet square details-button" aria-label={words.details} title={words.details} onClick={() => change({ sheet: "right" })}><Icon name="side" /></button>
+      </div>
+    </header>
+  );
+}
+
+function modeName(mode: string): string {
+  const words = spoken();
+  return mode === "normal" ? words.modes.normal : mode === "plan" ? words.modes.plan : mode === "goal" ? words.modes.goal : mode;
+}
+
+/** The names that the log has for what is done about questions. One that is not known is shown as it is. */
+function postureName(posture: string): string {
+  const { postures } = spoken();
+  const known: Record<string, string> = { ask: postures.ask, auto: postures.auto, yolo: postures.yolo, refuse: postures.refuse, "yolo for commands": postures.commands };
+  const left = /^auto for (.+)$/.exec(posture)?.[1];
+  return left ? postures.autoFor(left) : (known[posture] ?? posture);
+}
+
+function MoreMenu({ id }: { id: string }) {
+  const words = useWords();
+  const project = useApp((now) => now.sessions[id]?.project ?? "");
+  const items: MenuItem[] = [
+    { label: words.rename, run: () => change({ dialog: { at: "rename", session: id } }) },
+    { label: words.effort, hint: "/effort", run: () => void command(id, "effort") },
+    { label: words.rewind, hint: "/rewind", run: () => void command(id, "rewind") },
+    { label: words.compact, hint: "/compact", run: () => void command(id, "compact") },
+    { label: words.fork, run: () => void openOther(project, { fork: id }) },
+    { label: words.exportAs("Markdown"), href: api.exportUrl(id, "md") },
+    { label: words.exportAs("HTML"), href: api.exportUrl(id, "html") },
+    { label: words.exportAs("JSONL"), href: api.exportUrl(id, "jsonl") },
+    { label: words.remove, bad: true, run: () => change({ dialog: { at: "remove", session: id } }) },
+  ];
+  return <Menu label={words.more} class="quiet square" items={items} align="right"><Icon name="dots" /></Menu>;
+}

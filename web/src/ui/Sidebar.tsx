@@ -1,0 +1,173 @@
+// At the left: sessions by project, with their signs, search, and the panels.
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { age, baseName } from "../lib/format";
+import { oneLine } from "../lib/clean";
+import { api } from "../net/api";
+import { change, go, signOf, useApp, useWords } from "../state/app";
+import { openOther } from "../state/sessions";
+import type { SessionRow } from "../wire";
+import { Icon, Menu, moveFocus, Sign, Skeleton, useNow } from "./parts";
+
+const IS_MAC = /Mac|iPhone|iPad/.test(navigator.platform);
+/** Sessions of a project that are listed before it is searched. */
+const SHOWN = 12;
+
+export function Sidebar() {
+  const words = useWords();
+  const [query, setQuery] = useState("");
+  const listed = useApp((now) => now.listed);
+  const projects = useApp((now) => now.projects);
+  const rows = useFound(query);
+  const groups = useMemo(() => {
+    const ids = [...new Set([...projects.map((one) => one.id), ...rows.map((row) => row.project)])];
+    const newest = (id: string) => rows.filter((row) => row.project === id && row.updated)[0]?.updated ?? "";
+    return ids
+      .map((id) => ({ id, project: projects.find((one) => one.id === id), rows: rows.filter((row) => row.project === id) }))
+      .filter((group) => query === "" || group.rows.length > 0)
+      .sort((a, b) => (newest(a.id) < newest(b.id) ? 1 : -1));
+  }, [projects, rows, query]);
+  const here = useCurrentProject();
+  return (
+    <nav class="left" aria-label={words.menu}>
+      <div class="brand">
+        <a href="/" class="logo" onClick={(event) => { event.preventDefault(); go({ at: "home" }); }}><img src="/icon.svg" alt="" width="22" height="22" /> Ostler</a>
+        <Menu label={words.newSession} class="quiet square" align="right" items={() => Promise.resolve(newItems(projects, words))}><Icon name="plus" /></Menu>
+        <button type="button" class="quiet square" aria-label={words.settings} title={words.settings} onClick={() => change({ dialog: { at: "settings" }, sheet: null })}><Icon name="gear" /></button>
+      </div>
+      <div class="search">
+        <Icon name="search" />
+        <input id="search" type="search" placeholder={words.searchShort} aria-label={words.search} value={query} onInput={(event) => setQuery(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") setQuery("");
+            if (event.key === "ArrowDown") {
+              event.preventDefault();
+              event.currentTarget.closest("nav")?.querySelector<HTMLElement>(".session-row")?.focus();
+            }
+          }} />
+        <kbd>{IS_MAC ? "⌘K" : "Ctrl K"}</kbd>
+      </div>
+      <div class="sessions" onKeyDown={(event) => moveFocus(event, event.currentTarget, ".session-row")}>
+        {!listed ? <Skeleton lines={6} /> : null}
+        {listed && rows.length === 0 ? <p class="faint pad">{query ? words.noMatch : words.noSessions}</p> : null}
+        {groups.map((group) => <Group key={group.id} id={group.id} name={group.project?.name ?? baseName(group.id).replace(/-[0-9a-f]{8}$/, "")} trust={group.project?.trust} rows={group.rows} all={query !== ""} />)}
+      </div>
+      {here ? <Panels project={here} /> : null}
+    </nav>
+  );
+}
+
+function newItems(projects: { id: string; name: string; root: string }[], words: ReturnType<typeof useWords>) {
+  return [
+    ...projects.map((project) => ({ label: words.newIn(project.name), hint: project.root, run: () => void openOther(project.id, "new") })),
+    { label: words.addProject, run: () => change({ dialog: { at: "project" } }) },
+  ];
+}
+
+export function useCurrentProject(): string {
+  return useApp((now) => {
+    const route = now.route;
+    if (route.at === "session") return now.sessions[route.id]?.project || now.rows.find((row) => row.id === route.id)?.project || now.projects[0]?.id || "";
+    return route.at === "panel" ? route.project : (now.projects[0]?.id ?? "");
+  });
+}
+
+/** The sessions, or those that a search of titles and history finds. */
+function useFound(query: string): SessionRow[] {
+  const rows = useApp((now) => now.rows);
+  const [found, setFound] = useState<{ query: string; rows: SessionRow[] } | null>(null);
+  useEffect(() => {
+    const q = query.trim();
+    if (!q) return setFound(null);
+    let here = true;
+    const timer = setTimeout(() => void api.sessions(q, 100).then((made) => here && setFound({ query: q, rows: made }), () => {}), 180);
+    return () => {
+      here = false;
+      clearTimeout(timer);
+    };
+  }, [query]);
+  return useMemo(() => {
+    const q = query.trim().toLowerCase();
+    if (!q) return rows;
+    const byTitle = rows.filter((row) => row.title.toLowerCase().includes(q));
+    const more = (found?.query === query.trim() ? found.rows : []).filter((row) => !byTitle.some((one) => one.id === row.id));
+    return [...byTitle, ...more];
+  }, [rows, found, query]);
+}
+
+function Group({ id, name, trust, rows, all }: { id: string; name: string; trust?: string; rows: SessionRow[]; all: boolean }) {
+  const words = useWords();
+  const [more, setMore] = useState(false);
+  const current = useApp((now) => (now.route.at === "session" ? now.route.id : ""));
+  const shown = more || all ? rows : rows.filter((row, at) => at < SHOWN || row.id === current || row.state === "asks" || row.state === "working");
+  return (
+    <section class="group-sessions" aria-label={name}>
+      <header>
+        <h2>{name}</h2>
+        {trust === "untrusted" || trust === "changed" ? <button type="button" class="badge warn" onClick={() => go({ at: "panel", project: id, panel: "trust" })}>{words.panels.trust}</button> : null}
+        <button type="button" class="quiet square small" aria-label={words.newIn(name)} title={words.newIn(name)} onClick={() => void openOther(id, "new")}><Icon name="plus" /></button>
+      </header>
+      <ul>{shown.map((row) => <li key={row.id}><SessionLink row={row} current={row.id === current} /></li>)}</ul>
+      {rows.length > shown.length ? <button type="button" class="quiet small more-sessions" onClick={() => setMore(true)}>+ {rows.length - shown.length}</button> : null}
+    </section>
+  );
+}
+
+function SessionLink({ row, current }: { row: SessionRow; current: boolean }) {
+  const words = useWords();
+  const now = useNow(true, 30_000);
+  const sign = useApp((app) => signOf(app.rows.find((one) => one.id === row.id) ?? row, app.sessions[row.id]));
+  const own = useApp((app) => app.sessions[row.id]?.transcript.title);
+  return (
+    <a
+      class={`session-row ${current ? "current" : ""}`}
+      href={`/s/${encodeURIComponent(row.id)}`}
+      aria-current={current ? "page" : undefined}
+      onClick={(event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        go({ at: "session", id: row.id });
+      }}
+    >
+      <Sign sign={sign} />
+      <span class="session-title">{oneLine(own || row.title || words.newSession, 90)}</span>
+      <span class="session-age">{age(row.updated, now, words.justNow)}</span>
+    </a>
+  );
+}
+
+function Panels({ project }: { project: string }) {
+  const words = useWords();
+  const route = useApp((now) => now.route);
+  const at = route.at === "panel" ? route.panel : "";
+  const link = (panel: keyof typeof words.panels, label: string) => (
+    <a
+      href={`/p/${encodeURIComponent(project)}/${panel}`}
+      class={at === panel ? "current" : undefined}
+      aria-current={at === panel ? "page" : undefined}
+      onClick={(event) => {
+        event.preventDefault();
+        go({ at: "panel", project, panel });
+      }}
+    >
+      {label}
+    </a>
+  );
+  const others = (["agents", "skills", "cache", "checkpoints"] as const).map((panel) => ({ label: words.panels[panel], run: () => go({ at: "panel", project, panel }) }));
+  return (
+    <div class="panels">
+      {link("usage", words.panels.usage)}
+      {link("mcp", words.short.mcp)}
+      {link("memory", words.short.memory)}
+      {link("permissions", words.short.permissions)}
+      {link("trust", words.short.trust)}
+      {link("doctor", words.short.doctor)}
+      <Menu label={words.short.more} class="quiet small" items={others} up><span>{words.short.more}</span></Menu>
+    </div>
+  );
+}
+
+export function focusSearch(): void {
+  change({ sheet: matchMedia("(max-width: 699px)").matches ? "left" : null });
+  requestAnimationFrame(() => document.querySelector<HTMLInputElement>("#search")?.focus());
+}

@@ -1,0 +1,185 @@
+// What a command answers with, whatever the command: tables with actions, lists, reports, diffs, groups. The labels and what
+// they do come from the view.
+
+import { useMemo, useState } from "preact/hooks";
+import { clean } from "../lib/clean";
+import { parseDiff } from "../lib/diff";
+import { useWords } from "../state/app";
+import type { Act, Action, Cell, Column, Item, List, Report, Row, Table, View } from "../wire";
+import { DiffView } from "./DiffView";
+import { Markdown } from "./Markdown";
+import { moveFocus } from "./parts";
+
+interface Props {
+  view: View;
+  onAct: (act: Act) => void;
+  /** The first actions of a list, in place of doing them. */
+  onPick?: (item: Item) => void;
+}
+
+export function ViewPart({ view, onAct, onPick }: Props) {
+  if ("text" in view) return <Markdown text={view.text} />;
+  if ("error" in view) return <p class="note bad" role="alert">✗ {clean(view.error)}</p>;
+  if ("diff" in view) return <DiffView files={parseDiff(view.diff)} />;
+  if ("report" in view) return <ReportPart report={view.report} />;
+  if ("table" in view) return <TablePart table={view.table} onAct={onAct} />;
+  if ("list" in view) return <ListPart list={view.list} onAct={onAct} onPick={onPick} />;
+  if ("group" in view) return <div class="group">{view.group.map((part, at) => <ViewPart key={at} view={part} onAct={onAct} />)}</div>;
+  return null;
+}
+
+function ReportPart({ report }: { report: Report }) {
+  return (
+    <div>
+      <pre class={`report ${report.failed ? "bad" : ""}`} tabIndex={0}>{clean(report.text)}</pre>
+      <Remarks remarks={report.remarks} />
+    </div>
+  );
+}
+
+function Remarks({ remarks }: { remarks?: string[] }) {
+  return <>{(remarks ?? []).map((text, at) => <p key={at} class="note warn">! {clean(text)}</p>)}</>;
+}
+
+function columnOf(column: Column): { name: string; kind: string } {
+  return typeof column === "string" ? { name: column, kind: "text" } : { name: column.name, kind: column.kind ?? "text" };
+}
+
+function cellsOf(row: Row): { cells: Cell[]; marked: boolean; actions: Action[] } {
+  return Array.isArray(row) ? { cells: row, marked: false, actions: [] } : { cells: row.cells, marked: row.marked ?? false, actions: row.actions ?? [] };
+}
+
+function textOf(cell: Cell | undefined): string {
+  return cell === undefined ? "" : typeof cell === "string" ? cell : cell.text;
+}
+
+/** Rows that a filter helps with. */
+const MANY = 12;
+const MAX_ROWS = 300;
+
+function TablePart({ table, onAct }: { table: Table; onAct: (act: Act) => void }) {
+  const words = useWords();
+  const [filter, setFilter] = useState("");
+  const columns = table.columns.map(columnOf);
+  const width = Math.max(columns.length, ...table.rows.slice(0, 50).map((row) => cellsOf(row).cells.length));
+  const shown = Array.from({ length: width }, (_, at) => at).filter((at) => columns[at]?.kind !== "data" && [...table.rows, ...(table.sums ?? [])].some((row) => textOf(cellsOf(row).cells[at]) !== ""));
+  const hasHead = columns.some((column) => column.name !== "");
+  const hasActions = table.rows.some((row) => cellsOf(row).actions.length > 0);
+  const rows = table.rows.map(cellsOf).filter((row) => {
+    const text = row.cells.map(textOf).join(" ").toLowerCase();
+    return filter.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+  });
+  return (
+    <section class="table-part">
+      {table.title ? <h2>{clean(table.title)}</h2> : null}
+      {table.rows.length > MANY || table.search ? (
+        <Find value={filter} onChange={setFilter} onSearch={table.search ? (text) => onAct({ command: `${table.search} ${text}` }) : undefined} />
+      ) : null}
+      {table.rows.length === 0 && table.empty ? <p class="faint">{clean(table.empty)}</p> : null}
+      {table.rows.length > 0 ? (
+        <div class="scroll-x" tabIndex={0} role="group" aria-label={table.title || words.result("")}>
+          <table class="data">
+            {hasHead ? (
+              <thead>
+                <tr>
+                  {shown.map((at) => <th key={at} scope="col" class={`k-${columns[at]?.kind ?? "text"}`}>{clean(columns[at]?.name ?? "")}{columns[at]?.name ? null : <span class="hidden">{words.title}</span>}</th>)}
+                  {hasActions ? <th scope="col"><span class="hidden">{words.actions}</span></th> : null}
+                </tr>
+              </thead>
+            ) : null}
+            <tbody>
+              {rows.slice(0, MAX_ROWS).map((row, n) => (
+                <tr key={n} class={row.marked ? "marked" : undefined}>
+                  {shown.map((at) => <CellPart key={at} cell={row.cells[at]} kind={columns[at]?.kind ?? "text"} />)}
+                  {hasActions ? <td class="acts"><Actions actions={row.actions} onAct={onAct} /></td> : null}
+                </tr>
+              ))}
+            </tbody>
+            {table.sums?.length ? (
+              <tfoot>
+                {table.sums.map(cellsOf).map((row, n) => (
+                  <tr key={n}>{shown.map((at) => <CellPart key={at} cell={row.cells[at]} kind={columns[at]?.kind ?? "text"} />)}{hasActions ? <td /> : null}</tr>
+                ))}
+              </tfoot>
+            ) : null}
+          </table>
+        </div>
+      ) : null}
+      {table.summary ? <p class="faint lines">{clean(table.summary).trim()}</p> : null}
+      <Remarks remarks={table.remarks} />
+    </section>
+  );
+}
+
+const STATES: Record<string, string> = { ok: "good", warning: "warn", warn: "warn", error: "bad", failed: "bad" };
+
+function CellPart({ cell, kind }: { cell: Cell | undefined; kind: string }) {
+  const text = clean(textOf(cell));
+  const state = STATES[text];
+  const full = typeof cell === "object" && kind === "time" && typeof cell.value === "string" ? cell.value : undefined;
+  return <td class={`k-${kind}`} title={full}>{state ? <span class={`chip ${state}`}>{text}</span> : text}</td>;
+}
+
+function Find({ value, onChange, onSearch }: { value: string; onChange: (text: string) => void; onSearch?: (text: string) => void }) {
+  const words = useWords();
+  return (
+    <input
+      class="find"
+      type="search"
+      placeholder={words.findIn}
+      aria-label={words.findIn}
+      value={value}
+      onInput={(event) => onChange(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        if (event.key === "Enter" && onSearch && value.trim()) onSearch(value.trim());
+      }}
+    />
+  );
+}
+
+function Actions({ actions, onAct }: { actions: Action[]; onAct: (act: Act) => void }) {
+  return (
+    <>
+      {actions.map((action, at) => (
+        <button type="button" key={at} class={at === 0 ? "small" : "small quiet"} onClick={() => onAct(action.act)}>{clean(action.label)}</button>
+      ))}
+    </>
+  );
+}
+
+function ListPart({ list, onAct, onPick }: { list: List; onAct: (act: Act) => void; onPick?: (item: Item) => void }) {
+  const words = useWords();
+  const [filter, setFilter] = useState("");
+  const items = useMemo(
+    () => (list.items ?? []).filter((item) => `${item.label} ${item.detail ?? ""}`.toLowerCase().includes(filter.toLowerCase())),
+    [list, filter],
+  );
+  const pick = (item: Item) => {
+    if (onPick) onPick(item);
+    else if (item.actions?.[0]) onAct(item.actions[0].act);
+  };
+  return (
+    <section class="list-part">
+      {(list.items?.length ?? 0) > MANY || list.search ? (
+        <Find value={filter} onChange={setFilter} onSearch={list.search ? (text) => onAct({ command: `${list.search} ${text}` }) : undefined} />
+      ) : null}
+      {items.length === 0 ? <p class="faint">{clean(list.empty ?? words.noMatch)}</p> : null}
+      <ul class="list" onKeyDown={(event) => moveFocus(event, event.currentTarget, ".pick")}>
+        {items.map((item, at) => (
+          <li key={at} class={item.marked ? "marked" : undefined}>
+            {item.actions?.length ? (
+              <button type="button" class="pick" aria-current={item.marked ? "true" : undefined} onClick={() => pick(item)}>
+                <span class="menu-mark" aria-hidden="true">{item.marked ? "✓" : ""}</span>
+                <span class="pick-label">{clean(item.label)}</span>
+                {item.detail ? <span class="faint">{clean(item.detail)}</span> : null}
+              </button>
+            ) : (
+              <p class="pick-text">{clean(item.label)} {item.detail ? <span class="faint">{clean(item.detail)}</span> : null}</p>
+            )}
+            {!onPick && (item.actions?.length ?? 0) > 1 ? <Actions actions={item.actions!.slice(1)} onAct={onAct} /> : null}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

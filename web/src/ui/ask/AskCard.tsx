@@ -1,0 +1,299 @@
+// A question to the person: what it is about, exactly, and the choices as the ask describes them. No key and no finger that was
+// meant for something else answers it.
+
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { cleanAsk } from "../../lib/clean";
+import { parseDiff } from "../../lib/diff";
+import { useWords } from "../../state/app";
+import { answer, interrupt } from "../../state/sessions";
+import type { Ask, Choice } from "../../wire";
+import { DiffView } from "../DiffView";
+import { Markdown } from "../Markdown";
+import { mayAnswer, mayPress } from "./guard";
+import { byKey, leave, named, needsConfirm, options, refusal, take, takeText, textUse, type Answer } from "./model";
+
+interface Props {
+  session: string;
+  ask: Ask;
+  count: number;
+}
+
+/** A press that confirms is another one than the first. */
+const CONFIRM_AFTER = 300;
+
+/** A marked element keeps keys of the page away from it. */
+export function isEditable(target: EventTarget | null): boolean {
+  const element = target as HTMLElement | null;
+  return !!element?.closest?.("input, textarea, select, [contenteditable]");
+}
+
+export function AskCard({ session, ask, count }: Props) {
+  const state = useAsk(session, ask);
+  const words = useWords();
+  const card = useRef<HTMLElement>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => {
+    // Whoever is writing goes on writing.
+    const active = document.activeElement;
+    const isBusy = isEditable(active) && (active as HTMLTextAreaElement).value !== "";
+    if (!isBusy && !document.querySelector("dialog[open]")) card.current?.focus({ preventScroll: true });
+    return () => {
+      // Not on a phone, where it would bring up the keyboard.
+      const wasHere = card.current?.contains(document.activeElement) && matchMedia("(hover: hover)").matches;
+      if (wasHere) setTimeout(() => document.activeElement === document.body && document.querySelector<HTMLElement>("#composer")?.focus(), 0);
+    };
+  }, []);
+  useKeys(field, state, ask);
+  const title = ask.title || (ask.kind === "question" ? words.question : "");
+  const use = textUse(ask);
+  return (
+    <section class={`ask ask-${ask.kind}`} ref={card} tabIndex={-1} role="group" aria-label={`${title} ${cleanAsk(ask.subject)}`.slice(0, 200)} data-ask={ask.ask} data-ready={state.ready ? "true" : "false"}>
+      <header class="ask-head">
+        <h2>{title ? cleanAsk(title) : words.question}</h2>
+        {ask.from ? <span class="faint">{words.askFrom(cleanAsk(ask.from))}</span> : null}
+        {count > 1 ? <span class="badge">{words.askCount(1, count)}</span> : null}
+      </header>
+      <div class="ask-body" tabIndex={0} role="group" aria-label={title || words.question}>
+        {ask.kind === "permission" || ask.kind === "trust" ? <pre class="ask-subject">{cleanAsk(ask.subject)}</pre> : <div class="ask-words"><Markdown text={cleanAsk(ask.subject)} /></div>}
+        <Preview ask={ask} state={state} />
+      </div>
+      {state.note ? <p class="note warn" role="status">{state.note}</p> : null}
+      {use !== "nothing" && !state.editing ? (
+        <textarea
+          ref={field}
+          class="ask-text"
+          rows={1}
+          value={state.text}
+          placeholder={use === "reason" ? cleanAsk(refusal(ask)?.hint ?? words.answerHere) : words.answerHere}
+          aria-label={use === "reason" ? `${cleanAsk(refusal(ask)?.label ?? "")}: ${cleanAsk(refusal(ask)?.hint ?? "")}` : words.answerHere}
+          onInput={(event) => state.setText(event.currentTarget.value)}
+          onKeyDown={(event) => fieldKey(event, state, card.current)}
+        />
+      ) : null}
+      <Buttons ask={ask} state={state} />
+      <footer class="ask-foot faint">
+        <span class="esc-hint">{ask.silence?.escape === "answer" ? words.escAnswers(labelOf(ask, leave(ask).choice)) : words.escStops}</span>
+        {use === "answer" && !ask.multi ? <button type="button" class="small" disabled={!state.text.trim()} onClick={() => state.sendText()}>{words.sendAnswer}</button> : null}
+        {ask.multi ? <button type="button" class="small primary" disabled={state.marked.length === 0} onClick={() => state.sendMarked()}>{words.sendChosen(state.marked.length)}</button> : null}
+      </footer>
+    </section>
+  );
+}
+
+function labelOf(ask: Ask, id: string): string {
+  return cleanAsk(options(ask).find((choice) => choice.id === id)?.label ?? "–");
+}
+
+interface AskState {
+  ready: boolean;
+  text: string;
+  note: string;
+  confirming: string | null;
+  marked: string[];
+  edited: string | null;
+  editing: boolean;
+  busy: boolean;
+  setText(text: string): void;
+  setNote(note: string): void;
+  edit(text: string): void;
+  showEdited(): void;
+  /** Takes a choice; by key, the guard has to allow it. */
+  choose(choice: Choice, by: "key" | "press"): void;
+  sendText(): void;
+  sendMarked(): void;
+  leave(): void;
+  mayKey(): boolean;
+}
+
+function useAsk(session: string, ask: Ask): AskState {
+  const words = useWords();
+  const shownAt = useRef(Infinity);
+  const [ready, setReady] = useState(false);
+  const [text, setText] = useState("");
+  const [note, setNote] = useState("");
+  const [confirming, setConfirming] = useState<{ id: string; at: number } | null>(null);
+  const [marked, setMarked] = useState<string[]>([]);
+  const [edited, setEdited] = useState<string | null>(null);
+  const [editing, setEditing] = useState(false);
+  const [busy, setBusy] = useState(false);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout>;
+    // From the moment it was really drawn.
+    const frame = requestAnimationFrame(() => {
+      shownAt.current = performance.now();
+      timer = setTimeout(() => setReady(true), 500);
+    });
+    return () => {
+      cancelAnimationFrame(frame);
+      clearTimeout(timer);
+    };
+  }, []);
+  const sendAnswer = (made: Answer) => {
+    if (busy) return;
+    setBusy(true);
+    void answer(session, ask.ask, made.choice, made.reason).then((arrived) => {
+      // It is closed by then, or can be answered once more.
+      if (arrived) setTimeout(() => setBusy(false), 4000);
+      else setBusy(false);
+    });
+  };
+  const choose = (choice: Choice, by: "key" | "press") => {
+    const now = performance.now();
+    if (by === "key" ? !mayAnswer(shownAt.current, now) : !mayPress(shownAt.current, now)) return;
+    setNote("");
+    if (ask.multi && !choice.refuses) {
+      setMarked(marked.includes(choice.id) ? marked.filter((id) => id !== choice.id) : [...marked, choice.id]);
+      return;
+    }
+    if (choice.takes === "edited_text") {
+      setEdited(edited ?? ask.preview ?? "");
+      setEditing(true);
+      return;
+    }
+    if (choice.takes === "reason" && text.trim()) return sendAnswer({ choice: choice.id, reason: text.trim() });
+    // A text that was meant for a no does not become a yes.
+    if (text.trim() && textUse(ask) === "reason") return setNote(words.textGoesWith(cleanAsk(refusal(ask)?.label ?? "")));
+    if (needsConfirm(choice)) {
+      if (confirming?.id !== choice.id) {
+        setConfirming({ id: choice.id, at: now });
+        return setNote(words.confirmSaid(choice.key ? `“${cleanAsk(choice.label)}” (${choice.key})` : `“${cleanAsk(choice.label)}”`));
+      }
+      if (now - confirming.at < CONFIRM_AFTER) return;
+    }
+    sendAnswer(take(ask, choice, edited));
+  };
+  return {
+    ready, text, note, confirming: confirming?.id ?? null, marked, edited, editing, busy,
+    setText(next) {
+      setText(next);
+      setConfirming(null);
+    },
+    setNote, choose,
+    edit: setEdited,
+    showEdited() {
+      setEditing(false);
+      setNote(words.edited);
+    },
+    sendText() {
+      const meant = textUse(ask) === "reason" ? named(ask, text) : undefined;
+      // Neither a yes by Enter, nor a no because of a yes.
+      if (meant && !meant.refuses) return setNote(words.namesChoice(cleanAsk(text.trim())));
+      const made = takeText(ask, text);
+      if (made) sendAnswer(made);
+    },
+    sendMarked() {
+      if (marked.length > 0 && mayPress(shownAt.current, performance.now())) sendAnswer({ choice: marked.join(", ") });
+    },
+    leave() {
+      if (confirming) {
+        setConfirming(null);
+        return setNote("");
+      }
+      if (ask.silence?.escape === "answer") sendAnswer(leave(ask));
+      else void interrupt(session);
+    },
+    mayKey: () => mayAnswer(shownAt.current, performance.now()),
+  };
+}
+
+function Preview({ ask, state }: { ask: Ask; state: AskState }) {
+  const words = useWords();
+  const text = state.edited ?? ask.preview ?? "";
+  const files = useMemo(() => (ask.preview_format === "diff" ? parseDiff(cleanAsk(text), ask.subject) : []), [text, ask]);
+  if (state.editing) {
+    return (
+      <div class="ask-edit">
+        <textarea class="ask-editor" aria-label={words.editPlan} value={text} rows={12} onInput={(event) => state.edit(event.currentTarget.value)} />
+        <button type="button" class="primary" onClick={() => state.showEdited()}>{words.showEdited}</button>
+      </div>
+    );
+  }
+  if (!text) return null;
+  if (ask.preview_format === "diff" && files.length > 0) return <DiffView files={files} bare={files.length === 1} first={Infinity} />;
+  if (ask.preview_format === "markdown") return <Markdown text={cleanAsk(text)} />;
+  return <pre class="ask-preview">{cleanAsk(text)}</pre>;
+}
+
+function Buttons({ ask, state }: { ask: Ask; state: AskState }) {
+  const words = useWords();
+  if (state.editing) return null;
+  return (
+    <div class="ask-buttons" role="group" aria-label={words.question}>
+      {options(ask).map((choice, at) => {
+        const key = choice.key ?? String(at + 1);
+        const confirms = state.confirming === choice.id;
+        const isMarked = state.marked.includes(choice.id);
+        return (
+          <button
+            type="button"
+            key={choice.id}
+            class={`ask-choice ${choice.refuses ? "no" : at === 0 ? "yes" : ""} ${confirms ? "confirming" : ""} ${isMarked ? "picked" : ""}`}
+            aria-disabled={!state.ready || state.busy}
+            aria-pressed={ask.multi && !choice.refuses ? isMarked : undefined}
+            aria-keyshortcuts={key}
+            data-choice={choice.id}
+            onClick={() => state.choose(choice, "press")}
+          >
+            <span class="ask-label">
+              {ask.multi && !choice.refuses ? <span class="tick" aria-hidden="true">{isMarked ? "☑" : "☐"}</span> : null}
+              {confirms ? words.confirm(cleanAsk(choice.label)) : cleanAsk(choice.label)}
+              <kbd>{key}</kbd>
+            </span>
+            {choice.detail ? <span class="ask-detail">{cleanAsk(choice.detail)}</span> : null}
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+/** Enter sends the text as what it is: a reason for a no, or an answer. It never approves. */
+function fieldKey(event: KeyboardEvent, state: AskState, card: HTMLElement | null): void {
+  if (event.isComposing) return;
+  if (event.key === "Enter" && !event.shiftKey) {
+    event.preventDefault();
+    if (state.mayKey() || state.text.length > 1) state.sendText();
+  } else if (event.key === "Escape") {
+    event.preventDefault();
+    event.stopPropagation();
+    card?.focus();
+  }
+}
+
+/** Keys that answer while nothing is being written. */
+function useKeys(field: { current: HTMLTextAreaElement | null }, state: AskState, ask: Ask): void {
+  const words = useWords();
+  const latest = useRef({ state, ask, words });
+  latest.current = { state, ask, words };
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const { state, ask } = latest.current;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
+      if (document.querySelector("dialog[open]") || isEditable(event.target)) return;
+      if (event.key === "Escape") {
+        if (!state.mayKey()) return;
+        event.preventDefault();
+        state.leave();
+        return;
+      }
+      if (event.key.length !== 1 || event.key === " " || (event.target as HTMLElement | null)?.closest?.("[role=menu]")) return;
+      const at = byKey(ask, event.key);
+      const choice = options(ask)[at];
+      if (choice && !state.text && state.mayKey()) {
+        event.preventDefault();
+        state.choose(choice, "key");
+        return;
+      }
+      // What was typed is not lost, and it is seen that it did not answer.
+      if (event.key === "?" || event.key === "/") return;
+      const to = field.current;
+      if (!to) return;
+      event.preventDefault();
+      state.setText(state.text + event.key);
+      state.setNote(latest.current.words.typedSoFar);
+      to.focus();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+}

@@ -1,0 +1,251 @@
+// Every page in a real browser: panels, dialogs, both languages, both colours, a phone, keys alone, axe.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { prompt, start } from "./help.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+let world;
+before(async () => {
+  world = await start();
+});
+after(() => world.stop());
+
+const dark = { colorScheme: "dark" };
+const phone = { width: 360, height: 740, hasTouch: true, isMobile: true };
+
+/** No violation of axe, no fault, nothing wider than the window. */
+async function isFine(page, name) {
+  await page.waitForTimeout(250);
+  // Past the policy, which allows no script of the test in the page.
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send("Runtime.evaluate", { expression: axe });
+  const found = await page.evaluate(async () => {
+    const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+    return violations.map((one) => `${one.id}: ${one.nodes.slice(0, 4).map((node) => `${node.html.slice(0, 150)} [${node.any.map((any) => any.message).join(" ").slice(0, 160)}]`).join(" | ")}`);
+  });
+  assert.deepEqual(found, [], name);
+  assert.deepEqual(page.faults, [], name);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(wide <= 0, `${name} is ${wide} px too wide`);
+}
+
+const PANELS = ["usage", "mcp", "memory", "permissions", "doctor", "trust", "agents", "skills", "cache", "checkpoints"];
+
+for (const [look, options] of [["light", {}], ["dark", dark], ["phone", phone]]) {
+  test(`panels, ${look}`, async () => {
+    const page = await world.page("/", options);
+    for (const panel of PANELS) {
+      await page.goto(`/p/shop-1a2b3c4d/${panel}`);
+      await page.waitForSelector(".panel-body :is(table, .report, .list, .faint)");
+      await isFine(page, `${panel} ${look}`);
+    }
+  });
+  test(`sessions and home, ${look}`, async () => {
+    const page = await world.page("/", options);
+    await page.waitForSelector(".home .primary");
+    await isFine(page, `home ${look}`);
+    for (const id of ["fix", "demo", "empty", "long"]) {
+      await page.goto(`/s/${id}`);
+      await page.waitForSelector(id === "empty" ? "#composer" : ".vrow");
+      await isFine(page, `${id} ${look}`);
+    }
+  });
+  test(`questions, ${look}`, async () => {
+    for (const words of ["approve", "question", "plan", "budget"]) {
+      const id = `${words}-${look}`;
+      world.mock.add(id, "shop-1a2b3c4d", id);
+      const page = await world.page(`/s/${id}`, options);
+      await page.waitForSelector("#composer");
+      prompt(world.mock, id, words);
+      await page.waitForSelector(".ask[data-ready=true]");
+      await isFine(page, id);
+      await page.context().close();
+    }
+  });
+  test(`dialogs and menus, ${look}`, async () => {
+    const page = await world.page("/s/fix", options);
+    await page.waitForSelector(".diff-file");
+    const open = async (name, act, what, shut = "Escape") => {
+      await act();
+      await page.waitForSelector(what);
+      await isFine(page, `${name} ${look}`);
+      await page.keyboard.press(shut);
+      await page.waitForSelector(what, { state: "detached" });
+    };
+    await open("menu of models", () => page.click(".pill >> nth=0"), ".menu");
+    await open("more", () => page.click(".head-tools [aria-haspopup]"), ".menu");
+    const write = (line) => page.fill("#composer", line).then(() => page.press("#composer", "Enter"));
+    await open("rewind", () => write("/rewind"), ".modal .timeline");
+    await open("effort", () => write("/effort "), ".modal .list");
+    await open("context", () => write("/context "), ".modal table");
+    await open("settings", () => write("/theme "), ".modal .settings");
+    if (look === "phone") await open("sheet", () => page.click(".session-head .narrow-only"), ".modal .session-row");
+    if (look === "phone") await open("drawer", () => page.click(".details-button"), ".modal .weight");
+    else {
+      await open("review", () => page.click(".right .changes + button"), ".modal .diff-table");
+      await page.click(".session-head h1");
+      await open("keys", () => page.keyboard.press("?"), ".modal .keys");
+    }
+  });
+}
+
+test("a rewind shows its diff before it happens", async () => {
+  const id = "rewound";
+  world.mock.add(id, "shop-1a2b3c4d", id);
+  const page = await world.page(`/s/${id}`);
+  await page.waitForSelector("#composer");
+  prompt(world.mock, id, "hello one");
+  await page.waitForSelector(".turn");
+  prompt(world.mock, id, "hello two");
+  await page.waitForFunction(() => document.querySelectorAll(".turn").length === 2);
+  await page.click(".weight button");
+  await page.click(".timeline .pick >> nth=0");
+  await page.waitForSelector(".rewind .diff-table");
+  assert.equal(world.mock.sessions.get(id).log.filter((entry) => entry.type === "rewind").length, 0);
+  await page.click(".rewind .primary");
+  await page.waitForFunction(() => document.querySelectorAll(".user").length === 1);
+  assert.equal(await page.inputValue("#composer"), "hello two");
+  assert.deepEqual(page.faults, []);
+});
+
+test("side by side from 900 px, unified below", async () => {
+  const page = await world.page("/s/fix", { width: 1440 });
+  await page.waitForSelector(".changes .row-button");
+  await page.click(".changes .row-button");
+  await page.waitForSelector(".modal .diff-table.split");
+  await page.setViewportSize({ width: 800, height: 800 });
+  await page.waitForSelector(".modal .diff-table:not(.split)");
+  assert.ok((await page.locator(".modal mark").count()) > 0, "words are marked");
+});
+
+test("columns: three from 1,100 px, a drawer below, a sheet on a phone", async () => {
+  const page = await world.page("/s/fix", { width: 1100 });
+  await page.waitForSelector(".diff-file");
+  const seen = async (what) => page.locator(what).first().isVisible();
+  assert.deepEqual([await seen(".frame > .left"), await seen(".frame > .right")], [true, true]);
+  await page.setViewportSize({ width: 1099, height: 800 });
+  assert.deepEqual([await seen(".frame > .left"), await seen(".frame > .right"), await seen(".details-button")], [true, false, true]);
+  await page.setViewportSize({ width: 360, height: 740 });
+  assert.deepEqual([await seen(".frame > .left"), await seen(".session-head .narrow-only")], [false, true]);
+});
+
+test("both languages, everywhere", async () => {
+  world.mock.language = "zh";
+  const page = await world.page("/s/fix", { locale: "zh-CN" });
+  await page.waitForSelector(".diff-file");
+  assert.equal(await page.locator("html").getAttribute("lang"), "zh-CN");
+  assert.match(await page.locator("body").innerText(), /更改[\s\S]*计划/);
+  await isFine(page, "Chinese");
+  for (const panel of PANELS) {
+    await page.goto(`/p/shop-1a2b3c4d/${panel}`);
+    await page.waitForSelector(".panel-body :is(table, .report, .list, .faint)");
+    await isFine(page, `${panel} in Chinese`);
+  }
+  await page.goto("/s/fix");
+  await page.waitForSelector("#composer");
+  await page.fill("#composer", "/theme ");
+  await page.press("#composer", "Enter");
+  await page.click(".settings [lang=en]");
+  await page.waitForFunction(() => document.documentElement.lang === "en");
+  world.mock.language = "en";
+});
+
+test("keys alone: search, open, answer, and the focus is seen", async () => {
+  const page = await world.page("/");
+  await page.waitForSelector(".session-row");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("calculator");
+  await page.waitForFunction(() => document.querySelectorAll(".frame .session-row").length === 1);
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".answer");
+  assert.match(page.url(), /\/s\/demo$/);
+  await page.evaluate(() => document.activeElement?.blur());
+  await page.keyboard.press("c");
+  await page.waitForFunction(() => document.activeElement?.id === "composer");
+  await page.keyboard.press("Shift+Tab");
+  await page.waitForFunction(() => [...document.querySelectorAll(".pill")].some((one) => one.textContent.includes("Plan first")));
+});
+
+test("mode, approval and model are switched by their commands", async () => {
+  const page = await world.page("/s/docs");
+  await page.waitForSelector(".pill");
+  for (const [nth, label, shown] of [[0, "claude-opus-5", "claude-opus-5"], [1, "Plan first", "Plan first"], [2, "Commands unasked", "Commands unasked"], [2, "Auto for 10 minutes", "Auto for 10m"]]) {
+    await page.click(`.pill >> nth=${nth}`);
+    await page.locator(".menu [role=menuitem]", { hasText: label }).last().click();
+    await page.waitForFunction(([at, text]) => document.querySelectorAll(".pill")[at].textContent.includes(text), [nth, shown]);
+  }
+  assert.deepEqual(page.faults, []);
+});
+
+test("actions of a panel run its commands", async () => {
+  const page = await world.page("/p/shop-1a2b3c4d/mcp");
+  await page.locator("button", { hasText: "reconnect" }).click();
+  await page.waitForFunction(() => document.querySelector(".panel-body").textContent.includes("mcp reconnect postgres"));
+  await page.click(".crumbs button");
+  await page.waitForSelector("table.data");
+});
+
+test("a session is renamed, a project added, a session begun and deleted", async () => {
+  const page = await world.page("/s/docs");
+  await page.waitForSelector("#composer");
+  await page.click(".head-tools [aria-haspopup]");
+  await page.locator("[role=menuitem]", { hasText: "Rename" }).click();
+  await page.fill(".form input", "another name");
+  await page.press(".form input", "Enter");
+  await page.waitForFunction(() => document.querySelector(".session-head h1").textContent === "another name");
+  await page.click(".brand [aria-haspopup]");
+  await page.locator("[role=menuitem]", { hasText: "Add a project" }).click();
+  await page.fill(".form input", "/nowhere");
+  await page.press(".form input", "Enter");
+  await page.waitForSelector(".form .bad");
+  await page.fill(".form input", "/src/web");
+  await page.press(".form input", "Enter");
+  await page.waitForFunction(() => document.querySelector(".sessions").textContent.includes("web"));
+  await page.locator('[aria-label="New session in web"]').click();
+  await page.waitForFunction(() => location.pathname.length > 20);
+  await page.waitForSelector("#composer");
+  await page.click(".head-tools [aria-haspopup]");
+  await page.locator("[role=menuitem]", { hasText: "Delete" }).click();
+  await page.click(".modal .danger");
+  await page.waitForSelector(".home");
+  assert.deepEqual(page.faults, []);
+});
+
+test("reduced motion moves nothing", async () => {
+  const page = await world.page("/s/fix", { reducedMotion: "reduce" });
+  await page.waitForSelector(".diff-file");
+  assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
+});
+
+test("it can be installed, and its shell opens without the server", async () => {
+  const page = await world.page("/");
+  await page.waitForSelector(".session-row");
+  const manifest = await page.evaluate(async () => (await fetch("/manifest.webmanifest")).json());
+  assert.deepEqual(manifest.icons.map((icon) => icon.sizes), ["192x192", "512x512", "any"]);
+  await page.evaluate(async () => {
+    await navigator.serviceWorker.ready;
+    if (!navigator.serviceWorker.controller) await new Promise((done) => navigator.serviceWorker.addEventListener("controllerchange", done, { once: true }));
+  });
+  await page.reload();
+  await page.waitForSelector(".session-row");
+  const kept = await page.evaluate(async () => (await (await caches.open("ostler-shell-1")).keys()).map((request) => new URL(request.url).pathname));
+  assert.ok(kept.every((path) => path === "/" || path.startsWith("/assets/") || path.startsWith("/icon") || path.startsWith("/manifest")), kept.join());
+  world.mock.offline = true;
+  await page.reload();
+  await page.waitForSelector(".brand");
+  world.mock.offline = false;
+  await page.waitForSelector(".session-row");
+});
+
+test("another colour is chosen and kept", async () => {
+  const page = await world.page("/s/fix");
+  await page.click('[aria-label="Settings"]');
+  await page.locator(".settings button", { hasText: "Dark" }).click();
+  await page.reload();
+  await page.waitForSelector(".diff-file");
+  assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
+  await isFine(page, "dark by choice");
+});
