@@ -9,7 +9,7 @@ use super::panel::print_view;
 use crate::boot::{self, Boot};
 use crate::errors::{Told as _, UsageError};
 use crate::exit::{FAILED, OK};
-use crate::flags::{Listing, Trust};
+use crate::flags::Trust;
 use crate::lenient::Lenient;
 use crate::output;
 use anyhow::{Context as _, anyhow};
@@ -34,7 +34,7 @@ const MARK_WIDTH: usize = 8;
 
 pub fn run(start: Lenient, mut args: Trust) -> anyhow::Result<u8> {
     match (args.list, args.remove.take()) {
-        (true, _) => list(&start.boot, args.format),
+        (true, _) => print_view(&list(&start.boot)?, args.format),
         (false, Some(path)) => remove(&start.boot, path),
         (false, None) => trust(&*start.strict()?, &args),
     }
@@ -367,7 +367,8 @@ struct Listed<'a> {
     items: &'a [ostler_config::trust::Known],
 }
 
-fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
+/// What was said to which project.
+pub fn list(boot: &Boot) -> anyhow::Result<View> {
     let language = boot.language;
     let book = Book::load(&boot.places.trust());
     if let Some(fault) = &book.fault {
@@ -398,11 +399,10 @@ fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
         Column::new(ColumnKind::Number, "", language.say(Word::ColItems)),
         Column::new(ColumnKind::Text, "root", language.say(Word::ColProject)),
     ];
-    let view = View::Table(Table {
+    Ok(View::Table(Table {
         empty: language.say(Word::TrustNoProject).into(),
         ..Table::of_records(columns, &all, texts)
-    });
-    print_view(&view, format)
+    }))
 }
 
 fn remove(boot: &Boot, path: Option<PathBuf>) -> anyhow::Result<u8> {

@@ -77,6 +77,7 @@ impl World {
             ask: Vec::new(),
             granted: Vec::new(),
             private: private.iter().map(|p| (*p).to_owned()).collect(),
+            served: None,
             resolve: Arc::new(move |_, _| Box::pin(async move { Ok(vec![server]) })),
         }
     }
@@ -326,6 +327,7 @@ async fn each_host_is_told_once_and_the_refused_too() {
         port,
         allowed,
         private: false,
+        served: None,
     };
     assert_eq!(
         guest.end(),
@@ -375,6 +377,7 @@ async fn each_command_has_its_own_hosts_and_only_while_it_runs() {
         port: 80,
         allowed,
         private: false,
+        served: None,
     };
     assert_eq!(command.end(), [asked(false)]);
 
@@ -453,6 +456,7 @@ fn what_is_denied_or_to_be_asked_is_left_out_of_a_wider_rule() {
         deny: rules(&["no.a.test"]),
         granted: rules(granted),
         private: Vec::new(),
+        served: None,
         resolve: system(),
     };
     for (host, granted, expect) in [
