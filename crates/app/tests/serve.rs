@@ -7,6 +7,8 @@ mod access;
 #[path = "serve/bench.rs"]
 mod bench;
 mod common;
+#[path = "serve/examples.rs"]
+mod examples;
 #[path = "serve/http.rs"]
 mod http;
 #[path = "serve/reach.rs"]

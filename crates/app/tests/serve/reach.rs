@@ -46,7 +46,7 @@ fn no_command_and_no_tool_reaches_the_server_whatever_rules_say() {
     }
     let port = free_port();
     let config = format!(
-        "[serve]\ntoken = '{TOKEN}'\n[tools.web]\nallow_private = ['localhost', '127.0.0.1', '0.0.0.0', '[::1]']\n\
+        "[serve]\nauth_mode = 'none'\n[tools.web]\nallow_private = ['localhost', '127.0.0.1', '0.0.0.0', '[::1]']\n\
          [permissions]\nallow = ['Net(localhost:{port})', 'Net(127.0.0.1:{port})', 'Net(0.0.0.0:{port})', \
          'Net(localhost)', 'Net(127.0.0.1)', 'fetch_url']\n"
     );
@@ -62,9 +62,7 @@ fn no_command_and_no_tool_reaches_the_server_whatever_rules_say() {
     ];
     let results = ran(scene, port, |_| {
         let curl = |more: &str, host: &str| {
-            let command = format!(
-                "curl -sS -m 5 {more} -H 'Authorization: Bearer {TOKEN}' http://{host}:{port}/api/me; echo code $?"
-            );
+            let command = format!("curl -sS -m 5 {more} http://{host}:{port}/api/me; echo code $?");
             ("bash", json!({"command": command}))
         };
         let fetch = |host: &str| {
