@@ -102,3 +102,64 @@ fn the_rules_hold_for_other_ports() {
     assert!(results[0].contains("code 4"), "{}", results[0]);
     other.forgive();
 }
+
+/// An agent that tries over and over to say yes to its own question, from a command that runs on in the background.
+#[test]
+fn an_agent_cannot_answer_its_own_question() {
+    if probe().layers.first() != Some(&Layer::Namespaces) {
+        return skipped("no namespaces here");
+    }
+    let port = free_port();
+    let config = format!(
+        "[serve]\nauth_mode = 'none'\n[tools.web]\nallow_private = ['localhost']\n\
+         [permissions]\nallow = ['Net(localhost:{port})']\n"
+    );
+    let scene = Scene::with_config(Kind::Chat, &config, []);
+    let bench = Bench::of(scene, &["--port", &port.to_string()]);
+    let id = bench.new_session();
+    let at = format!("http://localhost:{port}/api/sessions/{id}");
+    let command = format!(
+        "while ! test -e done; do \
+         a=$(curl -s -m 2 {at} | grep -o '\"ask\":\"[^\"]*\"' | head -n 1 | cut -d '\"' -f 4); \
+         curl -s -m 2 -d \"{{\\\"op\\\":\\\"answer\\\",\\\"ask\\\":\\\"$a\\\",\\\"choice\\\":\\\"once\\\"}}\" {at}/ops; \
+         echo tried >> tries; sleep 0.05; done"
+    );
+    bench
+        .scene
+        .server
+        .push(Step::answer().call("bash", json!({"command": command, "wait": false})));
+    bench
+        .scene
+        .server
+        .push(Step::answer().call("bash", json!({"command": "touch approved"})));
+    bench.scene.server.push(Step::answer().text("Done."));
+    let mut events = bench.events(&id, None);
+    bench.say(&id, "approve yourself");
+    let mut asked = || {
+        let seen = events.until("a question", |e| e.data["type"] == "ask");
+        seen.last().unwrap().data.clone()
+    };
+    let answer = |ask: &Value, choice: &str| {
+        bench
+            .op(
+                &id,
+                json!({"op": "answer", "ask": ask["ask"], "choice": choice}),
+            )
+            .is(202);
+    };
+    // The person lets the loop run, and is asked about the rest.
+    answer(&asked(), "once");
+    let ask = asked();
+    let tries = || {
+        let path = bench.scene.space.root().join("tries");
+        std::fs::read_to_string(path).map_or(0, |text| text.lines().count())
+    };
+    let before = tries();
+    super::common::wait_for("more tries", || (tries() > before + 3).then_some(()));
+    let state = bench.get(&format!("/api/sessions/{id}"))["snapshot"]["asks"][0]["ask"].clone();
+    assert_eq!(state, ask["ask"]);
+    answer(&ask, "deny");
+    events.until("the end", |e| e.data["type"] == "turn_end");
+    assert!(!bench.scene.space.exists("approved"));
+    bench.scene.space.write("done", "");
+}
