@@ -190,12 +190,68 @@ fn another_page_changes_nothing_and_ours_has_to_say_so() {
     form.form(&format!("token={TOKEN}"))
         .send()
         .refuses(403, "forbidden_origin");
-    // Logging out ends the login.
+    // Logging out ends the login, and what it had open.
+    let mut events = bench
+        .bare("GET", "/api/events?stream=a-browser")
+        .header("Cookie", &cookie)
+        .stream();
     let out = bench.bare("POST", "/logout").header("Cookie", &cookie);
     let out = out.header("X-Ostler-CSRF", &csrf).header("Origin", &own);
     out.send().is(204);
     let me = bench.bare("GET", "/api/me").header("Cookie", &cookie);
     me.send().refuses(401, "unauthorized");
+    assert_eq!(events.next(), None);
+}
+
+#[test]
+fn long_answers_are_packed_and_streams_are_not() {
+    let bench = Bench::new(NONE);
+    let get = |path: &str| {
+        bench
+            .ask("GET", path)
+            .header("Accept-Encoding", "gzip")
+            .send()
+            .is(200)
+    };
+    assert_eq!(
+        get("/api/openapi.json").header("content-encoding"),
+        Some("gzip")
+    );
+    assert_eq!(get("/api/me").header("content-encoding"), None);
+    let page = get("/");
+    assert_eq!(page.header("content-encoding"), Some("gzip"));
+    let tag = page.header("etag").unwrap().to_owned();
+    let same = bench.bare("GET", "/").header("If-None-Match", tag).send();
+    assert_eq!((same.status, same.body.len()), (304, 0));
+    // An address of the client's own is its page; a file that is missing is not.
+    let view = bench
+        .bare("GET", "/sessions/abc")
+        .header("Accept", "text/html");
+    assert_eq!(
+        view.send().is(200).text(),
+        bench.bare("GET", "/").send().text()
+    );
+    bench
+        .bare("GET", "/assets/gone.js")
+        .header("Accept", "text/html")
+        .send()
+        .refuses(404, "not_found");
+    bench
+        .ask("GET", "/api/nothing")
+        .header("Accept", "text/html")
+        .send()
+        .refuses(404, "not_found");
+    bench
+        .ask("PUT", "/api/projects")
+        .send()
+        .refuses(405, "method_not_allowed");
+    let path = "/api/events?stream=a-browser";
+    let mut events = bench
+        .ask("GET", path)
+        .header("Accept-Encoding", "gzip")
+        .stream();
+    bench.new_session();
+    assert_eq!(events.next().unwrap().name, "sessions");
 }
 
 #[test]

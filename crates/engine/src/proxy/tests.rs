@@ -327,7 +327,6 @@ async fn each_host_is_told_once_and_the_refused_too() {
         port,
         allowed,
         private: false,
-        served: None,
     };
     assert_eq!(
         guest.end(),
@@ -377,7 +376,6 @@ async fn each_command_has_its_own_hosts_and_only_while_it_runs() {
         port: 80,
         allowed,
         private: false,
-        served: None,
     };
     assert_eq!(command.end(), [asked(false)]);
 
