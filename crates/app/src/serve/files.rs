@@ -22,7 +22,7 @@ fn below(root: &Path, query: &str, limit: usize, border: &Border) -> Files {
     let place = root.join(folder);
     let real = ostler_host::real_path(&place);
     let stays = Path::new(folder).components().all(is_plain) && real.starts_with(root);
-    if !stays || !border.judge(&real).is_open() {
+    if query.starts_with('/') || !stays || !border.judge(&real).is_open() {
         return Files::default();
     }
     let Ok(entries) = std::fs::read_dir(&place) else {
