@@ -83,6 +83,28 @@ impl Boot {
         Ok(boot)
     }
 
+    /// The same process, working in another folder.
+    pub fn of_root(&self, root: &Path) -> anyhow::Result<Self> {
+        let root = canonical_root(root, self.language)?;
+        let places = Places {
+            root: root.clone(),
+            ..self.places.clone()
+        };
+        put_back_killed(&places, self.language);
+        let global = Global {
+            root: Some(root),
+            ..self.global.clone()
+        };
+        let around = Surroundings {
+            env: self.env.clone(),
+            places,
+            language: self.language,
+        };
+        let mut boot = Self::at(&global, around)?;
+        boot.spent = self.spent.clone();
+        Ok(boot)
+    }
+
     /// The process as if it had been started in these surroundings.
     pub fn at(global: &Global, around: Surroundings) -> anyhow::Result<Self> {
         let Surroundings {

@@ -5,11 +5,13 @@ mod checkpoint;
 pub mod chinese;
 mod mcp;
 mod memory;
+mod serve;
 
 pub use agents::{Agents, Skills};
 pub use checkpoint::Checkpoint;
 pub use mcp::{Mcp, McpAdd, McpScope};
 pub use memory::{Memory, MemorySwitch};
+pub use serve::Serve;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -104,6 +106,9 @@ pub struct Global {
     /// Say more on stderr
     #[arg(long, short = 'v', global = true)]
     pub verbose: bool,
+    /// Where `ostler serve` listens: no command and no tool of this process reaches it
+    #[arg(skip)]
+    pub served: Option<std::net::SocketAddr>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -174,6 +179,8 @@ pub enum Command {
     Checkpoint(Checkpoint),
     /// Watch a short coding session, offline and without an account
     Demo(Demo),
+    /// Serve sessions to browsers and programs on this machine
+    Serve(Serve),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
     /// Print the manual page

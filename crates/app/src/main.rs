@@ -34,6 +34,7 @@ mod print;
 mod resume;
 mod sandbox;
 mod schema_check;
+mod serve;
 mod servers;
 mod trust;
 mod typed;
@@ -188,6 +189,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Cache(args)) => cmd::cache::run(&lenient()?.warned(), &args),
         Some(Command::Checkpoint(args)) => cmd::checkpoint::run(lenient()?.warned(), args).await,
         Some(Command::Demo(args)) => demo::run(global, args, language.get()).await,
+        Some(Command::Serve(args)) => serve::run(global, args, language).await,
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
         None => {
@@ -240,6 +242,7 @@ fn with_output(
         | Command::Usage(_)
         | Command::Cache(_)
         | Command::Checkpoint(_)
+        | Command::Serve(_)
         | Command::Completions { .. }
         | Command::Man => {
             return Err(UsageError(language.say(Word::FormatAfter).into()));

@@ -181,6 +181,7 @@ pub(crate) fn tool_settings(
         bash_max_bytes: usize::try_from(tools.limits.bash_max_bytes).unwrap_or(usize::MAX),
         writable,
         allow_private: tools.web.allow_private.clone(),
+        served: boot.global.served,
         search_url: tools
             .web
             .search_url

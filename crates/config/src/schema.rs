@@ -15,9 +15,12 @@ mod hooks;
 mod plugins;
 mod providers;
 mod roles;
+mod serve;
 
 pub use hooks::{HookConfig, HookEvent};
 pub use plugins::{PluginConfig, PluginKind, PluginOauth, PluginProvides, PluginSampling};
+pub use serve::{AuthMode, ServeConfig};
+
 pub use roles::{CapabilitiesConfig, Filesystem, PersonaConfig, RoleConfig, SkillsConfig};
 
 pub use providers::{AuthKind, ModelProfile, Price, ProviderConfig, Timeouts, built_in};
@@ -63,6 +66,8 @@ pub struct Config {
     pub ui: UiConfig,
     /// Where keys may come from. Only your own file may set this.
     pub auth: AuthConfig,
+    /// `ostler serve`. Only your own file may set this.
+    pub serve: ServeConfig,
     /// Connections to model servers.
     pub network: NetworkConfig,
 }

@@ -124,6 +124,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("status", Word::HelpStatus, "", Run::Now(status)),
     command("theme", Word::HelpTheme, "[name]", Run::Now(|_, _, name| front::theme(name))),
     command("timeout", Word::HelpTimeout, "<duration>|off [id]", Run::AtOnce(tasks::timeout)),
+    command("title", Word::HelpTitle, "<title>", Run::Now(session::title)),
 ];
 
 const REWIND: &str = "rewind";

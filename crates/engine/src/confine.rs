@@ -352,6 +352,7 @@ fn reach(services: &Services, terms: &Terms) -> Result<Reach, ToolError> {
         deny: about_hosts(&rules.deny),
         granted: granted.collect::<Result<_, _>>()?,
         private: services.allow_private.clone(),
+        served: services.served,
         resolve: proxy::system(),
     })
 }

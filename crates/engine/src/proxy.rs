@@ -9,6 +9,7 @@ mod tests;
 use futures_util::future::BoxFuture;
 use ostler_guard::Rule;
 use ostler_guard::is_public_address;
+use ostler_host::leads_to;
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -51,6 +52,8 @@ pub struct Reach {
     pub granted: Vec<Rule>,
     /// Hosts whose address may be private.
     pub private: Vec<String>,
+    /// Where this process serves people. No command reaches it, whatever rules say.
+    pub served: Option<SocketAddr>,
     pub resolve: Resolve,
 }
 
@@ -121,6 +124,11 @@ impl Reach {
                     .map_err(|_| Fault::Unreachable)?
             }
         };
+        let is_served =
+            |address: &SocketAddr| self.served.is_some_and(|served| leads_to(*address, served));
+        if addresses.iter().any(is_served) {
+            return Err(Fault::Refused);
+        }
         let fits = |address: &SocketAddr| self.allows_address(host, port, address.ip());
         if !addresses.iter().all(fits) {
             return Err(Fault::Private);

@@ -30,6 +30,52 @@ pub fn forget_typed(terminal: impl std::os::fd::AsFd) {
 #[cfg(not(unix))]
 pub fn forget_typed<T>(_terminal: T) {}
 
+/// A terminal that does not show what is typed, until this is dropped.
+#[cfg(unix)]
+#[derive(Debug)]
+pub struct Hidden {
+    terminal: std::os::fd::OwnedFd,
+    before: rustix::termios::Termios,
+}
+
+#[cfg(unix)]
+impl Hidden {
+    /// None where there is no terminal.
+    pub fn start(terminal: impl std::os::fd::AsFd) -> Option<Self> {
+        use rustix::termios::{LocalModes, OptionalActions};
+        let terminal = terminal.as_fd().try_clone_to_owned().ok()?;
+        let before = rustix::termios::tcgetattr(&terminal).ok()?;
+        let mut hidden = before.clone();
+        hidden.local_modes.remove(LocalModes::ECHO);
+        rustix::termios::tcsetattr(&terminal, OptionalActions::Flush, &hidden).ok()?;
+        Some(Self { terminal, before })
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no mode.
+        let _ = rustix::termios::tcsetattr(
+            &self.terminal,
+            rustix::termios::OptionalActions::Now,
+            &self.before,
+        );
+    }
+}
+
+/// Without such terminals what is typed is shown.
+#[cfg(not(unix))]
+#[derive(Debug)]
+pub struct Hidden;
+
+#[cfg(not(unix))]
+impl Hidden {
+    pub fn start<T>(_terminal: T) -> Option<Self> {
+        None
+    }
+}
+
 /// A terminal that hands over every key at once, also those of a line that was begun before. Its own line mode comes back
 /// when this is dropped.
 #[cfg(unix)]

@@ -2,6 +2,7 @@
 //! project lives here. It decides nothing about permission: callers say which folders may be written.
 
 mod account;
+mod address;
 pub mod checkpoint;
 mod command;
 #[cfg(unix)]
@@ -32,6 +33,7 @@ pub mod socket;
 pub mod watchdog;
 
 pub use account::{account_home, closed_to_others};
+pub use address::leads_to;
 pub use command::{Command, Exit, Output, Signal, Stdio};
 pub use error::{Error, Result};
 pub use files::border::{Ban, Beyond, Border, Depth, Judgement, Pattern, Place, is_below};

@@ -126,10 +126,15 @@ impl Store {
 
     /// Those that the person began: work for another session is left out.
     pub fn list_own(&self) -> Result<Vec<SessionInfo>, String> {
+        Ok(infos(self.own_logs()?))
+    }
+
+    /// The logs of these, in no order.
+    pub fn own_logs(&self) -> Result<Vec<PathBuf>, String> {
         self.readable()?;
         let mut logs = logs_in(&self.sessions.join(&self.project));
         logs.retain(|log| self.owners.has(log) && !is_child(log));
-        Ok(infos(logs))
+        Ok(logs)
     }
 
     pub fn list_all(&self) -> Result<Vec<SessionInfo>, String> {
@@ -284,7 +289,8 @@ fn infos(logs: Vec<PathBuf>) -> Vec<SessionInfo> {
     out
 }
 
-fn info(path: &Path) -> Option<SessionInfo> {
+/// What a list says of one log. It is read whole.
+pub fn info(path: &Path) -> Option<SessionInfo> {
     let (entries, _) = log::read(path).ok()?;
     let (mut turns, mut cost, mut updated) = (0, None, String::new());
     let copied = entries.first().map_or(0, |first| copies(&first.body));

@@ -14,6 +14,7 @@ use ostler_wire::{AskAnswer, Delta, DeltaSink, Language, TodoItem};
 use serde_json::Value;
 use std::any::Any;
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -232,6 +233,8 @@ pub struct ToolSettings {
     pub writable: Vec<PathBuf>,
     /// Hosts that `fetch_url` may reach although their address is private.
     pub allow_private: Vec<String>,
+    /// Where this process serves people. No tool reaches it, whatever rules say.
+    pub served: Option<SocketAddr>,
     /// `{query}` is replaced.
     pub search_url: String,
     /// PEM file with more roots of trust.

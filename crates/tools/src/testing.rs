@@ -162,6 +162,7 @@ pub fn settings(root: PathBuf) -> ToolSettings {
         bash_max_bytes: 32 * 1024,
         writable: vec![root],
         allow_private: Vec::new(),
+        served: None,
         search_url: String::new(),
         ca_file: None,
         envelope: false,

@@ -147,6 +147,7 @@ async fn view(start: &Lenient, command: Command) -> anyhow::Result<Option<View>>
         | Command::Logout(_)
         | Command::Auth(_)
         | Command::Demo(_)
+        | Command::Serve(_)
         | Command::Completions { .. }
         | Command::Man => Ok(None),
     }

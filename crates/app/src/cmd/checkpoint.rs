@@ -127,7 +127,8 @@ fn restore(
     Ok(report)
 }
 
-fn open(boot: &Boot) -> anyhow::Result<Checkpoints> {
+/// The saved states of this project's tree.
+pub fn open(boot: &Boot) -> anyhow::Result<Checkpoints> {
     let limits = checkpoint_limits(boot);
     let dir = ostler_engine::store::checkpoints_dir(&boot.places.home, &boot.places.root);
     Ok(Checkpoints::open(&dir, &boot.places.root, limits)?)

@@ -235,7 +235,7 @@ struct Listed<'a> {
 }
 
 /// The configured servers; which of them answer is known to a session (`/mcp`) and to `test`.
-fn list(boot: &Boot) -> anyhow::Result<View> {
+pub fn list(boot: &Boot) -> anyhow::Result<View> {
     let language = boot.language;
     let mut servers: Vec<Listed<'_>> = Vec::new();
     for one in &boot.servers {

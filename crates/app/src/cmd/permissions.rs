@@ -250,7 +250,7 @@ fn object(args: &str, language: Language) -> Result<Value, String> {
 }
 
 /// Every rule of the configuration, and what is odd about it.
-fn list(boot: &Boot) -> View {
+pub fn list(boot: &Boot) -> View {
     let language = boot.language;
     let written = boot.loaded.rules().into_iter().map(|rule| WrittenRule {
         list: match rule.list {

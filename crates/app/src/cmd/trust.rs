@@ -475,7 +475,8 @@ struct Listed<'a> {
     items: &'a [ostler_config::trust::Known],
 }
 
-fn list(boot: &Boot) -> anyhow::Result<View> {
+/// What was said to which project.
+pub fn list(boot: &Boot) -> anyhow::Result<View> {
     let language = boot.language;
     let book = Book::load(&boot.places.trust());
     if let Some(fault) = &book.fault {

@@ -58,6 +58,12 @@ fn of(english: &StyledStr) -> Option<&'static str> {
 // tidy: table
 #[rustfmt::skip]
 const TABLE: &[(&str, &str)] = &[
+    ("Serve sessions to browsers and programs on this machine", "向本机的浏览器和程序提供会话"),
+    ("Further folders to offer as projects, beside --root or the current one", "除 --root 或当前文件夹外，另外作为项目提供的文件夹"),
+    ("Open it in the browser", "在浏览器中打开"),
+    ("Listen on this port; 0 takes a free one", "监听此端口；0 表示任选一个空闲端口"),
+    ("Ask for a password that lets people in, for this run", "询问本次运行的登录密码"),
+    ("Read a password and print the hash for `[serve] password_hash`", "读取密码并打印用于 `[serve] password_hash` 的哈希"),
     ("A coding agent for the terminal. Without a command it starts a conversation", "终端中的编程代理。不带命令时开始对话"),
     ("Run this prompt and exit, as `exec -p` does", "运行此提示后退出，同 `exec -p`"),
     ("Work in this folder instead of the current one", "在此文件夹而非当前文件夹中工作"),

@@ -462,6 +462,11 @@ fn show_has_defaults_and_get_has_one() {
     sandbox.forbid_read = ["~/.ssh", "~/.aws", "~/.gnupg", "~/.azure", "~/.kube", "~/.config/gcloud", "~/.config/op", "~/.password-store", "~/.local/share/keyrings", "/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "~/.netrc", "~/_netrc", "~/.git-credentials", "~/.config/git/credentials", "~/.config/gh", "~/.config/hub", "~/.npmrc", "~/.yarnrc.yml", "~/.pypirc", "~/.docker/config.json", "~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials", "~/.m2/settings.xml", "~/.gradle/gradle.properties", "~/.terraform.d/credentials.tfrc.json", "~/.mozilla", "~/.config/google-chrome", "~/.config/chromium", "~/.bash_history", "~/.zsh_history", "~/.python_history", "~/.node_repl_history", "~/.psql_history", "~/.mysql_history", "~/.sqlite_history"]  # default
     sandbox.layer = "auto"  # default
     sandbox.network = false  # default
+    serve.auth_mode = "token"  # default
+    serve.behind_proxy = false  # default
+    serve.bind = "127.0.0.1"  # default
+    serve.hosts = []  # default
+    serve.port = 8787  # default
     sessions.location = "home"  # default
     sessions.quota = "2GB"  # default
     skills.disabled_skills = []  # default

@@ -1,13 +1,18 @@
-//! `/new`, `/clear`, `/fork`, `/session`, `/model`, `/effort`, `/export`: which session, and with what.
+//! `/new`, `/clear`, `/fork`, `/session`, `/title`, `/model`, `/effort`, `/export`: which session, and with what.
 
 use super::tasks::refusal;
 use crate::context::export;
+use crate::inbox::Inbox;
 use crate::log;
 use crate::points::Points;
+use crate::state::SessionState;
 use crate::state::session::Session;
 use ostler_llm::Effort;
-use ostler_wire::{Act, Action, Body, Deed, Item, List, Open, Say, Table, View, Word};
+use ostler_wire::{Act, Action, Body, Deed, Item, List, Open, Say, Settings, Table, View, Word};
 use std::sync::Arc;
+
+/// Characters of a title.
+const MAX_TITLE: usize = 200;
 
 pub fn new(session: &mut Session, _: &str) -> View {
     if let Some(refused) = refusal(&session.inbox, session.options.run.language) {
@@ -78,6 +83,28 @@ pub fn session(session: &mut Session, _: &str) -> View {
         rows.push(vec![language.say(Word::RowResume).into(), resume]);
     }
     View::Table(Table::of_texts(Vec::new(), rows))
+}
+
+/// What lists call the session.
+pub fn title(state: &mut SessionState, _: &mut Inbox, text: &str) -> View {
+    let language = state.settings.language;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let title: String = words.join(" ").chars().take(MAX_TITLE).collect();
+    if title.is_empty() {
+        return View::Error(language.say(Word::TitleUsage).into());
+    }
+    // The first entry of a log says which session it is of.
+    if state.log.is_empty() {
+        return View::Error(language.say(Word::NothingSaid).into());
+    }
+    let settings = Settings {
+        title: Some(title.clone()),
+        ..Settings::default()
+    };
+    match state.commit(vec![Body::Settings(settings)]) {
+        Ok(()) => View::Text(language.fill(Word::TitleIs, &[&title])),
+        Err(error) => View::Error(error.say(language)),
+    }
 }
 
 pub fn model(session: &mut Session, reference: &str) -> View {

@@ -11,6 +11,7 @@ use ostler_guard::Policy;
 use ostler_host::{Command, Exit, Host, Process, sandbox};
 use ostler_tools::{Confinement, Programs, SandboxReport, Started};
 use ostler_wire::Why;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ pub struct Services {
     pub policy: Arc<Policy>,
     /// Hosts that may be reached although their address is private.
     pub allow_private: Vec<String>,
+    /// Where this process serves people: never reached.
+    pub served: Option<SocketAddr>,
     /// Where a changed protected file is kept before it is put back; `None` keeps none.
     pub artifacts: Option<Artifacts>,
     pub call_id: String,
@@ -41,6 +44,7 @@ impl Services {
             share: Arc::default(),
             policy: Arc::default(),
             allow_private: Vec::new(),
+            served: None,
             artifacts: None,
             call_id: String::new(),
             root: None,
@@ -71,6 +75,7 @@ impl CallSandbox {
             share: self.share.clone(),
             policy: self.policy.clone(),
             allow_private: self.tools.allow_private.clone(),
+            served: self.tools.served,
             artifacts: Some(self.artifacts.clone()),
             call_id: self.call_id.clone(),
             root: Some(self.scope.root.clone()),

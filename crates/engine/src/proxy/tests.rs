@@ -77,6 +77,7 @@ impl World {
             ask: Vec::new(),
             granted: Vec::new(),
             private: private.iter().map(|p| (*p).to_owned()).collect(),
+            served: None,
             resolve: Arc::new(move |_, _| Box::pin(async move { Ok(vec![server]) })),
         }
     }
@@ -453,6 +454,7 @@ fn what_is_denied_or_to_be_asked_is_left_out_of_a_wider_rule() {
         deny: rules(&["no.a.test"]),
         granted: rules(granted),
         private: Vec::new(),
+        served: None,
         resolve: system(),
     };
     for (host, granted, expect) in [

@@ -138,6 +138,7 @@ impl Bench {
                 bash_max_bytes: 32 * 1024,
                 writable: vec![root.clone()],
                 allow_private: Vec::new(),
+                served: None,
                 search_url: String::new(),
                 ca_file: None,
                 envelope: false,

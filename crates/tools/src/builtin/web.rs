@@ -10,6 +10,7 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8};
 use futures_util::StreamExt;
 use ostler_guard::is_public_address;
+use ostler_host::leads_to;
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -259,6 +260,15 @@ async fn addresses(
             .collect(),
         None => Vec::new(),
     };
+    let served = |address: &&SocketAddr| {
+        settings
+            .served
+            .is_some_and(|served| leads_to(**address, served))
+    };
+    if found.iter().any(|address| served(&address)) {
+        let why = format!("{host}:{port} is where Ostler serves the person; no tool reaches it.");
+        return Err(ToolError::new("forbidden", why));
+    }
     let with_port = format!("{host}:{port}");
     let is_allowed = settings
         .allow_private

@@ -1,0 +1,112 @@
+//! Projects: the folders that sessions work in, and commands about no session.
+
+use super::{MAX_BODY, invalid, number, read_json};
+use crate::App;
+use crate::backend::{Files, Project};
+use crate::problem::{Problem, ProblemBody};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use ostler_wire::View;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use utoipa::ToSchema;
+
+/// Files that are listed where no limit is given, and at most.
+const FILES: usize = 100;
+const MAX_FILES: usize = 1000;
+
+#[derive(Serialize, ToSchema)]
+pub struct ProjectList {
+    projects: Vec<Project>,
+}
+
+#[derive(Deserialize, ToSchema)]
+pub struct NewProject {
+    #[schema(value_type = String)]
+    root: PathBuf,
+}
+
+#[derive(Deserialize, ToSchema)]
+pub struct CommandLine {
+    /// Without a slash.
+    line: String,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct Answer {
+    /// As in the JSON stream.
+    #[schema(value_type = Object)]
+    view: View,
+}
+
+/// The folders that sessions work in.
+#[utoipa::path(get, path = "/api/projects", tag = "projects", responses((status = 200, body = ProjectList)))]
+pub async fn list(State(app): State<Arc<App>>) -> Result<Json<ProjectList>, Problem> {
+    let projects = app.backend.projects().list().await?;
+    Ok(Json(ProjectList { projects }))
+}
+
+/// Adds a folder. One that is known already is the same project.
+#[utoipa::path(post, path = "/api/projects", tag = "projects", request_body = NewProject, responses(
+    (status = 201, body = Project), (status = 404, body = ProblemBody)))]
+pub async fn add(
+    State(app): State<Arc<App>>,
+    body: Body,
+) -> Result<(StatusCode, Json<Project>), Problem> {
+    let language = app.backend.about().language;
+    let NewProject { root } = read_json(body, MAX_BODY, language).await?;
+    if !root.is_absolute() {
+        return Err(invalid("`root` is not a whole path", language));
+    }
+    let project = app.backend.projects().add(root).await?;
+    Ok((StatusCode::CREATED, Json(project)))
+}
+
+/// Forgets a project here. The folder and its sessions stay.
+#[utoipa::path(delete, path = "/api/projects/{project}", tag = "projects",
+    params(("project" = String, Path)), responses((status = 204), (status = 404, body = ProblemBody)))]
+pub async fn remove(
+    State(app): State<Arc<App>>,
+    Path(project): Path<String>,
+) -> Result<StatusCode, Problem> {
+    app.backend.projects().remove(&project).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Runs a command that is about no session, such as `usage` or `doctor`.
+#[utoipa::path(post, path = "/api/projects/{project}/command", tag = "projects",
+    params(("project" = String, Path)), request_body = CommandLine,
+    responses((status = 200, body = Answer), (status = 404, body = ProblemBody)))]
+pub async fn command(
+    State(app): State<Arc<App>>,
+    Path(project): Path<String>,
+    body: Body,
+) -> Result<Json<Answer>, Problem> {
+    let language = app.backend.about().language;
+    let CommandLine { line } = read_json(body, MAX_BODY, language).await?;
+    let view = app.backend.projects().command(&project, line).await?;
+    Ok(Json(Answer { view }))
+}
+
+/// Files and folders that a mention after `@` may name.
+#[utoipa::path(get, path = "/api/projects/{project}/files", tag = "projects",
+    params(("project" = String, Path), ("q" = Option<String>, Query), ("limit" = Option<usize>, Query)),
+    responses((status = 200, body = Files), (status = 404, body = ProblemBody)))]
+pub async fn files(
+    State(app): State<Arc<App>>,
+    Path(project): Path<String>,
+    Query(query): Query<HashMap<String, String>>,
+) -> Result<Json<Files>, Problem> {
+    let language = app.backend.about().language;
+    let limit = number(query.get("limit"), "limit", language)?.unwrap_or(FILES);
+    let text = query.get("q").cloned().unwrap_or_default();
+    let files = app
+        .backend
+        .projects()
+        .files(&project, text, limit.min(MAX_FILES));
+    Ok(Json(files.await?))
+}
