@@ -74,7 +74,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     // Sessions, and the ways to show one.
     ("connect", &[]),
     ("live", &[]),
-    ("conversation", &["boot", "cmd", "color", "errors", "exit", "extras", "live", "print", "sandbox", "wiring"]),
+    ("conversation", &["boot", "cmd", "color", "errors", "exit", "extras", "live", "output", "print", "sandbox", "wiring"]),
     ("drafts", &[]),
     ("pictures", &[]),
     ("around", &["drafts", "pictures"]),
