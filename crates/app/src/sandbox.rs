@@ -75,26 +75,20 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     writable.extend([PathBuf::from(SHARED_MEMORY)].into_iter().filter(open));
     writable.retain(|path| path.is_absolute());
     writable.iter_mut().for_each(|path| *path = real(path));
-    let mut protect = git.protect;
-    protect.extend(roots.iter().flat_map(|root| protected_names(boot, root)));
-    protect.extend(denied.write);
     // A rule on the whole project binds by itself; covered, nothing could be done in it at all.
     let narrow = |path: &PathBuf| !writable.iter().any(|w| is_inside(w, path));
     let mut hidden: Vec<PathBuf> = denied.read.into_iter().filter(narrow).collect();
     hidden.extend(keys::held_in(&boot.loaded, boot.places.user_config()));
     forbid_read.extend(hidden.iter().cloned());
     sealed.extend(hidden);
-    protect.extend(named_settings(boot));
     let caches = caches(boot);
-    let mut in_reach = writable.clone();
-    in_reach.extend(downloads.iter().chain([&caches.folder]).cloned());
-    let read_by_git = InReach::new(&settings_of_git(boot, &roots), &in_reach);
-    protect.extend(read_by_git.files);
-    for paths in [&mut forbid_read, &mut sealed, &mut protect] {
+    let own = downloads.iter().chain([&caches.folder]);
+    let in_reach: Vec<PathBuf> = writable.iter().chain(own).cloned().collect();
+    let protect = git.protect.into_iter().chain(denied.write).collect();
+    let protect = protected_paths(boot, &roots, &in_reach, protect);
+    for paths in [&mut forbid_read, &mut sealed] {
         add_real(paths);
     }
-    // Only the links: what else they lead to is to be changed.
-    protect.extend(read_by_git.links);
     // What lies in it is to be written all the same.
     let stores = stores::find(boot).into_iter().filter(narrow).collect();
     Ok(SandboxSettings {
@@ -127,6 +121,24 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             home: boot.places.user_home.clone(),
         },
     })
+}
+
+/// These paths and all else that commands do not change: names in these folders, files that settings name, and what of the
+/// person's git settings is in reach.
+fn protected_paths(
+    boot: &Boot,
+    roots: &[PathBuf],
+    in_reach: &[PathBuf],
+    mut protect: Vec<PathBuf>,
+) -> Vec<PathBuf> {
+    protect.extend(roots.iter().flat_map(|root| protected_names(boot, root)));
+    protect.extend(named_settings(boot));
+    let read_by_git = InReach::new(&settings_of_git(boot, roots), in_reach);
+    protect.extend(read_by_git.files);
+    add_real(&mut protect);
+    // Only the links: what else they lead to is to be changed.
+    protect.extend(read_by_git.links);
+    protect
 }
 
 /// A part of a git folder cannot be protected by itself.

@@ -11,7 +11,7 @@ pub mod diff;
 mod error;
 mod exit;
 mod files;
-mod git_settings;
+mod git_file;
 #[expect(unsafe_code, reason = "the environment block has no safe form")]
 mod hide;
 mod host;
@@ -37,6 +37,7 @@ pub use address::leads_to;
 pub use command::{Command, Exit, Output, Signal, Stdio};
 pub use error::{Error, Result};
 pub use files::border::{Ban, Beyond, Border, Depth, Judgement, Pattern, Place, is_below};
+pub use files::git_settings::{GitSettings, SettingsFile};
 pub use files::protected::Protected;
 pub use files::{
     Content, Entry, Kind, Listing, RenameOptions, Renamed, Roots, Span, Stat, WriteOptions, Written,
@@ -45,7 +46,6 @@ pub use files::{
     Followed, Opened, TreeReader, follow_links, glob_matches, look, open_file,
     open_without_waiting, read_bounded, read_certificates, real_path,
 };
-pub use git_settings::{GitSettings, SettingsFile};
 pub use hide::hide;
 pub use host::{Fut, Host};
 pub use local::Local;

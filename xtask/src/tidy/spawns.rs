@@ -54,6 +54,10 @@ const LOOKUPS: &[(&str, &str)] = &[
         "whether a server's program could have been changed",
     ),
     (
+        "crates/host/src/files/git_settings.rs",
+        "where the git of a folder of programs has settings of the machine; nothing is run",
+    ),
+    (
         "crates/app/src/boot/shell.rs",
         "the shell of commands, which runs in the sandbox",
     ),

@@ -5,7 +5,7 @@
 use super::border::is_below;
 use super::glob::matches;
 use super::resolve::follow;
-use crate::git_settings::{GitSettings, settings_of_repository};
+use crate::files::git_settings::{GitSettings, settings_of_repository};
 use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@ mod by_path;
 mod dir;
 #[cfg(not(unix))]
 mod dir_by_path;
+pub mod git_settings;
 mod glob;
 mod links;
 #[cfg(unix)]

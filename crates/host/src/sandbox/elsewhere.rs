@@ -98,12 +98,6 @@ pub struct Tampered {
     pub refused: Vec<String>,
 }
 
-/// No file is read here.
-#[cfg(not(unix))]
-pub fn included_settings(_text: &[u8]) -> Vec<PathBuf> {
-    Vec::new()
-}
-
 impl Repositories {
     pub fn new(_root: &Path) -> Self {
         Self

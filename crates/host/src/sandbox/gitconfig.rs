@@ -3,15 +3,12 @@
 //! as git does: what git would not read is not taken over either.
 
 mod addresses;
-mod read;
 mod targets;
 
+use crate::git_file::{Setting, parse};
 use addresses::{is_address, is_fetch};
-use read::parse;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use targets::{Place, turned_keys};
 
 /// Settings that run nothing and lead nowhere, whatever their value; `*` is any one part.
@@ -290,16 +287,6 @@ pub fn last_value(text: &[u8], key: &str) -> Option<String> {
     found.value
 }
 
-/// Files that a file of settings includes, on whatever condition, as it names them. Git dies of what is no setting only when
-/// it gets there, so what stands before that counts.
-pub fn included(text: &[u8]) -> Vec<PathBuf> {
-    let all = read::parse_bytes(text).into_iter();
-    let includes =
-        all.filter(|setting| setting.is("include.path") || setting.is("includeif.*.path"));
-    let bytes = includes.filter_map(|setting| read::bytes(&setting.value?));
-    bytes.map(|path| OsString::from_vec(path).into()).collect()
-}
-
 /// The new text if it names no program, else what was there, or what stands for nothing.
 fn keep_or(before: Option<&[u8]>, after: &[u8], plain: Option<()>, nothing: &str) -> Merged {
     let is_plain = plain.is_some() || before == Some(after);
@@ -344,15 +331,6 @@ fn merge_plan(before: &[u8], after: &[u8]) -> Merged {
     merged
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Setting {
-    /// As git names it: section and name in small letters, between them the subsection as it is written.
-    key: String,
-    value: Option<String>,
-    /// Where it stands in the text.
-    span: std::ops::Range<usize>,
-}
-
 type Pair<'a> = (&'a str, Option<&'a str>);
 
 impl Setting {
@@ -393,27 +371,6 @@ impl Setting {
             let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
             name.chars().all(is_plain) && !name.starts_with('-') && name.split('/').all(is_part)
         })
-    }
-
-    /// Section, subsection and name.
-    fn parts(&self) -> Option<(&str, Option<&str>, &str)> {
-        let (section, rest) = self.key.split_once('.')?;
-        Some(match rest.rsplit_once('.') {
-            Some((subsection, name)) => (section, Some(subsection), name),
-            None => (section, None, rest),
-        })
-    }
-
-    fn is(&self, known: &str) -> bool {
-        let Some((section, subsection, name)) = self.parts() else {
-            return false;
-        };
-        let parts: Vec<&str> = known.split('.').collect();
-        match (parts.as_slice(), subsection) {
-            ([known, last], None) => section == *known && name == *last,
-            ([known, "*", last], Some(_)) => section == *known && name == *last,
-            _ => false,
-        }
     }
 
     /// As a section of its own.

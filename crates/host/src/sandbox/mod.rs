@@ -29,9 +29,7 @@ pub use elsewhere::{Leftover, Others, PutBack, Record, Records, Turn, Written};
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Repositories, Tampered};
 #[cfg(not(unix))]
-pub use elsewhere::{included_settings, read_unchanged, set_records};
-#[cfg(unix)]
-pub use gitconfig::included as included_settings;
+pub use elsewhere::{read_unchanged, set_records};
 #[cfg(target_os = "linux")]
 pub use linux::SharedNetwork;
 #[cfg(unix)]

@@ -142,7 +142,7 @@ fn arguments(policy: &Policy, places: &Places, root: bool) -> Vec<OsString> {
     for path in &places.pins() {
         twice(&mut add, "--bind", path);
     }
-    for path in places.protected.iter().filter(seen) {
+    for path in places.protected.paths.iter().filter(seen) {
         twice(&mut add, "--ro-bind", path);
     }
     for path in places.covered_forbidden().filter(seen) {

@@ -145,15 +145,15 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
 /// What only a comparison can hold.
 fn loose(policy: &Policy, places: &Places, layer: Layer) -> Vec<PathBuf> {
     let mut paths = match layer {
-        Layer::Namespaces | Layer::Bubblewrap => places.unmountable.clone(),
+        Layer::Namespaces | Layer::Bubblewrap => places.protected.unmountable.clone(),
         Layer::Landlock => {
-            let other_names = places.other_names.iter();
+            let other_names = places.protected.other_names.iter();
             policy.protect.iter().chain(other_names).cloned().collect()
         }
     };
     // Whoever turns a link on the way leads a protected path elsewhere.
     let is_new = |link: &&PathBuf| !policy.protect.contains(link);
-    paths.extend(places.turned.iter().filter(is_new).cloned());
+    paths.extend(places.protected.turned.iter().filter(is_new).cloned());
     paths.extend(policy.compared.iter().cloned());
     paths
 }

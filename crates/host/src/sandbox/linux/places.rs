@@ -30,13 +30,7 @@ pub(super) struct Places {
     pub forbidden: Vec<PathBuf>,
     /// Forbidden ones that do not exist yet.
     pub absent: Vec<PathBuf>,
-    pub protected: Vec<PathBuf>,
-    /// Protected paths that no mount can cover: they do not exist yet, or are links.
-    pub unmountable: Vec<PathBuf>,
-    /// Links on the way to protected paths that a command could turn.
-    pub turned: Vec<PathBuf>,
-    /// Other names of protected files.
-    pub other_names: Vec<PathBuf>,
+    pub protected: Protected,
     pub closed: Vec<Closed>,
     /// Protected files in whose place a link is seen: the file, and the link.
     pub links: Vec<(PathBuf, PathBuf)>,
@@ -46,6 +40,18 @@ pub(super) struct Places {
     /// Inner ones first. Only where there are mounts.
     pub covers: Vec<Cover>,
     pub sockets: Sockets,
+}
+
+/// Paths that a command does not change, and what leads to them.
+#[derive(Debug, Default)]
+pub(super) struct Protected {
+    pub paths: Vec<PathBuf>,
+    /// Those that no mount can cover: they do not exist yet, or are links.
+    pub unmountable: Vec<PathBuf>,
+    /// Links on the way to them that a command could turn.
+    pub turned: Vec<PathBuf>,
+    /// Other names of these files.
+    pub other_names: Vec<PathBuf>,
 }
 
 /// Sockets of programs outside, hidden one by one.
@@ -84,11 +90,11 @@ impl Places {
         places.find_protected(policy)?;
         for LinkedFile { file, link } in &policy.links {
             let real = fs::canonicalize(file).ok();
-            let real = real.filter(|real| places.protected.contains(real));
+            let real = real.filter(|real| places.protected.paths.contains(real));
             places.links.extend(real.map(|real| (real, link.clone())));
         }
         places.find_closed(policy)?;
-        places.protected = outer_first(places.protected);
+        places.protected.paths = outer_first(std::mem::take(&mut places.protected.paths));
         places.find_home(policy)?;
         let allowed = resolve(&policy.sockets)?;
         let mut sockets = Vec::new();
@@ -128,8 +134,8 @@ impl Places {
             absolute(path)?;
             let is_link = path.is_symlink();
             match fs::canonicalize(path) {
-                Ok(real) if !is_link => self.protected.push(real),
-                Ok(_) | Err(_) => self.unmountable.push(path.clone()),
+                Ok(real) if !is_link => self.protected.paths.push(real),
+                Ok(_) | Err(_) => self.protected.unmountable.push(path.clone()),
             }
             let parent = path.parent().unwrap_or(path);
             if !is_link && plain.contains(parent) {
@@ -140,15 +146,20 @@ impl Places {
                 plain.insert(parent);
             }
             let links = links.into_iter();
-            self.turned
+            self.protected
+                .turned
                 .extend(links.filter(|link| holder(link, &self.writable).is_some()));
         }
-        self.turned = outer_first(std::mem::take(&mut self.turned));
-        let files = self.protected.iter().filter(|path| path.is_file());
+        self.protected.turned = outer_first(std::mem::take(&mut self.protected.turned));
+        let files = self.protected.paths.iter().filter(|path| path.is_file());
         let files: Vec<PathBuf> = files.cloned().collect();
-        self.other_names = other_names(&linked_files(&files), self.writable.clone());
-        self.other_names.retain(|path| !files.contains(path));
-        self.protected.extend(self.other_names.iter().cloned());
+        self.protected.other_names = other_names(&linked_files(&files), self.writable.clone());
+        self.protected
+            .other_names
+            .retain(|path| !files.contains(path));
+        self.protected
+            .paths
+            .extend(self.protected.other_names.iter().cloned());
         Ok(())
     }
 
@@ -175,9 +186,13 @@ impl Places {
             let is_fixed = |path: &&PathBuf| !inner.iter().any(|w| path.starts_with(w));
             if holder(&folder, &self.writable).is_some() {
                 let fixed = listed.iter().filter(is_fixed).flat_map(fs::canonicalize);
-                self.protected.extend(fixed);
+                self.protected.paths.extend(fixed);
             }
-            let more = self.writable.iter().chain(&self.protected).filter(is_in);
+            let more = self
+                .writable
+                .iter()
+                .chain(&self.protected.paths)
+                .filter(is_in);
             listed.extend(more.cloned());
             let closed = Closed::new(folder, listed, &policy.forbid_read);
             room = room
@@ -259,7 +274,7 @@ impl Places {
             cover.keep(allowed);
             // Of an emptied home nothing else is seen.
             if !self.emptied.contains(&cover.folder) {
-                cover.keep(self.protected.iter().chain(&closed));
+                cover.keep(self.protected.paths.iter().chain(&closed));
             }
         }
         // What lies in another is replaced before that is.
@@ -317,7 +332,7 @@ impl Places {
         for path in self.pins() {
             mounts.push((Mount::Bind, path));
         }
-        for path in self.protected.iter().filter(seen) {
+        for path in self.protected.paths.iter().filter(seen) {
             mounts.push((Mount::Bind, path.clone()));
             mounts.push((Mount::ReadOnlyTree, path.clone()));
         }
@@ -374,7 +389,7 @@ impl Places {
     pub(super) fn pins(&self) -> Vec<PathBuf> {
         let mut pins = Vec::new();
         let closed = self.closed.iter().map(|closed| &closed.folder);
-        let fixed = self.protected.iter().chain(closed);
+        let fixed = self.protected.paths.iter().chain(closed);
         let sources = self.covers.iter().filter_map(Cover::source);
         let fixed = fixed.chain(self.covered_forbidden()).chain(sources);
         for path in fixed.chain(&self.writable) {

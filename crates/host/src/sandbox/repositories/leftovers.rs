@@ -5,7 +5,7 @@
 use super::index::{MAX_INDEX, ObjectFormat, Verdict, judge_index};
 use super::walk::{Seen, is_special};
 use super::{HEAD, Instead, MAX_CONFIG, Repositories, Stamp, Tampered, changed};
-use crate::git_settings::{GitSettings, SettingsFile, settings_of_repository};
+use crate::files::git_settings::{GitSettings, SettingsFile, settings_of_repository};
 use crate::sandbox::gitconfig::{Kind, last_value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;

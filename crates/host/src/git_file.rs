@@ -1,9 +1,51 @@
 //! Reads a file of git's settings exactly as git does: what git would not read is nothing here either.
 
-use super::Setting;
+use std::path::PathBuf;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Setting {
+    /// As git names it: section and name in small letters, between them the subsection as it is written.
+    pub key: String,
+    pub value: Option<String>,
+    /// Where it stands in the text.
+    pub span: std::ops::Range<usize>,
+}
+
+impl Setting {
+    /// Section, subsection and name.
+    pub fn parts(&self) -> Option<(&str, Option<&str>, &str)> {
+        let (section, rest) = self.key.split_once('.')?;
+        Some(match rest.rsplit_once('.') {
+            Some((subsection, name)) => (section, Some(subsection), name),
+            None => (section, None, rest),
+        })
+    }
+
+    pub fn is(&self, known: &str) -> bool {
+        let Some((section, subsection, name)) = self.parts() else {
+            return false;
+        };
+        let parts: Vec<&str> = known.split('.').collect();
+        match (parts.as_slice(), subsection) {
+            ([known, last], None) => section == *known && name == *last,
+            ([known, "*", last], Some(_)) => section == *known && name == *last,
+            _ => false,
+        }
+    }
+}
+
+/// Files that a file of settings includes, on whatever condition, as it names them. Git dies of what is no setting only when
+/// it gets there, so what stands before that counts.
+pub(crate) fn included(text: &[u8]) -> Vec<PathBuf> {
+    let all = parse_bytes(text).into_iter();
+    let includes =
+        all.filter(|setting| setting.is("include.path") || setting.is("includeif.*.path"));
+    let paths = includes.filter_map(|setting| bytes(&setting.value?));
+    paths.map(|path| crate::raw::name(&path).into()).collect()
+}
 
 /// All settings of a file, or nothing where git would not read it.
-pub(super) fn parse(text: &[u8]) -> Option<Vec<Setting>> {
+pub(crate) fn parse(text: &[u8]) -> Option<Vec<Setting>> {
     let text = std::str::from_utf8(text).ok()?;
     let is_odd = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
     if text.contains(is_odd) {
@@ -23,7 +65,7 @@ pub(super) fn parse(text: &[u8]) -> Option<Vec<Setting>> {
 
 /// The settings of a file in whatever coding, up to what git would not read. Each byte of keys and values is one character,
 /// which `bytes` makes a byte again.
-pub(super) fn parse_bytes(text: &[u8]) -> Vec<Setting> {
+pub(crate) fn parse_bytes(text: &[u8]) -> Vec<Setting> {
     let text = text.strip_prefix(MARK).unwrap_or(text);
     let text: String = text.iter().map(|byte| char::from(*byte)).collect();
     let mut reader = Reader {
@@ -37,7 +79,7 @@ pub(super) fn parse_bytes(text: &[u8]) -> Vec<Setting> {
 }
 
 /// The bytes of a value that `parse_bytes` read.
-pub(super) fn bytes(value: &str) -> Option<Vec<u8>> {
+pub(crate) fn bytes(value: &str) -> Option<Vec<u8>> {
     let each = value.chars().map(|c| u8::try_from(c).ok());
     each.collect()
 }

@@ -3,7 +3,7 @@
 //! the disk, starts nothing, changes nothing.
 
 use crate::files::{Followed, follow_links, read_bounded, real_path};
-use crate::sandbox::included_settings;
+use crate::git_file::included;
 use crate::{Border, account_home};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -148,7 +148,7 @@ impl GitSettings {
             let most = MAX_SETTINGS.min(left);
             if let (true, Ok(read)) = (is_new, read_bounded(&real, most, &Border::none())) {
                 left -= read.bytes.len() as u64;
-                let written = included_settings(&read.bytes);
+                let written = included(&read.bytes);
                 let placed = written
                     .iter()
                     .flat_map(|path| self.places(path, Some(&folder)));
