@@ -15,11 +15,12 @@ mod regrant;
 mod rejudge;
 mod subject;
 mod trust;
+mod twice;
 
 use delegate::{delegate, delegates, followed, is_only_read, sends};
 
 pub use afford::{Afforded, afford};
-pub use offer::{Offered, offer};
+pub use offer::{Offered, Sending, ask_to_send, offer};
 pub use read::{ReadCall, read_call};
 
 use crate::clients::feed::Feed;
@@ -102,6 +103,7 @@ pub async fn dispatch(
 ) -> Result<Dispatched, LogError> {
     let mut done = Dispatched::default();
     let mut together: Vec<Prepared> = Vec::new();
+    let mut made = twice::MadeCalls::default();
     for call in calls {
         if cancel.is_cancelled() || done.halt.is_some() {
             run_together(state, inbox, &mut together, cancel, &mut done).await?;
@@ -109,7 +111,11 @@ pub async fn dispatch(
             refuse(state, &call.call, why, &mut done)?;
             continue;
         }
-        let mut prepared = match prepare(state, call) {
+        let prepared = prepare(state, call).and_then(|prepared| match made.note(&prepared) {
+            Ok(()) => Ok(prepared),
+            Err(error) => Err(Box::new((prepared.call, error))),
+        });
+        let mut prepared = match prepared {
             Ok(prepared) => prepared,
             Err(refused) => {
                 decline(state, inbox, *refused, &mut together, (cancel, &mut done)).await?;
@@ -500,7 +506,13 @@ fn refuse(
     error: ToolError,
     done: &mut Dispatched,
 ) -> Result<(), LogError> {
-    commit(state, call, Err(error), Duration::ZERO, done)
+    let is_repeat = error.code == twice::CODE;
+    commit(state, call, Err(error), Duration::ZERO, done)?;
+    // It is no sign of a circle beside the call that it repeats, and must not hide one.
+    if is_repeat {
+        done.calls.pop();
+    }
+    Ok(())
 }
 
 /// What would be too long for a sentence is cut: names and patterns of any length are quoted in errors.
