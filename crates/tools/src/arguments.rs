@@ -9,12 +9,14 @@ mod table;
 mod tests;
 mod unlisted;
 
+pub use table::plain;
 pub use unlisted::check_unlisted;
 
 use argv::command_line;
 use shape::{Kind, Shape};
 
 use crate::error::ToolError;
+use crate::names::find_foreign_name;
 use ostler_wire::ToolDeclaration;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -24,7 +26,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use table::{Fate, How, Mapping, Rows, as_bool, is_neutral, is_same, plain};
+use table::{Fate, How, Mapping, Rows, as_bool, is_neutral, is_same};
 
 /// Names that models put around all arguments.
 const WRAPPERS: [&str; 9] = [
@@ -186,7 +188,7 @@ impl Fitting {
             !is_own && (WRAPPERS.contains(&name) || plain(name) == plain(tool))
         };
         let names_tool = |name: &str, value: &Value| {
-            let is_called = value.as_str().is_some_and(|v| about.is_called(v.trim()));
+            let is_called = value.as_str().is_some_and(|name| is_name_of(about, name));
             NAMES.contains(&name) && shape.find(name).is_none() && is_called
         };
         let rows = Rows::of(tool);
@@ -236,6 +238,16 @@ impl Fitting {
             let row = row.or_else(|| find_row(&rows, shape, &name, &value));
             match row {
                 Some(Fate::Known) => _ = fitted.insert(name, value),
+                Some(Fate::Flag) => {
+                    let fitting = as_bool(&value).filter(|_| value.is_string());
+                    if let Some(flag) = fitting {
+                        self.repairs.push(Repair::Word {
+                            from: value.to_string(),
+                            to: flag.to_string(),
+                        });
+                    }
+                    fitted.insert(name, fitting.map_or(value, Value::Bool));
+                }
                 Some(Fate::Harmless) => self.repairs.push(Repair::Ignored(shown)),
                 Some(Fate::Refused(why)) => {
                     self.problems
@@ -426,6 +438,13 @@ impl Fitting {
             }
         }
     }
+}
+
+/// Whether a name, maybe with a namespace before it, means this tool.
+fn is_name_of(about: &ToolDeclaration, name: &str) -> bool {
+    let bare = name.trim().rsplit(['.', ':']).next().unwrap_or(name);
+    let meant = || find_foreign_name(bare, &Value::Null, &[about.name.as_ref()]);
+    about.is_called(bare) || meant().is_some()
 }
 
 /// What becomes of a name that is neither the tool's nor in its section.

@@ -49,6 +49,8 @@ pub use registry::{
     fit_arguments, render, unknown_tool,
 };
 
+pub use crate::names::find_foreign_name;
+
 use crate::tool::Tool;
 
 /// All of them, sorted by name: the order they have in the prefix.
