@@ -1,6 +1,7 @@
 //! Finding lines that differ from the wanted ones by indentation only, and giving the new lines the indentation of the
 //! place. A match must be unique and its difference the same on every line. Pure.
 
+use super::placed::keeps_step;
 use super::replace::normalise;
 use std::ops::Range;
 
@@ -37,7 +38,8 @@ pub fn find(content: &str, old: &str, new: &str) -> Option<(Range<usize>, String
     } else {
         last.text_end
     };
-    Some((first.start..end, shift.apply(&new)?))
+    let new = shift.apply(&new)?;
+    keeps_step(content, &new).then_some((first.start..end, new))
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+/// Deeper steps are not those of a file.
+const MAX_STEP: usize = 8;
 /// Ends of a line after which a deeper one follows.
 const OPENERS: [&str; 8] = [":", "{", "(", "[", "=>", "->", " then", " do"];
 
@@ -30,7 +32,8 @@ pub fn indent_like_place<'n>(
         return Some(new);
     }
     if old.starts_with([' ', '\t']) {
-        return Some(Cow::from(shifted(&new, lead)));
+        let new = shifted(&new, lead);
+        return keeps_step(content, &format!("{lead}{new}")).then_some(Cow::from(new));
     }
     // Without any indentation: the further lines have that of the file, or begin at none.
     let first = new.lines().next().unwrap_or_default().trim_end();
@@ -40,6 +43,35 @@ pub fn indent_like_place<'n>(
         .first()
         .is_some_and(|line| indent_of(line).len() > lead.len());
     (is_whole && (!opens || goes_deeper)).then_some(new)
+}
+
+/// Whether the lines that go deeper do so by steps of the file. An author who reckons with other steps cannot be followed by
+/// moving the lines.
+pub fn keeps_step(content: &str, text: &str) -> bool {
+    let mut counts = [0; MAX_STEP + 1];
+    for step in steps(content) {
+        if let Some(count) = counts.get_mut(step) {
+            *count += 1;
+        }
+    }
+    let most = counts.iter().copied().max().unwrap_or(0);
+    let usual = counts.iter().position(|count| *count == most);
+    match usual.filter(|_| most > 0) {
+        Some(usual) => steps(text).all(|step| step % usual == 0),
+        None => true,
+    }
+}
+
+/// How many spaces lines go deeper after one that opens a block.
+fn steps(text: &str) -> impl Iterator<Item = usize> {
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    lines().zip(lines().skip(1)).filter_map(|(line, next)| {
+        let [above, below] = [line, next].map(indent_of);
+        let opens = OPENERS.iter().any(|end| line.trim_end().ends_with(end));
+        let has_tabs = below.contains('\t');
+        let step = below.len().checked_sub(above.len())?;
+        (opens && !has_tabs && step > 0).then_some(step)
+    })
 }
 
 /// All lines but the first, and but blank ones, with more before them.

@@ -127,6 +127,19 @@ fn a_match_within_the_indentation_is_indented_as_a_whole_or_refused() {
     ] {
         check(class, "a()", new, Err(Miss::Unclear { line: 3 }));
     }
+    // Steps of two in a file with steps of four.
+    check(
+        class,
+        "    a()",
+        "    if a:\n      b()",
+        Err(Miss::Unclear { line: 3 }),
+    );
+    check(
+        "def f():\n    a()\n    b()\n",
+        "  a()\n  b()",
+        "  if a:\n    b()",
+        Err(Miss::NotFound),
+    );
     // Lines of `old` show that those of `new` have the indentation of the file.
     check(
         "    if a:\n        b()\n",
