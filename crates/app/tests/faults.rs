@@ -569,7 +569,8 @@ fn a_line_without_end_costs_bounded_memory() {
         let step = Step::answer()
             .text("x")
             .broken(Place::Start, Break::HugeLine(LINE));
-        let scene = Scene::with_config(kind, config, [step]);
+        let refused = (1..requests).map(|_| Step::refuse(Trouble::BadKey));
+        let scene = Scene::with_config(kind, config, [step].into_iter().chain(refused));
         let running = scene.ostler(["exec", "-p", "go"]).spawn();
         let status = format!("/proc/{}/status", running.pid());
         let mut peak = 0;

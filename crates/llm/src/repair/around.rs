@@ -33,7 +33,7 @@ pub(super) fn without_lead(text: &str) -> Option<&str> {
     let at = rest.find('{')?;
     let (lead, object) = rest.split_at_checked(at)?;
     let is_plain =
-        |c: char| c.is_alphanumeric() || c.is_whitespace() || ".,:：，。!?'’…=(-".contains(c);
+        |c: char| c.is_alphanumeric() || c.is_whitespace() || ".,:：，。!?'’…=(-`".contains(c);
     let speaks_against = lead
         .split(|c: char| !c.is_alphanumeric())
         .any(|word| AGAINST.contains(&word.to_lowercase().as_str()));
