@@ -76,6 +76,8 @@ pub struct Dispatched {
     notes: Vec<String>,
     /// Why a hook wants the turn ended.
     pub halt: Option<String>,
+    /// What was changed already.
+    made: twice::MadeCalls,
 }
 
 impl Dispatched {
@@ -103,7 +105,6 @@ pub async fn dispatch(
 ) -> Result<Dispatched, LogError> {
     let mut done = Dispatched::default();
     let mut together: Vec<Prepared> = Vec::new();
-    let mut made = twice::MadeCalls::default();
     for call in calls {
         if cancel.is_cancelled() || done.halt.is_some() {
             run_together(state, inbox, &mut together, cancel, &mut done).await?;
@@ -111,11 +112,7 @@ pub async fn dispatch(
             refuse(state, &call.call, why, &mut done)?;
             continue;
         }
-        let prepared = prepare(state, call).and_then(|prepared| match made.note(&prepared) {
-            Ok(()) => Ok(prepared),
-            Err(error) => Err(Box::new((prepared.call, error))),
-        });
-        let mut prepared = match prepared {
+        let mut prepared = match prepare_once(state, call, &mut done) {
             Ok(prepared) => prepared,
             Err(refused) => {
                 decline(state, inbox, *refused, &mut together, (cancel, &mut done)).await?;
@@ -255,6 +252,19 @@ fn prepare(state: &SessionState, read: ReadCall) -> Result<Prepared, Box<(ToolUs
         leave: Leave::default(),
         remark: None,
     })
+}
+
+/// The same for a call that does not repeat an earlier one.
+fn prepare_once(
+    state: &SessionState,
+    read: ReadCall,
+    done: &mut Dispatched,
+) -> Result<Prepared, Box<(ToolUse, ToolError)>> {
+    let prepared = prepare(state, read)?;
+    match done.made.note(&prepared) {
+        Ok(()) => Ok(prepared),
+        Err(error) => Err(Box::new((prepared.call, error))),
+    }
 }
 
 /// Whether a reader may run beside others: nobody has to be asked. A stop while that is found out is a no.

@@ -16,7 +16,6 @@ use argv::command_line;
 use shape::{Kind, Shape};
 
 use crate::error::ToolError;
-use crate::names::find_foreign_name;
 use ostler_wire::ToolDeclaration;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -443,8 +442,8 @@ impl Fitting {
 /// Whether a name, maybe with a namespace before it, means this tool.
 fn is_name_of(about: &ToolDeclaration, name: &str) -> bool {
     let bare = name.trim().rsplit(['.', ':']).next().unwrap_or(name);
-    let meant = || find_foreign_name(bare, &Value::Null, &[about.name.as_ref()]);
-    about.is_called(bare) || meant().is_some()
+    let mut own = std::iter::once(about.name.as_ref()).chain(about.aliases.iter().copied());
+    own.any(|own| plain(own) == plain(bare))
 }
 
 /// What becomes of a name that is neither the tool's nor in its section.

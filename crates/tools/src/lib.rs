@@ -6,7 +6,6 @@ pub mod builtin;
 pub mod context;
 pub mod error;
 pub mod jobs;
-mod names;
 pub mod programs;
 pub mod sandbox_report;
 mod schema;

@@ -196,11 +196,10 @@ fn from_text(text: &str, types: Types) -> Option<Value> {
         "no" | "off" | "0" if types.is_boolean() => Value::Bool(false),
         _ => serde_json::from_str(text).ok().or_else(|| loose(text))?,
     };
-    let parsed = match &parsed {
-        Value::Number(n) if n.is_f64() && !types.allow(&parsed) && !lower.contains('e') => {
-            whole(n)?
-        }
-        _ => parsed,
+    let number = parsed.as_number().filter(|n| n.is_f64());
+    let parsed = match number.filter(|_| !types.allow(&parsed) && !lower.contains('e')) {
+        Some(number) => whole(number)?,
+        None => parsed,
     };
     // A string inside a string has no business here.
     (types.allow(&parsed) && !parsed.is_string()).then_some(parsed)

@@ -19,6 +19,7 @@ pub mod ls;
 pub mod memory;
 pub mod move_file;
 pub mod multi_edit;
+mod names;
 pub mod notebook_edit;
 pub mod read_file;
 pub mod read_only_skill;
@@ -49,7 +50,7 @@ pub use registry::{
     fit_arguments, render, unknown_tool,
 };
 
-pub use crate::names::find_foreign_name;
+pub use names::find_foreign_name;
 
 use crate::tool::Tool;
 

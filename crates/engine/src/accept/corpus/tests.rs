@@ -1,6 +1,11 @@
 //! Broken and foreign calls on the four protocols, from the frames of a vendor to the call that would run. The cases are
 //! data beside this file; `README.md` says how they are written. Prints how many of them turn out right.
 
+#![expect(
+    clippy::print_stdout,
+    reason = "the figures are what the test is run for"
+)]
+
 use crate::accept::{Surroundings, accept, refusal};
 use crate::testing::{prefix, target};
 use crate::tool::Scope;

@@ -173,10 +173,7 @@ impl Shift {
         let is_kept = |shift: &&Self| matches!(shift, Shift::Columns { by: 0, .. });
         let is_clean = |shift: &&Self| given.iter().all(|indent| shift.reaches(indent));
         let kept = found.iter().filter(is_kept).find(is_clean);
-        let best = kept
-            .or_else(|| found.iter().find(is_clean))
-            .map(Self::clone);
-        best
+        kept.or_else(|| found.iter().find(is_clean)).cloned()
     }
 
     /// Whether an indentation becomes one of whole steps, and none of nothing.

@@ -1,8 +1,8 @@
 //! Finds the tool that a foreign name means: one of ours in another spelling, or the tool of another agent that does the
 //! same. What could be two tools is none.
 
+use super::registry::{canonical_name, declarations};
 use crate::arguments::plain;
-use crate::builtin::{canonical_name, declarations};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -73,8 +73,8 @@ impl Told {
 
 #[cfg(test)]
 mod tests {
+    use super::super::registry::all_names;
     use super::*;
-    use crate::builtin::all_names;
     use serde_json::json;
 
     #[test]
