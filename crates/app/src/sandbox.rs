@@ -86,9 +86,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let in_reach: Vec<PathBuf> = writable.iter().chain(own).cloned().collect();
     let protect = git.protect.into_iter().chain(denied.write).collect();
     let protect = protected_paths(boot, &roots, &in_reach, protect);
-    for paths in [&mut forbid_read, &mut sealed] {
-        add_real(paths);
-    }
+    [&mut forbid_read, &mut sealed].map(add_real);
     // What lies in it is to be written all the same.
     let stores = stores::find(boot).into_iter().filter(narrow).collect();
     Ok(SandboxSettings {

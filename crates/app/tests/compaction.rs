@@ -87,6 +87,61 @@ fn every_protocol_goes_on_after_a_fold() {
 }
 
 #[test]
+fn a_first_prompt_that_is_too_long_is_told_with_its_size_and_not_folded() {
+    each_kind(|kind| {
+        let scene = Scene::new(kind, [Step::overflow()]);
+        let out = scene.ostler(["exec", "-p", RULE]).output().exits(1);
+        assert!(out.stderr.contains("The first prompt is"), "{}", out.stderr);
+        assert!(
+            out.stderr.contains("令牌") || out.stderr.contains("tokens"),
+            "{}",
+            out.stderr
+        );
+        assert_eq!(folds(&scene), Vec::<Value>::new());
+        assert_eq!(scene.server.requests().len(), 1, "{}", kind.name());
+    });
+}
+
+#[test]
+fn a_first_prompt_that_is_larger_than_the_window_is_asked_about() {
+    let scene = |steps: Vec<Step>| {
+        let scene = Scene::new(Kind::Chat, steps);
+        let config = scene.space.home().join("config.toml");
+        let text = std::fs::read_to_string(&config).unwrap();
+        scene.space.write(
+            &config,
+            text.replace("context_window = 1000000", "context_window = 500"),
+        );
+        scene
+    };
+    let stopped = scene(Vec::new());
+    let out = stopped
+        .ostler(["--plain"])
+        .stdin(format!("{RULE}\n1\n/quit\n"))
+        .output()
+        .ok();
+    let said = format!("{}{}", out.stdout, out.stderr);
+    assert!(
+        said.contains("The first prompt is larger than the window"),
+        "{said}"
+    );
+    assert!(said.contains("has 500."), "{said}");
+    assert!(stopped.server.requests().is_empty(), "{said}");
+    let sent = scene(vec![Step::answer().text("Fine.")]);
+    let out = sent
+        .ostler(["--plain"])
+        .stdin(format!("{RULE}\n2\n/quit\n"))
+        .output()
+        .ok();
+    assert!(
+        out.stdout.contains("Fine."),
+        "{} {}",
+        out.stdout,
+        out.stderr
+    );
+}
+
+#[test]
 fn a_kill_in_the_middle_of_a_fold_costs_nothing() {
     let answer = |stall: bool| {
         move |request: &Captured| {

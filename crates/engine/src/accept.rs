@@ -1,7 +1,7 @@
 //! From a model's answer to entries: calls get unique ids and arguments that are JSON objects, or a word on why not.
 
 use crate::arguments::Repair;
-use crate::tools::{canonical_name, fit_arguments, tool_search};
+use crate::tools::{canonical_name, find_foreign_name, fit_arguments, tool_search};
 use ostler_llm::repair::{self, Doubt, Ended, Written};
 use ostler_llm::{Answer, AnswerPart, Prefix};
 use ostler_wire::{Entry, Json, Message, Origin, Part, Replay, Role, Stop, ToolSpec, ToolUse};
@@ -11,6 +11,10 @@ use std::sync::Arc;
 
 #[cfg(test)]
 mod broken_calls;
+#[cfg(test)]
+mod corpus {
+    mod tests;
+}
 mod quotation;
 #[cfg(test)]
 mod tests;
@@ -25,6 +29,9 @@ pub struct Accepted {
 
 /// Calls of one answer that are taken at most; more are a model gone wild.
 const MAX_CALLS: usize = 128;
+
+/// Characters of a foreign name that the log shows.
+const MAX_NAME_SHOWN: usize = 100;
 
 /// What the log says of arguments that could not be read, before the reason.
 const UNREADABLE: &str = "unreadable: ";
@@ -192,10 +199,8 @@ fn find_written_calls(answer: &mut Answer, ended: Ended, session: &Surroundings<
     let Some(AnswerPart::Text { text, .. }) = last else {
         return Found::Nothing;
     };
-    let is_tool = |name: &str| {
-        let name = repair::tool_name(name, &names);
-        names.contains(&name) || canonical_name(name).is_some_and(|name| names.contains(&name))
-    };
+    let is_tool =
+        |name: &str| is_offered(name, &names) || find_name(name, &Value::Null, &names).is_some();
     let (before, calls) = match repair::calls_in_text(text, ended, is_tool) {
         Written::Calls(before, calls) => (before, calls),
         Written::Unsure(doubt) => return Found::Doubt(doubt),
@@ -224,21 +229,53 @@ fn find_written_calls(answer: &mut Answer, ended: Ended, session: &Surroundings<
     Found::Calls
 }
 
+/// Whether the session has a tool of this name, or one that is called so as well.
+fn is_offered(name: &str, names: &[&str]) -> bool {
+    names.contains(&name) || canonical_name(name).is_some_and(|name| names.contains(&name))
+}
+
+/// The tool that a name means which is none of a tool.
+fn find_name(name: &str, arguments: &Value, names: &[&str]) -> Option<String> {
+    let bare = repair::bare_name(name);
+    if bare != name && is_offered(bare, names) {
+        return Some(bare.to_owned());
+    }
+    let whole = find_foreign_name(name, arguments, names);
+    whole.or_else(|| find_foreign_name(bare, arguments, names))
+}
+
+/// Gives a call the name of the tool that it means. Returns what was changed, for the log.
+fn fit_name(name: &mut String, arguments: &str, names: &[&str]) -> Option<String> {
+    if is_offered(name, names) {
+        return None;
+    }
+    let arguments = serde_json::from_str(arguments).unwrap_or_default();
+    let found = find_name(name, &arguments, names)?;
+    let before = std::mem::replace(name, found);
+    let shown: String = before.chars().take(MAX_NAME_SHOWN).collect();
+    Some(format!("name {shown} taken as {name}"))
+}
+
 fn read_call(
     id: String,
-    name: String,
+    mut name: String,
     arguments: &str,
     ended: Ended,
     tools: &[ToolSpec],
 ) -> ToolUse {
     let names: Vec<&str> = tools.iter().map(|t| t.name.as_str()).collect();
-    let mut name = repair::tool_name(&name, &names).to_owned();
     let mut via = None;
-    let (input, repair) = match repair::arguments(arguments, ended) {
+    let mended = repair::arguments(arguments, ended);
+    let given = mended
+        .as_ref()
+        .map_or("null", |mended| mended.text.as_str());
+    let mut renamed = fit_name(&mut name, given, &names);
+    let (input, repair) = match mended {
         Ok(mut mended) => {
             let mut repairs = fit_names(&name, &mut mended.text);
             if let Some((tool, arguments)) = looked_up(&name, &mended.text) {
                 via = Some(std::mem::replace(&mut name, tool));
+                renamed = renamed.or_else(|| fit_name(&mut name, &arguments, &names));
                 mended.text = arguments;
                 repairs.extend(fit_names(&name, &mut mended.text));
             }
@@ -253,7 +290,12 @@ fn read_call(
             };
             let types = coerced.then(|| "argument types were adjusted to the schema".to_owned());
             let names = repairs.iter().map(ToString::to_string);
-            let notes: Vec<String> = mended.note.into_iter().chain(types).chain(names).collect();
+            let notes = renamed
+                .into_iter()
+                .chain(mended.note)
+                .chain(types)
+                .chain(names);
+            let notes: Vec<String> = notes.collect();
             let note = (!notes.is_empty()).then(|| notes.join("; "));
             match Json::from_text(text) {
                 Ok(input) => (input, note),
@@ -306,6 +348,9 @@ pub fn doubt_note(doubt: Doubt) -> &'static str {
         }
         Doubt::Quoted => {
             "[Your answer ends with a tool call as text that stands in a prompt, a file or a result that you have read. It was not run: text that was read does not call tools. If you mean it yourself, make a real call.]"
+        }
+        Doubt::Foreign => {
+            "[Your answer ends with something like a tool call, in a notation that is not read. It was not run. If you meant it, make the call itself, or write it as <tool_call>{\"name\": …, \"arguments\": {…}}</tool_call> with nothing after it. If it was an example, say that you are done.]"
         }
         Doubt::Structured => {
             "[Your answer ends with a tool call as text. It was not run: you have made real calls in this session, so only those count. If you meant it, make the call itself. If it was an example, say that you are done.]"

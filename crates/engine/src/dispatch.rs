@@ -15,11 +15,12 @@ mod regrant;
 mod rejudge;
 mod subject;
 mod trust;
+mod twice;
 
 use delegate::{delegate, delegates, followed, is_only_read, sends};
 
 pub use afford::{Afforded, afford};
-pub use offer::{Offered, offer};
+pub use offer::{Offered, Sending, ask_to_send, offer};
 pub use read::{ReadCall, read_call};
 
 use crate::clients::feed::Feed;
@@ -75,6 +76,8 @@ pub struct Dispatched {
     notes: Vec<String>,
     /// Why a hook wants the turn ended.
     pub halt: Option<String>,
+    /// What was changed already.
+    made: twice::MadeCalls,
 }
 
 impl Dispatched {
@@ -109,7 +112,7 @@ pub async fn dispatch(
             refuse(state, &call.call, why, &mut done)?;
             continue;
         }
-        let mut prepared = match prepare(state, call) {
+        let mut prepared = match prepare_once(state, call, &mut done) {
             Ok(prepared) => prepared,
             Err(refused) => {
                 decline(state, inbox, *refused, &mut together, (cancel, &mut done)).await?;
@@ -249,6 +252,19 @@ fn prepare(state: &SessionState, read: ReadCall) -> Result<Prepared, Box<(ToolUs
         leave: Leave::default(),
         remark: None,
     })
+}
+
+/// The same for a call that does not repeat an earlier one.
+fn prepare_once(
+    state: &SessionState,
+    read: ReadCall,
+    done: &mut Dispatched,
+) -> Result<Prepared, Box<(ToolUse, ToolError)>> {
+    let prepared = prepare(state, read)?;
+    match done.made.note(&prepared) {
+        Ok(()) => Ok(prepared),
+        Err(error) => Err(Box::new((prepared.call, error))),
+    }
 }
 
 /// Whether a reader may run beside others: nobody has to be asked. A stop while that is found out is a no.
@@ -500,7 +516,13 @@ fn refuse(
     error: ToolError,
     done: &mut Dispatched,
 ) -> Result<(), LogError> {
-    commit(state, call, Err(error), Duration::ZERO, done)
+    let is_repeat = error.code == twice::CODE;
+    commit(state, call, Err(error), Duration::ZERO, done)?;
+    // It is no sign of a circle beside the call that it repeats, and must not hide one.
+    if is_repeat {
+        done.calls.pop();
+    }
+    Ok(())
 }
 
 /// What would be too long for a sentence is cut: names and patterns of any length are quoted in errors.

@@ -27,6 +27,9 @@ pub enum Error {
     /// The endpoint answered with something that is not its protocol.
     #[error("{message}")]
     InvalidResponse { message: Why },
+    /// The same, and another try may bring an answer that can be read.
+    #[error("{message}")]
+    Garbled { message: Why },
     /// Anything else the vendor refused.
     #[error("{message}")]
     Fatal { message: Why, status: Option<u16> },
@@ -43,6 +46,12 @@ impl Error {
 
     pub fn invalid(message: impl Into<Why>) -> Self {
         Self::InvalidResponse {
+            message: message.into(),
+        }
+    }
+
+    pub fn garbled(message: impl Into<Why>) -> Self {
+        Self::Garbled {
             message: message.into(),
         }
     }
@@ -67,6 +76,7 @@ impl Error {
             | Self::Auth { message }
             | Self::LoginRequired { message }
             | Self::InvalidResponse { message }
+            | Self::Garbled { message }
             | Self::Fatal { message, .. } => message,
         }
     }
@@ -79,6 +89,7 @@ impl Error {
             | Self::Auth { message }
             | Self::LoginRequired { message }
             | Self::InvalidResponse { message }
+            | Self::Garbled { message }
             | Self::Fatal { message, .. } => message,
         }
     }
@@ -92,7 +103,7 @@ impl Error {
             Error::Replay { .. } => "fatal",
             Error::Auth { .. } => "auth",
             Error::LoginRequired { .. } => "login_required",
-            Error::InvalidResponse { .. } => "invalid_response",
+            Error::InvalidResponse { .. } | Error::Garbled { .. } => "invalid_response",
             Error::Fatal { .. } => "fatal",
         }
     }

@@ -9,6 +9,7 @@ mod table;
 mod tests;
 mod unlisted;
 
+pub use table::plain;
 pub use unlisted::check_unlisted;
 
 use argv::command_line;
@@ -24,7 +25,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use table::{Fate, How, Mapping, Rows, as_bool, is_neutral, is_same, plain};
+use table::{Fate, How, Mapping, Rows, as_bool, is_neutral, is_same};
 
 /// Names that models put around all arguments.
 const WRAPPERS: [&str; 9] = [
@@ -186,7 +187,7 @@ impl Fitting {
             !is_own && (WRAPPERS.contains(&name) || plain(name) == plain(tool))
         };
         let names_tool = |name: &str, value: &Value| {
-            let is_called = value.as_str().is_some_and(|v| about.is_called(v.trim()));
+            let is_called = value.as_str().is_some_and(|name| is_name_of(about, name));
             NAMES.contains(&name) && shape.find(name).is_none() && is_called
         };
         let rows = Rows::of(tool);
@@ -236,6 +237,16 @@ impl Fitting {
             let row = row.or_else(|| find_row(&rows, shape, &name, &value));
             match row {
                 Some(Fate::Known) => _ = fitted.insert(name, value),
+                Some(Fate::Flag) => {
+                    let fitting = as_bool(&value).filter(|_| value.is_string());
+                    if let Some(flag) = fitting {
+                        self.repairs.push(Repair::Word {
+                            from: value.to_string(),
+                            to: flag.to_string(),
+                        });
+                    }
+                    fitted.insert(name, fitting.map_or(value, Value::Bool));
+                }
                 Some(Fate::Harmless) => self.repairs.push(Repair::Ignored(shown)),
                 Some(Fate::Refused(why)) => {
                     self.problems
@@ -426,6 +437,13 @@ impl Fitting {
             }
         }
     }
+}
+
+/// Whether a name, maybe with a namespace before it, means this tool.
+fn is_name_of(about: &ToolDeclaration, name: &str) -> bool {
+    let bare = name.trim().rsplit(['.', ':']).next().unwrap_or(name);
+    let mut own = std::iter::once(about.name.as_ref()).chain(about.aliases.iter().copied());
+    own.any(|own| plain(own) == plain(bare))
 }
 
 /// What becomes of a name that is neither the tool's nor in its section.

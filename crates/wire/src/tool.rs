@@ -121,6 +121,8 @@ pub enum ToolMark {
     RunsCommands,
     /// Equal calls in a row are no circle: it waits for something.
     Waits,
+    /// The same call twice in one answer is one: models repeat themselves, and twice would be no more or do damage.
+    OncePerAnswer,
     /// What it is called with is shown to nobody but the person.
     Private,
     /// The prompt lists the roles that it can be called with.

@@ -503,6 +503,12 @@ words! {
     FoldNoSummary: "The model's summary could not be used ({}); the digest was made from the log alone.", "无法使用模型的总结（{}）；摘要仅依据日志生成。";
     FoldNoArchive: "The archive {} could not be written ({}); the session log still has everything.", "无法写入归档 {}（{}）；会话日志仍保留全部内容。";
     PromptTooLong: "The prompt is too long for the model. Fold it with /compact, or begin anew: {}", "提示超出模型的窗口。请用 /compact 折叠，或重新开始：{}";
+    FirstTooLong: "The first prompt is larger than the window: about {} tokens, {} of them your message and what it brings; the window of {} has {}. Nothing can be folded yet. Shorten it, or choose another model (/model).", "第一条提示超出窗口：约 {} 令牌，其中 {} 来自你的消息及其引用；{} 的窗口为 {}。目前没有可折叠的内容。请缩短提示，或改用其他模型（/model）。";
+    FirstTooLongUnknown: "The first prompt is too long: about {} tokens, {} of them your message and what it brings; the window of {} is not known (context_window). Nothing can be folded yet. Shorten it, or choose another model (/model).", "第一条提示过长：约 {} 令牌，其中 {} 来自你的消息及其引用；{} 的窗口未知（context_window）。目前没有可折叠的内容。请缩短提示，或改用其他模型（/model）。";
+    FirstSend: "Send it as it is", "照原样发送";
+    FirstSendMore: "the number is an estimate; the provider refuses what is too long", "该数字为估计值；过长时提供方会拒绝";
+    FirstStop: "Do not send it", "不发送";
+    FirstStopMore: "the turn ends, and nothing is paid for", "本回合结束，不产生费用";
     WindowFull: "The context is {} % full ({} of {} tokens). {}", "上下文已用 {} %（{} / {} 令牌）。{}";
     WindowFoldsNext: "Older work is folded before the next turn; /compact does it now.", "下一回合前将折叠较早的工作；/compact 立即折叠。";
     WindowFoldsAt: "Older work is folded at {} %; /compact does it now.", "到 {} % 时折叠较早的工作；/compact 立即折叠。";

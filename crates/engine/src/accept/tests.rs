@@ -266,8 +266,13 @@ fn a_tool_by_another_name_is_still_that_tool() {
             past: &Vec::new,
         };
         let accepted = accept(answer, Stop::Calls, &session, used);
-        let note = Some("argument types were adjusted to the schema");
-        assert_eq!(calls(&accepted), [("a", logged, r#"{"offset":5}"#, note)]);
+        let types = "argument types were adjusted to the schema";
+        let note = match name == logged {
+            true => types.to_owned(),
+            false => format!("name {name} taken as {logged}; {types}"),
+        };
+        let expect = [("a", logged, r#"{"offset":5}"#, Some(note.as_str()))];
+        assert_eq!(calls(&accepted), expect);
     }
 }
 

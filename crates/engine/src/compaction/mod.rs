@@ -1,6 +1,7 @@
 //! Folding older work into a digest when the window fills up: when it is done, how, and what the person is told.
 //! What a folded log means to a prompt is decided in `context/digest`.
 
+mod first;
 mod room;
 mod summary;
 
@@ -109,6 +110,10 @@ pub(crate) async fn on_overflow(
     inbox: &mut Inbox,
     cancel: &CancellationToken,
 ) -> Result<bool, LogError> {
+    if first::is_unanswered(&state.log.branch()) {
+        state.commit(vec![notice(first::describe(state))])?;
+        return Ok(false);
+    }
     if state.settings.folding.settings.strategy != Strategy::Compact {
         let text = state.settings.language.fill(
             Word::PromptTooLong,

@@ -1,10 +1,10 @@
 //! Room for the next request: when the window is nearly full, whether it is folded or the person is asked, and what the
 //! person is told at the end of a turn.
 
-use super::{Occasion, handoff_command, notice, when_full};
+use super::{Occasion, first, handoff_command, notice, when_full};
 use crate::context::handoff::{self, Handoff, HandoffPlace};
 use crate::context::window::{ContextSettings, Strategy};
-use crate::dispatch::{Offered, offer};
+use crate::dispatch::{Offered, Sending, ask_to_send, offer};
 use crate::inbox::Inbox;
 use crate::log::LogError;
 use crate::state::SessionState;
@@ -50,6 +50,18 @@ pub(crate) async fn make_room(
     let (tokens, window) = (state.tokens(), state.conversation.window());
     if !is_full(tokens, window, state.settings.folding.settings.ratio) {
         return Ok(Room::Made);
+    }
+    if first::is_unanswered(&state.log.branch()) {
+        // The provider counts exactly; what it refuses is told with its size.
+        if !state.settings.interactive || tokens <= window {
+            return Ok(Room::Made);
+        }
+        let size = first::describe(state);
+        let sending = ask_to_send(inbox, size, state.settings.language).await;
+        return Ok(match sending {
+            Sending::Send => Room::Made,
+            Sending::Stop => Room::Stopped,
+        });
     }
     match state.settings.folding.settings.strategy {
         Strategy::Compact => when_full(state, inbox, cancel, occasion).await?,

@@ -190,6 +190,7 @@ async fn request(
         | Error::Auth { .. }
         | Error::LoginRequired { .. }
         | Error::InvalidResponse { .. }
+        | Error::Garbled { .. }
         | Error::Fatal { .. } => {
             summary.prose = Err(error.why().clone());
             Reply::Answered

@@ -70,13 +70,19 @@ async fn tries(
             Some(Ok(())) => return Sampled::Whole(assembler.finish()),
             Some(Err(error)) => error,
         };
-        let Error::Retryable {
-            after,
-            message,
-            status,
-        } = &error
-        else {
-            return Sampled::Failed(assembler.finish(), error);
+        let (after, message, status) = match &error {
+            Error::Retryable {
+                after,
+                message,
+                status,
+            } => (*after, message, *status),
+            Error::Garbled { message } => (None, message, None),
+            Error::Overflow { .. }
+            | Error::Replay { .. }
+            | Error::Auth { .. }
+            | Error::LoginRequired { .. }
+            | Error::InvalidResponse { .. }
+            | Error::Fatal { .. } => return Sampled::Failed(assembler.finish(), error),
         };
         if assembler.is_visible() {
             return Sampled::Cut(assembler.finish(), error);
@@ -86,7 +92,7 @@ async fn tries(
             let message = Why::ours(Word::LlmPatience, [message.clone(), spoken(patience)]);
             let error = Error::Retryable {
                 message,
-                status: *status,
+                status,
                 after: Some(patience),
             };
             return Sampled::Failed(Answer::default(), error);
@@ -94,7 +100,7 @@ async fn tries(
         if tries >= MAX_TRIES {
             return Sampled::Failed(Answer::default(), error);
         }
-        let wait = backoff(tries - 1, *after, jitter());
+        let wait = backoff(tries - 1, after, jitter());
         feed.delta(Delta::Retry {
             after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
             attempt: tries,

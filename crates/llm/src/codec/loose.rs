@@ -26,12 +26,17 @@ pub(super) fn read<'d, T: Deserialize<'d>>(
     };
     serde_json::from_str(data).map_err(|error| {
         let start: String = data.trim_start().chars().take(SHOWN_CHARS).collect();
-        let hint = match start.starts_with('<') {
+        let is_page = start.starts_with('<');
+        let hint = match is_page {
             true => Word::LlmPageHint.into(),
             false => "".into(),
         };
         let values = [error.to_string().into(), hint, start.into()];
-        Error::invalid(Why::ours(Word::LlmOffProtocol, values))
+        let message = Why::ours(Word::LlmOffProtocol, values);
+        match is_page {
+            true => Error::invalid(message),
+            false => Error::garbled(message),
+        }
     })
 }
 
@@ -238,6 +243,17 @@ pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
             Value::Text(text) => Some(text),
             Value::Number(_) | Value::Other => None,
         })
+}
+
+/// For fields that should be the text of JSON, and may be the JSON itself.
+pub(super) fn text_or_json<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
+    let raw = Option::<&RawValue>::deserialize(deserializer)?;
+    Ok(raw.and_then(|raw| match raw.get().starts_with('{') {
+        true => Some(raw.get().to_owned()),
+        false => string(raw),
+    }))
 }
 
 /// For fields that should be a count: anything else is `None`.

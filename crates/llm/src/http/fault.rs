@@ -184,7 +184,12 @@ impl Place {
         let quote = quote(&String::from_utf8_lossy(body), QUOTE_CHARS);
         let (url, provider) = (self.url.as_str().into(), self.provider.as_str().into());
         let values = [url, what.into(), quote.into(), provider];
-        self.redact(Error::invalid(Why::ours(Word::LlmNoAnswer, values)))
+        let message = Why::ours(Word::LlmNoAnswer, values);
+        // A page comes from a wrong address, however often it is asked for.
+        self.redact(match matches!(what, Word::LlmWebPage) {
+            true => Error::invalid(message),
+            false => Error::garbled(message),
+        })
     }
 
     pub(super) fn too_large(&self, cap: usize) -> Error {

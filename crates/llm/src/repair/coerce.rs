@@ -1,9 +1,12 @@
 //! Fits argument values to the types a schema asks for, where only one reading is possible: `"5"` for a number and the like.
 
+use super::json::{self, Ended};
 use serde_json::{Map, Number, Value};
 
 /// How many references a schema may go through to say what a value is.
 const MAX_REFS: usize = 6;
+/// Words that models send for a value that they do not give.
+const NOTHING: [&str; 4] = ["null", "None", "undefined", "nil"];
 
 /// Changes what the schema refuses and what can only have meant one thing. Returns what was changed, for the log.
 pub fn coerce(args: &mut Value, schema: &Value) -> Vec<String> {
@@ -56,6 +59,18 @@ impl Types {
         self.string |= other.string;
         self.array |= other.array;
         self.object |= other.object;
+    }
+
+    /// Nothing else than true and false is accepted.
+    fn is_boolean(self) -> bool {
+        let others = [
+            self.integer,
+            self.number,
+            self.string,
+            self.array,
+            self.object,
+        ];
+        self.boolean && !others.contains(&true)
     }
 
     fn allow(self, value: &Value) -> bool {
@@ -117,11 +132,18 @@ fn walk_fields(
         let Some(schema) = properties.get(key) else {
             return true;
         };
-        let absent = value.is_null()
-            && !required.contains(&key.as_str())
-            && !types(schema, root, MAX_REFS).null;
+        let types = types(schema, root, MAX_REFS);
+        let says_nothing = match value {
+            Value::Null => !types.null,
+            Value::String(text) => {
+                let word = text.trim();
+                !types.string && (word.is_empty() || !types.null && NOTHING.contains(&word))
+            }
+            Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => false,
+        };
+        let absent = says_nothing && !required.contains(&key.as_str());
         if absent {
-            notes.push(format!("{} null as absent", join(path, key)));
+            notes.push(format!("{} {} as absent", join(path, key), name(value)));
         }
         !absent
     });
@@ -144,6 +166,11 @@ fn join(path: &str, key: &str) -> String {
 fn fit(value: &Value, types: Types, schema: &Value, root: &Value) -> Option<Value> {
     let direct = match value {
         Value::String(text) => from_text(text.trim(), types),
+        Value::Number(n) if types.is_boolean() => match n.as_u64() {
+            Some(0) => Some(false.into()),
+            Some(1) => Some(true.into()),
+            Some(_) | None => None,
+        },
         Value::Number(n) if types.integer && n.is_f64() => whole(n),
         Value::Number(n) if types.string && !types.array && !n.is_f64() => {
             Some(Value::String(n.to_string()))
@@ -161,13 +188,30 @@ fn fit(value: &Value, types: Types, schema: &Value, root: &Value) -> Option<Valu
 }
 
 fn from_text(text: &str, types: Types) -> Option<Value> {
-    let parsed = match text {
-        "True" => Value::Bool(true),
-        "False" => Value::Bool(false),
-        _ => serde_json::from_str(text).ok()?,
+    let lower = text.to_ascii_lowercase();
+    let parsed = match lower.as_str() {
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        "yes" | "on" | "1" if types.is_boolean() => Value::Bool(true),
+        "no" | "off" | "0" if types.is_boolean() => Value::Bool(false),
+        _ => serde_json::from_str(text).ok().or_else(|| loose(text))?,
+    };
+    let number = parsed.as_number().filter(|n| n.is_f64());
+    let parsed = match number.filter(|_| !types.allow(&parsed) && !lower.contains('e')) {
+        Some(number) => whole(number)?,
+        None => parsed,
     };
     // A string inside a string has no business here.
     (types.allow(&parsed) && !parsed.is_string()).then_some(parsed)
+}
+
+/// A list or an object as other languages write it.
+fn loose(text: &str) -> Option<Value> {
+    let read = text
+        .starts_with(['[', '{'])
+        .then(|| json::read(text, Ended::Cut))?;
+    let read = read.ok().filter(|read| read.used == text.len())?;
+    serde_json::from_str(&read.json).ok()
 }
 
 fn whole(number: &Number) -> Option<Value> {

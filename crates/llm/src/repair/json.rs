@@ -23,8 +23,15 @@ pub(super) enum Fix {
     Encoded,
     Repeats,
     Extra,
+    Around,
+    Braces,
+    Comments,
     Comma,
+    NoComma,
+    Signs,
+    Numbers,
     Quotes,
+    Smart,
     Keys,
     Words,
     Breaks,
@@ -42,10 +49,17 @@ impl Fix {
             Fix::Encoded => "JSON inside a string",
             Fix::Repeats => "the object repeated",
             Fix::Extra => "marks after the object",
+            Fix::Around => "text around the object",
+            Fix::Braces => "missing outer braces",
+            Fix::Comments => "comments",
             Fix::Comma => "a trailing comma",
+            Fix::NoComma => "a missing comma",
+            Fix::Signs => "other signs for a colon or a comma",
+            Fix::Numbers => "a number in another notation",
             Fix::Quotes => "single quotes",
+            Fix::Smart => "typographic quotes",
             Fix::Keys => "keys without quotes",
-            Fix::Words => "True, False or None",
+            Fix::Words => "True, False, None or the like",
             Fix::Breaks => "raw line breaks in a string",
             Fix::Escapes => "unknown escapes",
             Fix::Unclosed => "missing closing marks",
@@ -79,6 +93,7 @@ pub(super) fn read(text: &str, ended: Ended) -> Result<Read, Trouble> {
         out: String::new(),
         fixes: Vec::new(),
         depth: 0,
+        in_object: false,
         ended,
     };
     reader.value()?;
@@ -95,7 +110,63 @@ struct Reader<'a> {
     out: String,
     fixes: Vec<Fix>,
     depth: usize,
+    /// The innermost bracket that is open is a brace.
+    in_object: bool,
     ended: Ended,
+}
+
+/// A mark that some systems put before a text.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+/// A name that is longer is none of a parameter.
+const MAX_NAME: usize = 64;
+
+/// The mark that ends a string, by the one that begins it.
+fn end_of_quote(c: char) -> Option<char> {
+    Some(match c {
+        '"' | '\'' | '`' => c,
+        '“' | '”' => '”',
+        '„' => '“',
+        '‘' | '’' => '’',
+        _ => return None,
+    })
+}
+
+/// What follows a comment. One without an end is none: what it hides may be meant.
+fn without_comment(text: &str) -> Option<&str> {
+    if text.starts_with("//") || text.starts_with('#') {
+        return text.split_once('\n').map(|(_, after)| after);
+    }
+    let (_, after) = text.strip_prefix("/*")?.split_once("*/")?;
+    Some(after)
+}
+
+/// Whether a text begins with a name in quotes and a colon.
+pub(super) fn begins_with_name(text: &str) -> bool {
+    let Some(quote @ ('"' | '“')) = text.chars().next() else {
+        return false;
+    };
+    let end = end_of_quote(quote).unwrap_or(quote);
+    let inside = text.get(quote.len_utf8()..).unwrap_or("");
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let length: usize = inside
+        .chars()
+        .take(MAX_NAME)
+        .take_while(|c| is_name(*c))
+        .map(char::len_utf8)
+        .sum();
+    let after = inside.get(length..).unwrap_or("");
+    let after = after.strip_prefix(end).map(str::trim_start);
+    length > 0 && after.is_some_and(|after| after.starts_with([':', '：']))
+}
+
+/// `+4`, `4.`, `.5` and `1_000` as JSON has them.
+fn plain_number(text: &str) -> String {
+    let digits = text.strip_prefix('+').unwrap_or(text);
+    let digits = digits.strip_suffix('.').unwrap_or(digits).replace('_', "");
+    match digits.starts_with('.') {
+        true => format!("0{digits}"),
+        false => digits,
+    }
 }
 
 /// What stands after an item of a list or an object.
@@ -109,9 +180,23 @@ impl<'a> Reader<'a> {
         self.text.get(self.at..).unwrap_or("")
     }
 
+    /// Passes over blanks, and over comments where values and names are.
     fn skip_blanks(&mut self) {
-        let rest = self.rest();
-        self.at += rest.len() - rest.trim_start().len();
+        loop {
+            let rest = self.rest();
+            let text = rest.trim_start_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK);
+            self.at += rest.len() - text.len();
+            let Some(after) = without_comment(text) else {
+                return;
+            };
+            self.fix(Fix::Comments);
+            self.at += text.len() - after.len();
+        }
+    }
+
+    /// Whether a name in double or typographic quotes follows, with its colon.
+    fn is_at_name(&self) -> bool {
+        begins_with_name(self.rest())
     }
 
     /// The next character that is not blank.
@@ -135,8 +220,8 @@ impl<'a> Reader<'a> {
             None => Err(Trouble::Ends),
             Some('{') => self.nested('}'),
             Some('[') => self.nested(']'),
-            Some(quote @ ('"' | '\'')) => self.string(quote),
-            Some('-' | '0'..='9') => self.number(),
+            Some('-' | '+' | '.' | '0'..='9') => self.number(),
+            Some(c) if end_of_quote(c).is_some() => self.string(c),
             Some(_) => self.word(),
         }
     }
@@ -146,8 +231,10 @@ impl<'a> Reader<'a> {
             return self.wrong("it is nested too deeply");
         }
         self.depth += 1;
+        let outside = std::mem::replace(&mut self.in_object, close == '}');
         self.out.push(if close == '}' { '{' } else { '[' });
         self.at += 1;
+        self.skip_spare_commas();
         if self.peek() == Some(close) {
             self.at += 1;
         } else {
@@ -164,13 +251,26 @@ impl<'a> Reader<'a> {
         }
         self.out.push(close);
         self.depth -= 1;
+        self.in_object = outside;
         Ok(())
+    }
+
+    /// A comma too many between fields says nothing; in a list an item may be missing there.
+    fn skip_spare_commas(&mut self) {
+        while self.in_object && self.peek() == Some(',') {
+            self.fix(Fix::Comma);
+            self.at += 1;
+        }
     }
 
     fn after(&mut self, close: char) -> Result<After, Trouble> {
         match self.peek() {
-            Some(',') => {
-                self.at += 1;
+            Some(sign @ (',' | '，' | ';')) => {
+                if sign != ',' {
+                    self.fix(Fix::Signs);
+                }
+                self.at += sign.len_utf8();
+                self.skip_spare_commas();
                 if self.peek() == Some(close) {
                     self.fix(Fix::Comma);
                     self.at += 1;
@@ -181,6 +281,20 @@ impl<'a> Reader<'a> {
             Some(c) if c == close => {
                 self.at += 1;
                 Ok(After::Closed)
+            }
+            Some(_) if close == '}' && self.is_at_name() => {
+                self.fix(Fix::NoComma);
+                Ok(After::Next)
+            }
+            Some('{') if close == ']' && self.out.ends_with('}') => {
+                self.fix(Fix::NoComma);
+                Ok(After::Next)
+            }
+            // A list was closed twice.
+            Some(']') if close == '}' && self.out.ends_with(']') => {
+                self.fix(Fix::Extra);
+                self.at += 1;
+                self.after(close)
             }
             // A list that is open may lack items.
             None if self.ended == Ended::Whole && close == '}' => {
@@ -197,7 +311,12 @@ impl<'a> Reader<'a> {
     fn key(&mut self) -> Result<(), Trouble> {
         match self.peek() {
             None => return Err(Trouble::Ends),
-            Some(quote @ ('"' | '\'')) => self.string(quote)?,
+            Some(c) if end_of_quote(c).is_some() => self.string(c)?,
+            // A string as Python writes it.
+            Some('u') if self.rest().starts_with("u'") || self.rest().starts_with("u\"") => {
+                self.at += 1;
+                return self.key();
+            }
             Some(_) => {
                 let rest = self.rest();
                 let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$');
@@ -213,8 +332,14 @@ impl<'a> Reader<'a> {
         }
         match self.peek() {
             None => Err(Trouble::Ends),
-            Some(':') => {
-                self.at += 1;
+            Some(sign @ (':' | '：' | '=')) => {
+                if sign != ':' {
+                    self.fix(Fix::Signs);
+                }
+                self.at += sign.len_utf8();
+                if sign == '=' && self.rest().starts_with('>') {
+                    self.at += 1;
+                }
                 self.out.push(':');
                 Ok(())
             }
@@ -225,17 +350,25 @@ impl<'a> Reader<'a> {
     fn number(&mut self) -> Result<(), Trouble> {
         let rest = self.rest();
         let end = rest
-            .find(|c: char| !matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E'))
+            .find(|c: char| !matches!(c, '0'..='9' | '+' | '-' | '.' | '_' | 'e' | 'E'))
             .unwrap_or(rest.len());
         let number = rest.get(..end).unwrap_or("");
         // Where the text ends, more digits may have been lost.
         if end == rest.len() {
             return Err(Trouble::Ends);
         }
-        if serde_json::from_str::<serde_json::Number>(number).is_err() {
+        let is_number = |text: &str| serde_json::from_str::<serde_json::Number>(text).is_ok();
+        if is_number(number) {
+            self.out.push_str(number);
+            self.at += end;
+            return Ok(());
+        }
+        let plain = plain_number(number);
+        if !is_number(&plain) {
             return self.wrong(format!("`{number}` is not a number"));
         }
-        self.out.push_str(number);
+        self.fix(Fix::Numbers);
+        self.out.push_str(&plain);
         self.at += end;
         Ok(())
     }
@@ -247,9 +380,16 @@ impl<'a> Reader<'a> {
             .unwrap_or(rest.len());
         let word = rest.get(..end).unwrap_or("");
         let json = match word {
-            "true" | "True" => "true",
-            "false" | "False" => "false",
-            "null" | "None" => "null",
+            "true" | "True" | "TRUE" => "true",
+            "false" | "False" | "FALSE" => "false",
+            "null" | "None" | "NULL" | "Null" | "nil" | "undefined" => "null",
+            "u" if rest
+                .get(end..)
+                .is_some_and(|after| after.starts_with(['\'', '"'])) =>
+            {
+                self.at += end;
+                return self.value();
+            }
             "" => return self.wrong("there should be a value"),
             _ if end == rest.len() => return Err(Trouble::Ends),
             _ => return self.wrong(format!("`{word}` should be in double quotes")),
@@ -263,18 +403,21 @@ impl<'a> Reader<'a> {
     }
 
     fn string(&mut self, quote: char) -> Result<(), Trouble> {
-        if quote == '\'' {
-            self.fix(Fix::Quotes);
+        let end = end_of_quote(quote).unwrap_or(quote);
+        match quote {
+            '"' => {}
+            '\'' => self.fix(Fix::Quotes),
+            _ => self.fix(Fix::Smart),
         }
         let start = self.at;
         // Apostrophes in a string between double quotes: those that are escaped, and those that are not.
         let (mut escaped, mut bare) = (false, false);
-        self.at += 1;
+        self.at += quote.len_utf8();
         self.out.push('"');
         loop {
             let rest = self.rest();
             let plain = rest
-                .find(|c: char| c == '"' || c == '\'' || c == '\\' || c < ' ')
+                .find(|c: char| c == end || matches!(c, '"' | '\'' | '\\') || c < ' ')
                 .unwrap_or(rest.len());
             self.out.push_str(rest.get(..plain).unwrap_or(""));
             self.at += plain;
@@ -282,11 +425,14 @@ impl<'a> Reader<'a> {
             let Some(c) = rest.get(plain..).and_then(|rest| rest.chars().next()) else {
                 return Err(Trouble::Ends);
             };
-            if c == quote {
-                self.at += 1;
+            if c == end {
+                self.at += end.len_utf8();
                 break;
             }
             match c {
+                '\\' if quote == '`' => {
+                    return self.wrong("there is a backslash in a string between backticks");
+                }
                 '\\' => {
                     escaped |= self.rest().starts_with("\\'");
                     self.escape()?;
@@ -314,12 +460,24 @@ impl<'a> Reader<'a> {
                 "a string has both `'` and `\\'`, so the backslash may be meant; write `\\\\'` for it",
             );
         }
+        if quote == '`'
+            && self
+                .text
+                .get(start..self.at)
+                .is_some_and(|s| s.contains("${"))
+        {
+            self.at = start;
+            return self.wrong("a string between backticks has `${` in it");
+        }
         // A quote that nothing follows which could follow a string stands inside one.
+        let closed = self.at;
         match self.peek() {
             // The apostrophe may be one of the text.
-            None if quote == '\'' && self.depth > 0 => Err(Trouble::Ends),
-            None | Some(',' | '}' | ']' | ':') => Ok(()),
+            None if matches!(end, '\'' | '’') && self.depth > 0 => Err(Trouble::Ends),
+            None | Some(',' | '}' | ']' | ':' | '，' | '：' | ';' | '=') => Ok(()),
             Some(_) if self.depth == 0 => Ok(()),
+            // With a blank between them two strings are two.
+            Some(_) if self.in_object && closed < self.at && self.is_at_name() => Ok(()),
             Some(_) => self.wrong("a quote inside a string is not escaped, or a comma is missing"),
         }
     }

@@ -1,8 +1,11 @@
 //! Mends calls that weaker models get wrong, before they are refused. A repair never changes meaning:
 //! where two readings are possible, an error sentence tells the model what to do instead. Pure, linear, bounded.
 
+mod around;
 mod coerce;
+mod foreign;
 mod json;
+mod names;
 mod notation;
 mod surroundings;
 mod text;
@@ -13,9 +16,11 @@ mod tests;
 
 pub use coerce::coerce;
 pub use json::Ended;
+pub use names::bare_name;
 pub use text::{Doubt, Written, calls_in_text, mentioned_calls};
 
 use crate::AnswerPart;
+use around::Tail;
 use json::{Fix, Trouble};
 use serde_json::{Map, Value};
 
@@ -23,8 +28,8 @@ use serde_json::{Map, Value};
 const MAX_MENDED_BYTES: usize = 4 * 1024 * 1024;
 /// How often JSON may be wrapped in a string.
 const MAX_ENCODED: usize = 2;
-/// What stands before names in the notation of some models.
-const NAMESPACES: [&str; 3] = ["functions.", "default_api.", "tools."];
+/// What stands for no arguments in other languages.
+const WORDS_FOR_NOTHING: [&str; 3] = ["None", "undefined", "nil"];
 /// What is quoted of the place where reading stopped.
 const QUOTE_CHARS: usize = 24;
 
@@ -65,23 +70,6 @@ pub fn arguments(text: &str, ended: Ended) -> Result<Mended, String> {
     })
 }
 
-/// The tool that a name means: some servers leave the model's own notation around it, as in `functions.bash:0`.
-pub fn tool_name<'a>(name: &'a str, known: &[&str]) -> &'a str {
-    let bare = name.trim();
-    let bare = NAMESPACES
-        .iter()
-        .find_map(|space| bare.strip_prefix(space))
-        .unwrap_or(bare);
-    let bare = match bare.rsplit_once(':') {
-        Some((before, number)) if number.bytes().all(|b| b.is_ascii_digit()) => before,
-        Some(_) | None => bare,
-    };
-    match !known.contains(&name) && known.contains(&bare) {
-        true => bare,
-        false => name,
-    }
-}
-
 /// Drops calls that repeat the one before with the same id, as some gateways send them. Returns how many.
 /// Equal calls with ids of their own, or without ids, may be meant and stay.
 pub fn drop_repeats(parts: &mut Vec<AnswerPart>) -> usize {
@@ -116,7 +104,7 @@ fn object(
     encoded: usize,
     fixes: &mut Vec<Fix>,
 ) -> Result<String, String> {
-    let trimmed = text.trim();
+    let trimmed = text.trim().trim_start_matches('\u{feff}');
     match serde_json::from_str::<Value>(trimmed) {
         Ok(Value::Object(_)) => return Ok(trimmed.to_owned()),
         Ok(Value::Null) => {
@@ -127,10 +115,22 @@ fn object(
             fixes.push(Fix::Encoded);
             return object(&inner, ended, encoded - 1, fixes);
         }
-        Ok(Value::Array(items)) if matches!(items.as_slice(), [Value::Object(_)]) => {
+        Ok(Value::Array(items)) if items.is_empty() => {
+            fixes.push(Fix::Empty);
+            return Ok("{}".to_owned());
+        }
+        Ok(Value::Array(items)) if items.len() == 1 && encoded > 0 => {
             fixes.push(Fix::Wrapped);
             let inside = trimmed.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
-            return Ok(inside.unwrap_or(trimmed).trim().to_owned());
+            let inside = inside.unwrap_or(trimmed);
+            return match items.as_slice() {
+                [Value::Object(_)] => Ok(inside.trim().to_owned()),
+                [Value::Array(_)] => object(inside, ended, encoded - 1, fixes),
+                [Value::String(text)] if text.trim_start().starts_with('{') => {
+                    object(inside, ended, encoded, fixes)
+                }
+                _ => Err(sentence("they are a list")),
+            };
         }
         Ok(Value::Array(_)) => return Err(sentence("they are a list")),
         Ok(Value::String(_) | Value::Number(_) | Value::Bool(_)) => {
@@ -149,17 +149,39 @@ fn object(
     if trimmed.len() > MAX_MENDED_BYTES {
         return Err(sentence("they are not valid JSON and too long to mend"));
     }
-    mend(trimmed, ended, fixes)
+    mend(trimmed, ended, encoded, fixes)
 }
 
-fn mend(text: &str, ended: Ended, fixes: &mut Vec<Fix>) -> Result<String, String> {
+fn mend(text: &str, ended: Ended, encoded: usize, fixes: &mut Vec<Fix>) -> Result<String, String> {
     let body = without_fence(text);
     if body.len() != text.len() {
         fixes.push(Fix::Fence);
     }
-    if !body.starts_with('{') {
-        return Err(sentence("they do not begin with `{`"));
+    if WORDS_FOR_NOTHING.contains(&body) {
+        fixes.push(Fix::Empty);
+        return Ok("{}".to_owned());
     }
+    if encoded > 0
+        && let Some(inner) = without_escapes(body)
+    {
+        fixes.push(Fix::Encoded);
+        return object(&inner, ended, encoded - 1, fixes);
+    }
+    let braced;
+    let body = match around::without_lead(body) {
+        Some(rest) => {
+            if rest.len() < body.len() {
+                fixes.push(Fix::Around);
+            }
+            rest
+        }
+        None if json::begins_with_name(body) => {
+            fixes.push(Fix::Braces);
+            braced = format!("{{{body}");
+            &braced
+        }
+        None => return Err(sentence("they do not begin with `{`")),
+    };
     let mut first: Option<(String, Value)> = None;
     let mut rest = body;
     while rest.starts_with('{') {
@@ -193,15 +215,23 @@ fn mend(text: &str, ended: Ended, fixes: &mut Vec<Fix>) -> Result<String, String
         }
     }
     let (json, _) = first.ok_or_else(|| sentence("there is no object"))?;
-    if !rest.is_empty() {
-        let closing = |c: char| c.is_whitespace() || matches!(c, '}' | ']' | '`' | ';');
-        if !rest.chars().all(closing) {
+    match around::judge_tail(rest, ended) {
+        Tail::Nothing => {}
+        Tail::Marks => fixes.push(Fix::Extra),
+        Tail::Words => fixes.push(Fix::Around),
+        Tail::More => {
             let what = format!("there is text after the object, from `{}` on", quote(rest));
             return Err(sentence(&what));
         }
-        fixes.push(Fix::Extra);
     }
     Ok(json)
+}
+
+/// The text of an object whose quotes are escaped as they are inside of a string.
+fn without_escapes(text: &str) -> Option<String> {
+    let inside = text.strip_prefix('{')?.trim_start();
+    inside.starts_with("\\\"").then_some(())?;
+    serde_json::from_str(&format!("\"{}\"", text.replace('\n', "\\n"))).ok()
 }
 
 /// The inside of a text that is one fenced block.

@@ -1,10 +1,12 @@
-//! The notations in which models write calls as text: how each is marked, and how its calls are read. A notation with
-//! closing marks needs all of them. Whether a call stands where it may run is not decided here.
+//! The notations in which models write calls as text, by the rows of `notations.toml`: how each is marked, and how its
+//! calls are read. A notation with closing marks needs all of them. Whether a call stands where it may run is not decided here.
 
 use super::json::{self, Ended};
-use super::{Fix, object, unique};
+use super::{Fix, bare_name, object, unique};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 const MAX_CALLS: usize = 64;
 /// A tag that is longer is not one of ours. Keeps the search linear.
@@ -14,46 +16,109 @@ const MAX_TAG_BYTES: usize = 256;
 pub type Call = (String, String);
 
 pub const FENCE: &str = "```";
-pub const LIST_MARK: &str = "[TOOL_CALLS]";
 const ARGS_MARK: &str = "[ARGS]";
-const CODE_MARK: &str = "<|python_tag|>";
-const CHANNEL_MARK: &str = "<|channel|>";
+const ID_MARK: &str = "[CALL_ID]";
 /// Before the name of the tool that a message of a channel is for.
 const RECIPIENT_MARK: &str = "to=";
+/// Ends the header of such a message, and a message that is none for a tool.
+const MESSAGE_MARK: &str = "<|message|>";
+const MESSAGE_END: &str = "<|end|>";
 /// What one notation puts before the names of all its tags.
 const TAG_PREFIX: &str = "｜DSML｜";
-/// Marks that stand alone at the end of an answer.
-const END_MARKS: [&str; 7] = [
-    "<|im_end|>",
-    "<|eot_id|>",
-    "<|eom_id|>",
-    "<|end_of_text|>",
-    "</s>",
-    "<｜end▁of▁sentence｜>",
-    // Some models forget the opening one.
-    "</tool_call>",
-];
+const FUNCTION: &str = "<function=";
+const INVOKE: &str = "invoke";
 
-/// A notation in which sections, calls and arguments are set apart by special marks.
-struct Marks {
-    section: [&'static str; 2],
-    call: [&'static str; 2],
-    /// Between the name and the arguments.
-    arguments: &'static str,
+static TABLE: LazyLock<Table> =
+    LazyLock::new(|| toml::from_str(include_str!("notations.toml")).unwrap_or_default());
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Table {
+    ends: Vec<String>,
+    pub(super) notation: Vec<Notation>,
 }
 
-const MARKS: [Marks; 2] = [
-    Marks {
-        section: ["<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"],
-        call: ["<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"],
-        arguments: "<｜tool▁sep｜>",
-    },
-    Marks {
-        section: ["<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"],
-        call: ["<|tool_call_begin|>", "<|tool_call_end|>"],
-        arguments: "<|tool_call_argument_begin|>",
-    },
-];
+/// A row of the table.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Notation {
+    #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the table"))]
+    pub(super) name: String,
+    form: Form,
+    #[serde(default)]
+    open: String,
+    #[serde(default)]
+    close: String,
+    #[serde(default = "yes")]
+    needs_close: bool,
+    #[serde(default)]
+    section: [String; 2],
+    #[serde(default)]
+    call: [String; 2],
+    /// Between the name and the arguments.
+    #[serde(default)]
+    arguments: String,
+    #[cfg_attr(not(test), expect(dead_code, reason = "examples for a test"))]
+    pub(super) must: Vec<String>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "examples for a test"))]
+    pub(super) must_not: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Form {
+    Element,
+    Function,
+    Invoke,
+    Json,
+    Named,
+    Marks,
+    Channel,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Notation {
+    fn opens(&self, text: &str) -> bool {
+        match self.form {
+            Form::Element => tag(text, &self.open).is_some(),
+            Form::Function => text.starts_with(FUNCTION),
+            Form::Invoke => tag(text, INVOKE).is_some(),
+            Form::Json | Form::Named | Form::Channel => text.starts_with(&self.open),
+            Form::Marks => text.starts_with(&self.section[0]) || text.starts_with(&self.call[0]),
+        }
+    }
+
+    /// The calls of a text that it opens, and what follows them.
+    fn read<'a>(&self, text: &'a str, ended: Ended) -> Option<(Vec<Call>, &'a str)> {
+        match self.form {
+            Form::Element => element(tag(text, &self.open)?.1, &self.open),
+            Form::Function => function(text).map(one),
+            Form::Invoke => invoke(text).map(one),
+            Form::Json | Form::Named => {
+                let inside = text.strip_prefix(&self.open)?.trim_start();
+                let (calls, rest) = match (self.form, inside.starts_with(['[', '{'])) {
+                    (Form::Named, false) => one(named(inside)?),
+                    _ => json_calls(inside, Strict::No)?,
+                };
+                let closed = rest.trim_start().strip_prefix(&self.close);
+                match closed.filter(|_| !self.close.is_empty()) {
+                    Some(rest) => Some((calls, rest)),
+                    None => (!self.needs_close && ended == Ended::Whole).then_some((calls, rest)),
+                }
+            }
+            Form::Marks => marked(text, self),
+            Form::Channel => channel(text).map(one),
+        }
+    }
+}
+
+fn notation_of(text: &str) -> Option<&'static Notation> {
+    text.starts_with(['<', '[']).then_some(())?;
+    TABLE.notation.iter().find(|notation| notation.opens(text))
+}
 
 /// How a candidate turned out.
 pub enum Tried {
@@ -66,32 +131,34 @@ pub enum Tried {
 
 /// Whether a text begins with the opening mark of a notation.
 pub fn opens(rest: &str) -> bool {
-    rest.starts_with(LIST_MARK)
-        || rest.starts_with(CODE_MARK)
-        || rest.starts_with(CHANNEL_MARK)
-        || rest.starts_with("<function=")
-        || ["tool_call", "function_calls", "invoke"]
-            .iter()
-            .any(|name| tag(rest, name).is_some())
-        || MARKS
-            .iter()
-            .any(|m| rest.starts_with(m.section[0]) || rest.starts_with(m.call[0]))
+    notation_of(rest).is_some()
 }
 
 /// Whether a mark is followed by what a call has, so that it is more than a mention of the mark.
 pub fn begins_call(text: &str) -> bool {
-    let inside = ["tool_call", "function_calls"]
-        .iter()
-        .find_map(|name| tag(text, name));
-    let Some((_, rest)) = inside else {
-        // The other marks are of no use in prose, but for the bare ones of these notations.
-        return match text.strip_prefix(CHANNEL_MARK) {
-            Some(rest) => rest.contains(RECIPIENT_MARK),
-            None => ![LIST_MARK, CODE_MARK].contains(&text.trim()),
-        };
+    let Some(notation) = notation_of(text) else {
+        return false;
     };
-    let rest = rest.trim_start();
-    rest.starts_with(['{', '[', '<']) || rest.contains("<arg_key>")
+    match notation.form {
+        Form::Element => {
+            let inside = tag(text, &notation.open).map_or("", |(_, inside)| inside.trim_start());
+            let is_closed =
+                without_end_marks(text).is_empty() || ends_with_tag(text, &notation.open);
+            inside.starts_with(['{', '[', '<']) || inside.contains("<arg_key>") || is_closed
+        }
+        Form::Channel => text.contains(RECIPIENT_MARK),
+        // The other marks are of no use in prose, but for the bare ones of these notations.
+        Form::Json | Form::Named => text.trim() != notation.open,
+        Form::Function | Form::Invoke | Form::Marks => true,
+    }
+}
+
+fn ends_with_tag(text: &str, name: &str) -> bool {
+    let text = text.trim_end();
+    let last = text
+        .rfind("</")
+        .and_then(|at| closing(text.get(at..)?, name));
+    last.is_some_and(str::is_empty)
 }
 
 /// Reads calls from here to the end of the answer.
@@ -116,7 +183,11 @@ pub fn attempt(text: &str, ended: Ended) -> Tried {
 
 pub fn without_end_marks(text: &str) -> &str {
     let mut rest = text.trim();
-    while let Some(after) = END_MARKS.iter().find_map(|mark| rest.strip_prefix(mark)) {
+    while let Some(after) = TABLE
+        .ends
+        .iter()
+        .find_map(|mark| rest.strip_prefix(mark.as_str()))
+    {
         rest = after.trim_start();
     }
     rest
@@ -125,32 +196,7 @@ pub fn without_end_marks(text: &str) -> &str {
 /// One block of any notation, and what follows it. In an answer that was cut only closing marks say that a call is whole.
 pub fn block(text: &str, ended: Ended) -> Option<(Vec<Call>, &str)> {
     let text = text.trim_start();
-    let unclosed = |mark: &str| text.strip_prefix(mark).filter(|_| ended == Ended::Whole);
-    if text.starts_with(LIST_MARK) {
-        return list(unclosed(LIST_MARK)?.trim_start());
-    }
-    if text.starts_with(CODE_MARK) {
-        return json_calls(unclosed(CODE_MARK)?.trim_start(), Strict::No);
-    }
-    if let Some(rest) = text.strip_prefix(CHANNEL_MARK) {
-        return channel(rest).map(one);
-    }
-    if let Some(marks) = MARKS
-        .iter()
-        .find(|m| text.starts_with(m.section[0]) || text.starts_with(m.call[0]))
-    {
-        return marked(text, marks);
-    }
-    if text.starts_with("<function=") {
-        return function(text).map(one);
-    }
-    if let Some((_, rest)) = tag(text, "tool_call") {
-        return tool_call(rest);
-    }
-    if let Some((_, rest)) = tag(text, "function_calls") {
-        return section(rest, "function_calls");
-    }
-    invoke(text).map(one)
+    notation_of(text)?.read(text, ended)
 }
 
 fn one((call, rest): (Call, &str)) -> (Vec<Call>, &str) {
@@ -169,41 +215,48 @@ pub fn fenced(text: &str) -> Option<(Vec<Call>, &str)> {
     Some((calls, rest))
 }
 
-/// `[TOOL_CALLS][{…}, {…}]` or `[TOOL_CALLS]name[ARGS]{…}`.
-fn list(text: &str) -> Option<(Vec<Call>, &str)> {
-    if text.starts_with(['[', '{']) {
-        return json_calls(text, Strict::No);
+/// `name[ARGS]{…}` or `name[CALL_ID]id[ARGS]{…}`.
+fn named(text: &str) -> Option<(Call, &str)> {
+    let (name, mut rest) = split_name(text)?;
+    if let Some(after) = rest.strip_prefix(ID_MARK) {
+        (_, rest) = split_name(after)?;
     }
-    let (name, rest) = split_name(text)?;
     let rest = rest.strip_prefix(ARGS_MARK).unwrap_or(rest);
     let (arguments, rest) = json_object(rest.trim_start())?;
-    Some((vec![(name.to_owned(), arguments)], rest))
-}
-
-/// `commentary to=functions.name <|constrain|>json<|message|>{…}<|call|>`.
-fn channel(text: &str) -> Option<(Call, &str)> {
-    let (header, rest) = text.split_once("<|message|>")?;
-    let (_, name) = header.split_once(RECIPIENT_MARK)?;
-    let (name, _) = split_name(name)?;
-    let name = name.strip_prefix("functions.").unwrap_or(name);
-    let (arguments, rest) = json_object(rest.trim_start())?;
-    let rest = rest.trim_start().strip_prefix("<|call|>")?;
     Some(((name.to_owned(), arguments), rest))
 }
 
-/// `<tool_call>` around an object, around `<function=…>` or `<invoke>`, or around a name with `<arg_key>` and
-/// `<arg_value>` pairs.
-fn tool_call(text: &str) -> Option<(Vec<Call>, &str)> {
+/// `commentary to=functions.name <|constrain|>json<|message|>{…}<|call|>`, after messages that are for nobody.
+fn channel(text: &str) -> Option<(Call, &str)> {
+    let mut rest = text;
+    for _ in 0..MAX_CALLS {
+        let (header, body) = rest.split_once(MESSAGE_MARK)?;
+        let Some((_, name)) = header.split_once(RECIPIENT_MARK) else {
+            let (said, after) = body.split_once(MESSAGE_END)?;
+            rest = (!said.contains(MESSAGE_MARK)).then_some(after.trim_start())?;
+            continue;
+        };
+        let (name, _) = split_name(name)?;
+        let name = bare_name(name).to_owned();
+        let (arguments, rest) = json_object(body.trim_start())?;
+        let rest = rest.trim_start().strip_prefix("<|call|>")?;
+        return Some(((name, arguments), rest));
+    }
+    None
+}
+
+/// The inside of an element: an object, `<function=…>`, `<invoke>`, or a name with `<arg_key>` and `<arg_value>` pairs.
+fn element<'a>(text: &'a str, name: &str) -> Option<(Vec<Call>, &'a str)> {
     let text = text.trim_start();
-    if tag(text, "invoke").is_some() {
-        return section(text, "tool_call");
+    if tag(text, INVOKE).is_some() {
+        return section(text, name);
     }
     let (calls, rest) = if text.starts_with(['{', '[']) {
         json_calls(text, Strict::No)?
-    } else if text.starts_with("<function=") {
+    } else if text.starts_with(FUNCTION) {
         one(function(text)?)
     } else {
-        let (name, mut rest) = split_name(text)?;
+        let (tool, mut rest) = split_name(text)?;
         let mut fields = Vec::new();
         while let Some((_, after)) = tag(rest.trim_start(), "arg_key") {
             let (key, after) = after.split_once("</arg_key>")?;
@@ -212,14 +265,14 @@ fn tool_call(text: &str) -> Option<(Vec<Call>, &str)> {
             fields.push((key.trim(), value));
             rest = after;
         }
-        ((vec![(name.to_owned(), strings(&fields)?)]), rest)
+        ((vec![(tool.to_owned(), strings(&fields)?)]), rest)
     };
-    Some((calls, closing(rest.trim_start(), "tool_call")?))
+    Some((calls, closing(rest.trim_start(), name)?))
 }
 
 /// `<function=name>` around `<parameter=key>` values or an object.
 fn function(text: &str) -> Option<(Call, &str)> {
-    let (name, rest) = text.strip_prefix("<function=")?.split_once('>')?;
+    let (name, rest) = text.strip_prefix(FUNCTION)?.split_once('>')?;
     let name = name.trim().trim_matches('"');
     let mut rest = rest.trim_start();
     if rest.starts_with('{') {
@@ -251,7 +304,7 @@ fn section<'a>(text: &'a str, element: &str) -> Option<(Vec<Call>, &'a str)> {
 
 /// `<invoke name="…"><parameter name="…">value</parameter></invoke>`.
 fn invoke(text: &str) -> Option<(Call, &str)> {
-    let (name, mut rest) = tag(text.trim_start(), "invoke")?;
+    let (name, mut rest) = tag(text.trim_start(), INVOKE)?;
     let mut fields = Vec::new();
     while let Some((key, after)) = tag(rest.trim_start(), "parameter") {
         let end = after
@@ -263,22 +316,20 @@ fn invoke(text: &str) -> Option<(Call, &str)> {
         rest = closing(after, "parameter")?;
     }
     let call = (name.to_owned(), strings(&fields)?);
-    Some((call, closing(rest.trim_start(), "invoke")?))
+    Some((call, closing(rest.trim_start(), INVOKE)?))
 }
 
 /// Calls between special marks; the name may have a type before it, or `functions.` and a number around it.
-fn marked<'a>(text: &'a str, marks: &Marks) -> Option<(Vec<Call>, &'a str)> {
-    let mut rest = text.strip_prefix(marks.section[0]).unwrap_or(text);
+fn marked<'a>(text: &'a str, marks: &Notation) -> Option<(Vec<Call>, &'a str)> {
+    let mut rest = text.strip_prefix(&marks.section[0]).unwrap_or(text);
     let mut calls = Vec::new();
-    while let Some(after) = rest.trim_start().strip_prefix(marks.call[0]) {
-        let (name, after) = after.split_once(marks.arguments)?;
+    while let Some(after) = rest.trim_start().strip_prefix(&marks.call[0]) {
+        let (name, after) = after.split_once(&marks.arguments)?;
         let (name, after) = match name.trim() {
             "function" => after.split_once('\n')?,
             _ => (name, after),
         };
-        let name = name.trim();
-        let name = name.strip_prefix("functions.").unwrap_or(name);
-        let name = name.split(':').next().unwrap_or(name);
+        let name = bare_name(name);
         let body = after.trim_start();
         let (arguments, after) = match body.strip_prefix(FENCE) {
             Some(fenced) => {
@@ -291,10 +342,10 @@ fn marked<'a>(text: &'a str, marks: &Marks) -> Option<(Vec<Call>, &'a str)> {
             return None;
         }
         calls.push((name.to_owned(), arguments));
-        rest = after.trim_start().strip_prefix(marks.call[1])?;
+        rest = after.trim_start().strip_prefix(&marks.call[1])?;
     }
-    match text.starts_with(marks.section[0]) {
-        true => Some((calls, rest.trim_start().strip_prefix(marks.section[1])?)),
+    match text.starts_with(&marks.section[0]) {
+        true => Some((calls, rest.trim_start().strip_prefix(&marks.section[1])?)),
         false => Some((calls, rest)),
     }
 }
@@ -438,4 +489,9 @@ fn json_call(text: &str, strict: Strict) -> Option<Call> {
         (None, Strict::Yes) => return None,
     };
     Some((name, arguments))
+}
+
+#[cfg(test)]
+pub(super) fn table() -> Table {
+    toml::from_str(include_str!("notations.toml")).unwrap()
 }

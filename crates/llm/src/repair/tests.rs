@@ -50,7 +50,7 @@ fn what_is_mended() {
         (
             r#"{"a": True, "b": False, "c": None}"#,
             r#"{"a":true,"b":false,"c":null}"#,
-            "True, False or None",
+            "True, False, None or the like",
         ),
         (
             "{\"a\":\"one\ntwo\tthree\u{1}\"}",
@@ -98,6 +98,61 @@ fn what_is_mended() {
             "missing closing marks",
         ),
         (r#"{"a":true"#, r#"{"a":true}"#, "missing closing marks"),
+        (
+            r#"Sure: {"a":1} and done."#,
+            r#"{"a":1}"#,
+            "text around the object",
+        ),
+        (
+            r#"<args>{"a":1}</args></tool_call>"#,
+            r#"{"a":1}"#,
+            "marks after the object, text around the object",
+        ),
+        (
+            r#""a":1,"b":"x""#,
+            r#"{"a":1,"b":"x"}"#,
+            "missing outer braces, missing closing marks",
+        ),
+        (
+            "{\"a\":1, // one\n/* two */ \"b\":\"// #\"}",
+            r#"{"a":1,"b":"// #"}"#,
+            "comments",
+        ),
+        (
+            "{\"a\":\"x\"\n\"b\":1 \"c\":2}",
+            r#"{"a":"x","b":1,"c":2}"#,
+            "a missing comma",
+        ),
+        (
+            "{,\"a\":1,,\"b\":2}",
+            r#"{"a":1,"b":2}"#,
+            "a trailing comma",
+        ),
+        (
+            r#"{"a"=1;"b"：2}"#,
+            r#"{"a":1,"b":2}"#,
+            "other signs for a colon or a comma",
+        ),
+        (
+            r#"{“a”: “it’s "x"”}"#,
+            r#"{"a":"it’s \"x\""}"#,
+            "typographic quotes",
+        ),
+        ("{`a`:`x`}", r#"{"a":"x"}"#, "typographic quotes"),
+        (
+            r#"{"a":[1,2]]}"#,
+            r#"{"a":[1,2]}"#,
+            "marks after the object",
+        ),
+        (
+            r#"{"a":+4,"b":1_000,"c":.5,"d":4.}"#,
+            r#"{"a":4,"b":1000,"c":0.5,"d":4}"#,
+            "a number in another notation",
+        ),
+        (r#"{\"a\":\"x\"}"#, r#"{"a":"x"}"#, "JSON inside a string"),
+        ("\u{feff}{\"a\":1,}", r#"{"a":1}"#, "a trailing comma"),
+        ("undefined", "{}", "no arguments"),
+        ("[]", "{}", "no arguments"),
         (r#"{"a":1,"a":1}"#, r#"{"a":1,"a":1}"#, "a name twice"),
         (
             r#"{"a":"print(\'hi\')"}"#,
@@ -151,12 +206,25 @@ fn what_is_refused() {
         (r#"{"b":[{"a":1,"c":2,"a":"1"}]}"#, "`a` twice"),
         (r#"{"a" 1}"#, "a quote inside a string is not escaped"),
         (r#"{a 1}"#, "`:` after a name"),
-        (r#"{"a":1;"b":2}"#, "there should be `,` or `}`"),
         (r#"{"a":1}{"a":2}"#, "several different objects"),
         (
-            r#"{"a":1} and then"#,
-            "text after the object, from `and then`",
+            r#"{"a":1} && rm -rf b"#,
+            "text after the object, from `&& rm -rf b`",
         ),
+        (r#"never {"a":1}"#, "do not begin with `{`"),
+        (r#"{"a":"x" y"}"#, "a quote inside a string is not escaped"),
+        (
+            r#"{"a":"x""b":1}"#,
+            "a quote inside a string is not escaped",
+        ),
+        (
+            r#"{"a":["x" "y"]}"#,
+            "a quote inside a string is not escaped",
+        ),
+        (r#"{"a":[1,,2]}"#, "there should be a value"),
+        (r#"{"a":`${x}`}"#, "has `${` in it"),
+        (r#"{"a":`\n`}"#, "a backslash in a string between backticks"),
+        (r#"{“a”:“x” y”}"#, "a quote inside a string is not escaped"),
         (r#"{"a":}"#, "there should be a value"),
         (r#"{1:2}"#, "a name in double quotes"),
     ] {
@@ -289,6 +357,12 @@ fn values_are_fitted_to_the_schema() {
             json!({"opts": {"old": "x", "count": 3}}),
         ),
         (json!({"depth": null, "names": null}), json!({})),
+        (json!({"depth": "", "all": "None"}), json!({})),
+        (json!({"depth": "5.0"}), json!({"depth": 5})),
+        (json!({"all": "yes"}), json!({"all": true})),
+        (json!({"all": "0"}), json!({"all": false})),
+        (json!({"all": 1}), json!({"all": true})),
+        (json!({"names": "['a', 'b']"}), json!({"names": ["a", "b"]})),
     ] {
         let mut fitted = args.clone();
         let notes = coerce(&mut fitted, &schema);
@@ -303,8 +377,10 @@ fn values_are_fitted_to_the_schema() {
         json!({"depth": "five"}),
         json!({"depth": "1e3"}),
         json!({"depth": 5.5}),
-        json!({"all": "yes"}),
-        json!({"all": 1}),
+        json!({"all": "perhaps"}),
+        json!({"all": 2}),
+        json!({"all": -1}),
+        json!({"path": ""}),
         json!({"names": {"x": 1}}),
         json!({"names": [["a"]]}),
         json!({"edits": "x"}),
@@ -323,6 +399,13 @@ fn values_are_fitted_to_the_schema() {
 #[test]
 fn names_are_freed_of_their_notation() {
     for (name, expect) in [
+        ("bash<|channel|>commentary", "bash"),
+        ("commentary to=functions.bash", "bash"),
+        ("functions:functions.bash()", "bash"),
+        ("`bash`", "bash"),
+        ("Default_API:read_file", "read_file"),
+        ("ssh.bash", "ssh.bash"),
+        ("photo=bash", "photo=bash"),
         ("bash", "bash"),
         ("functions.bash", "bash"),
         ("functions.bash:0", "bash"),
@@ -330,14 +413,13 @@ fn names_are_freed_of_their_notation() {
         ("ls:12", "ls"),
         (" ls ", "ls"),
         // Not ours to guess.
-        ("functions.rm", "functions.rm"),
+        ("functions.", "functions."),
         ("bash:x", "bash:x"),
         ("my.bash", "my.bash"),
         ("", ""),
     ] {
-        assert_eq!(super::tool_name(name, &TOOLS), expect, "{name}");
+        assert_eq!(super::bare_name(name), expect, "{name}");
     }
-    assert_eq!(super::tool_name("tools.x", &["x", "tools.x"]), "tools.x");
 }
 
 const TOOLS: [&str; 3] = ["ls", "bash", "read_file"];
@@ -467,6 +549,80 @@ fn calls_written_as_text() {
             .collect();
         let expect = Written::Calls(before.to_owned(), calls);
         assert_eq!(written(text, Ended::Whole), expect, "{text}");
+    }
+}
+
+#[test]
+fn every_notation_reads_its_examples() {
+    for notation in super::notation::table().notation {
+        assert!(!notation.must.is_empty() && !notation.must_not.is_empty());
+        for text in &notation.must {
+            let expect = Written::Calls(String::new(), vec![("ls".to_owned(), "{}".to_owned())]);
+            let found = match written(text, Ended::Whole) {
+                Written::Calls(before, calls) => {
+                    let bare =
+                        |(name, args): (String, String)| (super::bare_name(&name).to_owned(), args);
+                    Written::Calls(before, calls.into_iter().map(bare).collect())
+                }
+                other => other,
+            };
+            assert_eq!(found, expect, "{}: {text}", notation.name);
+            for before in ["Never do this:\n", "```\n", "> ", "- ", "`", "It writes "] {
+                let found = written(&format!("{before}{text}"), Ended::Whole);
+                assert!(
+                    !matches!(found, Written::Calls(..)),
+                    "{before}{text}: {found:?}"
+                );
+            }
+            // Without a piece of its end it is no call any more, or the same one without marks that say nothing.
+            for (at, _) in text.char_indices().skip(1) {
+                if let Written::Calls(_, calls) = written(&text[..at], Ended::Cut) {
+                    assert_eq!(calls.len(), 1, "{}", &text[..at]);
+                    assert_eq!(calls[0].1, "{}", "{}", &text[..at]);
+                }
+            }
+        }
+        for text in &notation.must_not {
+            for ended in [Ended::Whole, Ended::Cut] {
+                let found = written(text, ended);
+                assert!(!matches!(found, Written::Calls(..)), "{text}: {found:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn calls_in_notations_that_are_not_read_are_told() {
+    for text in [
+        "<ls>\n<path>a</path>\n</ls>",
+        "I look.\n\n<bash>\n<command>x</command>\n</bash>\n",
+        "<bash>x</bash>",
+        "<tool_use>\n<tool_name>ls</tool_name>\n</tool_use>",
+        "bash(command=\"x\")",
+        "[ls(path=\"a\"), bash(command='x')]",
+        "I look.\n\nls(path=\"a\")",
+        "```tool_code\nprint(default_api.ls())\n```",
+        "Action: ls\nAction Input: {\"path\": \"a\"}",
+        "Thought: I look.\nAction: ls\nAction Input: a",
+        "<|tool_call_start|>[ls()]<|tool_call_end|>",
+    ] {
+        let expect = Written::Unsure(Doubt::Foreign);
+        assert_eq!(written(text, Ended::Whole), expect, "{text}");
+    }
+    for text in [
+        "See <ls> for that.",
+        "<b>ls</b>",
+        "```xml\n<ls>\n</ls>\n```",
+        "It is `ls(path=\"a\")`.",
+        "The helper is ls(path).",
+        "f(x=1)",
+        "[ls] is a link",
+        "Action is needed.",
+        "Action: none",
+        "```python\nls(path=\"a\")\n```",
+        "<ls>\n</ls>\nis how it looks.",
+    ] {
+        assert_eq!(written(text, Ended::Whole), Written::Nothing, "{text}");
     }
 }
 

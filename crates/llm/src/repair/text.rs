@@ -1,10 +1,10 @@
 //! Finds calls that a model wrote into its answer as text. They count only where the marks of a notation that models are
 //! trained on set them apart, where they start a line and end the answer, and where nothing before them says otherwise.
 
+use super::foreign;
 use super::json::Ended;
 use super::notation::{
-    FENCE, LIST_MARK, Strict, Tried, attempt, begins_call, block, fenced, json_calls, opens,
-    without_end_marks,
+    FENCE, Strict, Tried, attempt, begins_call, block, fenced, json_calls, opens, without_end_marks,
 };
 use super::surroundings::{Place, judge_place};
 
@@ -41,6 +41,8 @@ pub enum Doubt {
     Quoted,
     /// The endpoint delivers calls as such, so text is text.
     Structured,
+    /// It has the form of a call in a notation that is not read.
+    Foreign,
 }
 
 /// Finds the calls at the end of an answer. `is_tool` says which names mean a tool that is offered.
@@ -48,7 +50,7 @@ pub fn calls_in_text(text: &str, ended: Ended, is_tool: impl Fn(&str) -> bool) -
     if text.len() > MAX_TEXT_BYTES {
         return Written::Nothing;
     }
-    if is_unmarked(text.trim(), is_tool) {
+    if is_unmarked(text.trim(), &is_tool) {
         return Written::Unsure(Doubt::Unmarked);
     }
     let mut has_example = false;
@@ -76,7 +78,10 @@ pub fn calls_in_text(text: &str, ended: Ended, is_tool: impl Fn(&str) -> bool) -
             }
         }
     }
-    Written::Nothing
+    match foreign::ends_with_call(text, &is_tool) {
+        true => Written::Unsure(Doubt::Foreign),
+        false => Written::Nothing,
+    }
 }
 
 /// Every call that stands in a text in any notation, wherever and however it stands there, marked or as bare JSON.
@@ -126,12 +131,10 @@ fn begins_with_key(text: &str) -> bool {
 }
 
 /// Whether the whole answer is a call without marks: JSON, bare or in one fenced block.
-fn is_unmarked(whole: &str, is_tool: impl Fn(&str) -> bool) -> bool {
+fn is_unmarked(whole: &str, is_tool: &dyn Fn(&str) -> bool) -> bool {
     let found = match whole.strip_prefix(FENCE) {
         Some(rest) => fenced(rest),
-        None if whole.starts_with(['{', '[']) && !whole.starts_with(LIST_MARK) => {
-            json_calls(whole, Strict::Yes)
-        }
+        None if whole.starts_with(['{', '[']) && !opens(whole) => json_calls(whole, Strict::Yes),
         None => None,
     };
     found.is_some_and(|(calls, rest)| {

@@ -16,6 +16,7 @@ const EVERY: &str = "every";
 #[serde(default, deny_unknown_fields)]
 pub struct Section {
     known: Vec<String>,
+    flags: Vec<String>,
     harmless: Vec<String>,
     mapped: BTreeMap<String, Mapped>,
     refused: BTreeMap<String, Refused>,
@@ -100,6 +101,8 @@ pub enum Fate {
     /// Why.
     Refused(&'static str),
     Known,
+    /// True or false.
+    Flag,
 }
 
 /// The rows for one object, its own section first.
@@ -186,6 +189,9 @@ impl Section {
             None => refused().or_else(|| {
                 if self.known.iter().any(|row| is_row(row)) {
                     return Some(Fate::Known);
+                }
+                if self.flags.iter().any(|row| is_row(row)) {
+                    return Some(Fate::Flag);
                 }
                 let harmless = self.harmless.iter().any(|row| is_row(row));
                 harmless.then_some(Fate::Harmless)

@@ -5,7 +5,7 @@ use super::files::resolve;
 use super::files::rewrite::{preview, rewrite};
 use crate::tool::{Context, Done, FileServices, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -27,7 +27,8 @@ impl Typed for EditFile {
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
         .result(ResultForm::Edit)
         .aliases(&["edit"])
-        .common_name("Edit");
+        .common_name("Edit")
+        .marks(&[ToolMark::OncePerAnswer]);
     const PROSE: &'static str = include_str!("edit_file.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -19,6 +19,7 @@ pub mod ls;
 pub mod memory;
 pub mod move_file;
 pub mod multi_edit;
+mod names;
 pub mod notebook_edit;
 pub mod read_file;
 pub mod read_only_skill;
@@ -48,6 +49,8 @@ pub use registry::{
     Held, Tools, all_names, builtin_specs, canonical_name, declaration, declarations,
     fit_arguments, render, unknown_tool,
 };
+
+pub use names::find_foreign_name;
 
 use crate::tool::Tool;
 

@@ -42,7 +42,7 @@ impl Typed for MoveFile {
         .question(Word::WantsToMove)
         .common_name("Edit")
         .fact(ToolFact::FileMoved)
-        .marks(&[ToolMark::Deferred]);
+        .marks(&[ToolMark::Deferred, ToolMark::OncePerAnswer]);
     const PROSE: &'static str = include_str!("move_file.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {

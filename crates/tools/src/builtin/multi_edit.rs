@@ -5,7 +5,7 @@ use super::files::resolve;
 use super::files::rewrite::{preview, rewrite};
 use crate::tool::{Context, Done, FileServices, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
+use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -26,7 +26,8 @@ impl Typed for MultiEdit {
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
         .result(ResultForm::Edit)
         .aliases(&["multiedit"])
-        .common_name("MultiEdit");
+        .common_name("MultiEdit")
+        .marks(&[ToolMark::OncePerAnswer]);
     const PROSE: &'static str = include_str!("multi_edit.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
@@ -80,7 +81,8 @@ impl Typed for MultiEdit {
             n => format!("{n} edits done."),
         };
         for (at, edit) in edits.iter().enumerate() {
-            if edit.get("match").and_then(Value::as_str) == Some("indentation") {
+            let found = edit.get("match").and_then(Value::as_str);
+            if !matches!(found, Some("exact" | "line-endings")) {
                 text.push_str(&format!("\nedits[{at}]: {}", edits::rendered(edit)));
             }
         }

@@ -31,7 +31,7 @@ impl Typed for WriteFile {
         .question(Word::WantsToWrite)
         .aliases(&["write"])
         .common_name("Write")
-        .marks(&[ToolMark::ReplacesWhole]);
+        .marks(&[ToolMark::ReplacesWhole, ToolMark::OncePerAnswer]);
     const PROSE: &'static str = include_str!("write_file.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -9,6 +9,8 @@ use serde_json::value::RawValue;
 #[derive(Default)]
 pub(super) struct Calls {
     gathered: Vec<Call>,
+    /// The only call of an answer in the first form of the protocol, `function_call`.
+    legacy: Call,
 }
 
 #[derive(Default)]
@@ -39,21 +41,36 @@ enum Arguments {
 
 impl Calls {
     pub(super) fn is_empty(&self) -> bool {
-        self.gathered.is_empty()
+        self.gathered.is_empty() && self.legacy.name.is_empty()
+    }
+
+    /// Reads `function_call`, which has no id and no index.
+    pub(super) fn push_legacy(&mut self, raw: &RawValue, kept: &mut Kept) -> Result<(), Error> {
+        kept.bytes(raw.get().len())?;
+        let function = Fields::of(raw.get());
+        self.legacy.add(Delta {
+            index: None,
+            id: String::new(),
+            name: function.text("name").unwrap_or_default(),
+            arguments: arguments_of(&function),
+            follows: false,
+        });
+        Ok(())
     }
 
     pub(super) fn push(&mut self, list: &RawValue, kept: &mut Kept) -> Result<(), Error> {
-        let entries: Vec<&RawValue> = serde_json::from_str(list.get()).unwrap_or_default();
+        // Some send one call without the list.
+        let entries: Vec<&RawValue> = match list.get().starts_with('{') {
+            true => vec![list],
+            false => serde_json::from_str(list.get()).unwrap_or_default(),
+        };
         for (i, entry) in entries.iter().enumerate() {
             let fields = Fields::of(entry.get());
-            let function = fields.object("function");
-            let arguments = match function.get("arguments") {
-                None => Arguments::More(String::new()),
-                Some(raw) => match string(raw) {
-                    Some(text) => Arguments::More(text),
-                    None => Arguments::Whole(raw.get().to_owned()),
-                },
+            let function = match fields.get("function") {
+                Some(raw) => Fields::of(raw.get()),
+                None => Fields::of(entry.get()),
             };
+            let arguments = arguments_of(&function);
             let delta = Delta {
                 index: fields.count("index"),
                 id: fields.text("id").unwrap_or_default(),
@@ -82,6 +99,9 @@ impl Calls {
 
     /// The calls in the order in which they began.
     pub(super) fn end(&mut self, out: &mut Vec<Chunk>) {
+        if self.gathered.is_empty() {
+            self.gathered.push(std::mem::take(&mut self.legacy));
+        }
         for mut call in self.gathered.drain(..) {
             if call.name.is_empty() && call.arguments.is_empty() {
                 continue;
@@ -124,6 +144,18 @@ impl Calls {
     }
 }
 
+/// Text that is added, or a value where the protocol wants text; under either of the names that are in use.
+fn arguments_of(function: &Fields<'_>) -> Arguments {
+    let raw = function.get("arguments");
+    match raw.or_else(|| function.get("parameters")) {
+        None => Arguments::More(String::new()),
+        Some(raw) => match string(raw) {
+            Some(text) => Arguments::More(text),
+            None => Arguments::Whole(raw.get().to_owned()),
+        },
+    }
+}
+
 impl Call {
     fn add(&mut self, delta: Delta) {
         self.index = self.index.or(delta.index);
@@ -139,7 +171,9 @@ impl Call {
             // A summary of what the deltas said adds nothing.
             Arguments::More(more) if more == self.arguments && self.is_whole() => {}
             Arguments::More(more) => self.arguments.push_str(&more),
-            Arguments::Whole(json) if self.arguments.is_empty() => self.arguments = json,
+            Arguments::Whole(json) if matches!(self.arguments.as_str(), "" | "{}") => {
+                self.arguments = json;
+            }
             Arguments::Whole(_) => {}
         }
     }
@@ -262,6 +296,42 @@ mod tests {
             ],
             &[r#"a read_file {"p":1}"#],
         );
+    }
+
+    #[test]
+    fn other_forms() {
+        for delta in [
+            r#"{"id":"a","function":{"name":"ls","arguments":"{}"}}"#,
+            r#"[{"id":"a","name":"ls","arguments":{}}]"#,
+            r#"[{"id":"a","function":{"name":"ls","parameters":{}}}]"#,
+        ] {
+            check(&[delta], &["a ls {}"]);
+        }
+    }
+
+    #[test]
+    fn the_first_form_of_the_protocol() {
+        let mut calls = Calls::default();
+        for delta in [
+            r#"{"name":"ls","arguments":""}"#,
+            r#"{"arguments":"{\"p\""}"#,
+            r#"{"arguments":":1}"}"#,
+        ] {
+            let raw: &RawValue = serde_json::from_str(delta).unwrap();
+            calls.push_legacy(raw, &mut Kept::default()).unwrap();
+        }
+        assert!(!calls.is_empty());
+        let mut out = Vec::new();
+        calls.end(&mut out);
+        let [
+            Chunk::Call {
+                name, arguments, ..
+            },
+        ] = out.as_slice()
+        else {
+            panic!("{out:?}");
+        };
+        assert_eq!((name.as_str(), arguments.as_str()), ("ls", r#"{"p":1}"#));
     }
 
     #[test]

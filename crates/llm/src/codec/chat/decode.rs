@@ -69,6 +69,7 @@ struct Delta<'a> {
     refusal: Option<String>,
     details: Option<&'a RawValue>,
     calls: Option<&'a RawValue>,
+    legacy_call: Option<&'a RawValue>,
     extras: Vec<(Cow<'a, str>, &'a RawValue)>,
 }
 
@@ -182,6 +183,9 @@ impl Reader {
         }
         if let Some(calls) = delta.calls {
             self.calls.push(calls, &mut self.kept)?;
+        }
+        if let Some(call) = delta.legacy_call {
+            self.calls.push_legacy(call, &mut self.kept)?;
         }
         for (key, value) in delta.extras {
             self.kept.bytes(value.get().len())?;
@@ -322,6 +326,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Delta<'a> {
                         "content" => delta.content = map.next_value::<loose::Joined>()?.0,
                         "refusal" => delta.refusal = map.next_value::<loose::Text>()?.0,
                         "tool_calls" => delta.calls = map.next_value()?,
+                        "function_call" => delta.legacy_call = map.next_value()?,
                         DETAILS => delta.details = map.next_value()?,
                         other => match REASONING_FIELDS.into_iter().find(|f| *f == other) {
                             Some(field) => {

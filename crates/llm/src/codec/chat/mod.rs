@@ -50,4 +50,13 @@ const MESSAGE_FIELDS: [&str; 12] = [
 /// What replay blobs hold the rest of.
 const MESSAGE: &str = "message";
 const CALL: &str = "call";
-const CALL_FIELDS: [&str; 5] = ["index", "id", "type", "function", "custom"];
+const CALL_FIELDS: [&str; 8] = [
+    "index",
+    "id",
+    "type",
+    "function",
+    "custom",
+    "name",
+    "arguments",
+    "parameters",
+];

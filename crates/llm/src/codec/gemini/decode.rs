@@ -230,7 +230,8 @@ impl Reader {
         replay: Option<Json>,
         out: &mut Vec<Chunk>,
     ) -> Result<(), Error> {
-        let arguments = fields.get("args").map_or("{}", RawValue::get);
+        let given = fields.get("args").or_else(|| fields.get("arguments"));
+        let arguments = given.map_or("{}", RawValue::get);
         self.kept.part()?;
         self.kept.bytes(arguments.len())?;
         self.called = true;
@@ -299,7 +300,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Part<'a> {
                     match key.as_ref() {
                         "text" => part.text = map.next_value::<loose::Text>()?.0,
                         "thought" => part.thought = map.next_value::<&RawValue>()?.get() == "true",
-                        "functionCall" => part.call = map.next_value()?,
+                        "functionCall" | "function_call" => part.call = map.next_value()?,
                         "executableCode" | "codeExecutionResult" | "fileData" => {
                             part.foreign = true;
                             map.next_value::<IgnoredAny>()?;

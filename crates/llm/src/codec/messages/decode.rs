@@ -82,7 +82,7 @@ struct Delta<'a> {
     thinking: Option<String>,
     #[serde(default, deserialize_with = "loose::text")]
     signature: Option<String>,
-    #[serde(default, deserialize_with = "loose::text")]
+    #[serde(default, deserialize_with = "loose::text_or_json")]
     partial_json: Option<String>,
     #[serde(default, deserialize_with = "loose::text")]
     stop_reason: Option<String>,
@@ -261,7 +261,9 @@ impl Reader {
             }),
             Block::Call(mut call) => {
                 self.called = true;
-                let arguments = if call.arguments.trim().is_empty() {
+                // Some send the whole input at the start, and an empty object as its delta.
+                let says_nothing = matches!(call.arguments.trim(), "" | "{}");
+                let arguments = if says_nothing && !call.input.is_empty() {
                     call.input
                 } else {
                     call.arguments

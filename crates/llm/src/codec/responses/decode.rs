@@ -48,13 +48,13 @@ enum Shown {
 struct Event<'a> {
     #[serde(borrow, default, rename = "type")]
     kind: Cow<'a, str>,
-    #[serde(default, deserialize_with = "loose::text")]
+    #[serde(default, deserialize_with = "loose::text_or_json")]
     delta: Option<String>,
     #[serde(default, deserialize_with = "loose::count")]
     output_index: Option<u64>,
     #[serde(default, deserialize_with = "loose::count")]
     summary_index: Option<u64>,
-    #[serde(default, deserialize_with = "loose::text")]
+    #[serde(default, deserialize_with = "loose::text_or_json")]
     arguments: Option<String>,
     #[serde(borrow, default)]
     item: Option<&'a RawValue>,
@@ -171,7 +171,7 @@ impl Reader {
             index,
             call_id: fields.text("call_id").unwrap_or_default(),
             name: fields.text("name").unwrap_or_default(),
-            arguments: fields.text("arguments").unwrap_or_default(),
+            arguments: arguments_of(fields).unwrap_or_default(),
             shown: Shown::Nothing,
         });
         Ok(())
@@ -296,13 +296,8 @@ impl Reader {
             let whole = fields.text(key).filter(|whole| !whole.trim().is_empty());
             whole.unwrap_or(gathered)
         };
-        // Some servers send the object itself where the protocol wants its text.
-        let object = fields.get("arguments").map(RawValue::get);
-        let object = object.filter(|raw| raw.starts_with('{'));
-        let arguments = match object {
-            Some(object) => object.to_owned(),
-            None => pick("arguments", item.arguments),
-        };
+        let arguments = arguments_of(fields).filter(|whole| !whole.trim().is_empty());
+        let arguments = arguments.unwrap_or(item.arguments);
         self.kept.bytes(arguments.len())?;
         self.called = true;
         out.push(Chunk::Call {
@@ -351,6 +346,15 @@ impl Reader {
         out.push(Chunk::Stop(stop));
         self.done = true;
         Ok(())
+    }
+}
+
+/// The text of the arguments. Some servers send the object itself where the protocol wants its text.
+fn arguments_of(fields: &Fields<'_>) -> Option<String> {
+    let raw = fields.get("arguments")?;
+    match raw.get().starts_with('{') {
+        true => Some(raw.get().to_owned()),
+        false => fields.text("arguments"),
     }
 }
 

@@ -105,6 +105,35 @@ async fn a_loose_match_is_shown() {
 }
 
 #[tokio::test]
+async fn what_differs_by_blanks_is_said() {
+    let bench = Bench::new();
+    bench.put("f", "x  =  1\ny\n");
+    insta::assert_snapshot!(edited(&bench, change("x = 1\ny", "z")).await, @r"
+    old_not_found: `old` is not in f as it is written; only blanks differ, from line 1 on:
+    1: x  =  1
+    2: y
+    Copy `old` exactly, white space included.
+    ");
+    bench.put("f", "a \nb\n\na\t\nb\n");
+    insta::assert_snapshot!(edited(&bench, change("a\nb", "z")).await, @r"
+    old_not_found: `old` is not in f as it is written; only blanks differ, at 2 places, the first from line 1 on:
+    1: a 
+    2: b
+    Copy `old` exactly, white space included.
+    ");
+    bench.put("f", "  a()\n");
+    insta::assert_snapshot!(edited(&bench, change("a()", "a()\nb()")).await, @"invalid_input: `old` begins within the indentation of line 1 in f, so it is not clear how far the further lines of `new` are meant to be indented. Send `old` and `new` with the whole indentation.");
+    bench.put("f", "a  \nb\n");
+    insta::assert_snapshot!(edited(&bench, change("a\nb", "a\nc")).await, @r"
+    1 replacement, matched up to trailing blanks:
+    @@ -1,2 +1,2 @@
+     a  
+    -b
+    +c
+    ");
+}
+
+#[tokio::test]
 async fn a_changed_file_is_edited_and_said() {
     let bench = Bench::new();
     bench.put("f", "one\n");

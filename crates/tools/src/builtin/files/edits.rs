@@ -127,7 +127,19 @@ fn explain(content: &str, edit: &Edit, miss: &Miss, shown: &str) -> ToolError {
                 "`old` occurs in {shown} at places that overlap (from lines {one} and {other}), so it is not clear which one is meant. Add lines around it to `old`."
             ),
         ),
+        Miss::Unclear { line } => ToolError::new(
+            "invalid_input",
+            format!(
+                "`old` begins within the indentation of line {line} in {shown}, so it is not clear how far the further lines of `new` are meant to be indented. Send `old` and `new` with the whole indentation."
+            ),
+        ),
         Miss::NotFound => {
+            if let Some(told) = nearest::only_blanks(content, &edit.old) {
+                let message = format!(
+                    "`old` is not in {shown} as it is written; only blanks differ{told}\nCopy `old` exactly, white space included."
+                );
+                return ToolError::new("old_not_found", message);
+            }
             let near = nearest::lines(content, &edit.old);
             let message = match near.is_empty() {
                 true => {
@@ -151,7 +163,10 @@ pub fn rendered(data: &Value) -> String {
     };
     match text("match") {
         "exact" | "line-endings" => format!("{count}."),
-        other => format!("{count}, matched up to {other}:\n{}", text("diff")),
+        other => {
+            let other = other.replace('-', " ");
+            format!("{count}, matched up to {other}:\n{}", text("diff"))
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Finding lines that differ from the wanted ones by indentation only, and giving the new lines the indentation of the
 //! place. A match must be unique and its difference the same on every line. Pure.
 
+use super::placed::keeps_step;
 use super::replace::normalise;
 use std::ops::Range;
 
@@ -37,7 +38,8 @@ pub fn find(content: &str, old: &str, new: &str) -> Option<(Range<usize>, String
     } else {
         last.text_end
     };
-    Some((first.start..end, shift.apply(&new)?))
+    let new = shift.apply(&new)?;
+    keeps_step(content, &new).then_some((first.start..end, new))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +47,7 @@ struct Line<'a> {
     start: usize,
     /// Spaces and tabs before the body.
     indent: &'a str,
-    /// Empty for a line of white space only.
+    /// Without blanks at its end; empty for a line of white space only.
     body: &'a str,
     /// Before the line ending.
     text_end: usize,
@@ -59,6 +61,7 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
         let plain = raw.strip_suffix('\n').unwrap_or(raw);
         let plain = plain.strip_suffix('\r').unwrap_or(plain);
         let (indent, body) = split(plain);
+        let body = body.trim_end_matches([' ', '\t']);
         let line = Line {
             start,
             indent,
@@ -80,6 +83,7 @@ fn split(line: &str) -> (&str, &str) {
 }
 
 /// How the indentation of the wanted lines becomes that of the file.
+#[derive(Clone)]
 enum Shift {
     Add(String),
     Remove(String),
@@ -106,7 +110,11 @@ impl Shift {
         let given: Vec<&str> = pairs
             .iter()
             .map(|(given, _)| *given)
-            .chain(lines(new).map(|line| line.indent))
+            .chain(
+                lines(new)
+                    .filter(|line| !line.body.is_empty())
+                    .map(|line| line.indent),
+            )
             .collect();
         let file = |c| pairs.iter().any(|(_, there)| there.contains(c));
         let ours = |c| given.iter().any(|indent| indent.contains(c));
@@ -142,21 +150,48 @@ impl Shift {
                 .copied()
                 .chain(pairs.iter().map(|(_, there)| *there)),
         );
-        suggested.into_iter().chain(TAB_WIDTHS).find_map(|tab| {
-            let mut offsets = pairs
-                .iter()
-                .map(|(given, there)| width(there, tab) - width(given, tab));
-            let by = offsets.next()?;
-            offsets.all(|other| other == by).then(|| Shift::Columns {
-                known: pairs
+        let found: Vec<Self> = suggested
+            .into_iter()
+            .chain(TAB_WIDTHS)
+            .filter_map(|tab| {
+                let mut offsets = pairs
                     .iter()
-                    .map(|(a, b)| ((*a).into(), (*b).into()))
-                    .collect(),
-                tab,
-                by,
-                tabs: pairs.iter().any(|(_, there)| there.contains('\t')),
+                    .map(|(given, there)| width(there, tab) - width(given, tab));
+                let by = offsets.next()?;
+                offsets.all(|other| other == by).then(|| Shift::Columns {
+                    known: pairs
+                        .iter()
+                        .map(|(a, b)| ((*a).into(), (*b).into()))
+                        .collect(),
+                    tab,
+                    by,
+                    tabs: pairs.iter().any(|(_, there)| there.contains('\t')),
+                })
             })
-        })
+            .collect();
+        // Where the widths agree as they are, nothing has to be moved.
+        let is_kept = |shift: &&Self| matches!(shift, Shift::Columns { by: 0, .. });
+        let is_clean = |shift: &&Self| given.iter().all(|indent| shift.reaches(indent));
+        let kept = found.iter().filter(is_kept).find(is_clean);
+        kept.or_else(|| found.iter().find(is_clean)).cloned()
+    }
+
+    /// Whether an indentation becomes one of whole steps, and none of nothing.
+    fn reaches(&self, indent: &str) -> bool {
+        let Shift::Columns {
+            known,
+            tab,
+            by,
+            tabs,
+        } = self
+        else {
+            return true;
+        };
+        let is_known = known.iter().any(|(given, _)| given == indent);
+        let columns = width(indent, *tab) + by;
+        is_known
+            || indent.is_empty() && columns == 0
+            || columns > 0 && (!tabs || columns % *tab as isize == 0)
     }
 
     fn apply(&self, new: &str) -> Option<String> {
@@ -179,6 +214,10 @@ impl Shift {
                     Some((_, there)) => out.push_str(there),
                     None => {
                         let columns = usize::try_from(width(indent, *tab) + by).ok()?;
+                        // What was indented stays so.
+                        if columns == 0 && !indent.is_empty() {
+                            return None;
+                        }
                         let (whole, rest) = if *tabs {
                             (columns / tab, columns % tab)
                         } else {

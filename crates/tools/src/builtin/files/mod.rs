@@ -1,12 +1,14 @@
 //! What the file tools share: bounded reading and confined writing through the host, and the sentences for what can go
 //! wrong. The pure parts are the modules below.
 
+mod blanks;
 pub mod cells;
 pub mod edits;
 mod faults;
 mod indent;
 pub mod nearest;
 pub mod picture;
+mod placed;
 pub mod replace;
 pub mod rewrite;
 pub mod scan;

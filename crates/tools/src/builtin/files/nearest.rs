@@ -42,6 +42,40 @@ pub fn lines(content: &str, wanted: &str) -> String {
     shown
 }
 
+/// Where the lines of a text stand when blanks count for nothing: how many such places there are, and the lines of the
+/// first one, ready to show.
+pub fn only_blanks(content: &str, wanted: &str) -> Option<String> {
+    let squeezed = |line: &str| -> String { line.chars().filter(|c| !c.is_whitespace()).collect() };
+    let wanted: Vec<String> = wanted.trim().lines().map(squeezed).collect();
+    let lead = wanted.first().filter(|line| !line.is_empty())?;
+    if content.len() > MAX_BYTES {
+        return None;
+    }
+    let lines: Vec<&str> = content.lines().take(MAX_LINES).collect();
+    let is_place = |window: &[&str]| {
+        let mut pairs = window.iter().zip(&wanted);
+        pairs.all(|(line, wanted)| squeezed(line) == *wanted)
+    };
+    let mut places = lines
+        .windows(wanted.len())
+        .enumerate()
+        .filter(|(_, window)| window.first().is_some_and(|line| squeezed(line) == *lead))
+        .filter(|(_, window)| is_place(window));
+    let (at, window) = places.next()?;
+    let mut told = match places.count() {
+        0 => format!(", from line {} on:", at + 1),
+        more => format!(
+            ", at {} places, the first from line {} on:",
+            more + 1,
+            at + 1
+        ),
+    };
+    for (n, line) in window.iter().enumerate().take(SHOWN_LINES) {
+        told.push_str(&format!("\n{}: {}", at + n + 1, clip(line, SHOWN_CHARS)));
+    }
+    Some(told)
+}
+
 /// The index of the line most like `lead`.
 fn closest(content: &str, lead: &str) -> Option<usize> {
     let lead_grams = Grams::of(lead);

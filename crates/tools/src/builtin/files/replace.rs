@@ -1,7 +1,8 @@
-//! Finding the text an edit means and replacing it: exactly, then up to line endings, then up to indentation. Pure.
+//! Finding the text an edit means and replacing it: exactly, then up to line endings, blanks at the ends of lines, and
+//! indentation. Pure.
 //! Whatever lies outside of the replaced ranges stays as it was, byte for byte.
 
-use super::indent;
+use super::{blanks, indent, placed};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -21,6 +22,7 @@ pub struct Replacement<'a> {
 pub enum Match {
     Exact,
     LineEndings,
+    TrailingBlanks,
     Indentation,
 }
 
@@ -29,6 +31,7 @@ impl Match {
         match self {
             Match::Exact => "exact",
             Match::LineEndings => "line-endings",
+            Match::TrailingBlanks => "trailing-blanks",
             Match::Indentation => "indentation",
         }
     }
@@ -53,6 +56,10 @@ pub enum Miss {
     Overlap {
         lines: [usize; 2],
     },
+    /// It begins within the indentation of this line, and the further lines of `new` could be meant with or without that.
+    Unclear {
+        line: usize,
+    },
 }
 
 pub fn replace(content: &str, edit: Replacement<'_>) -> Result<Replaced, Miss> {
@@ -67,7 +74,14 @@ pub fn replace(content: &str, edit: Replacement<'_>) -> Result<Replaced, Miss> {
         {
             return Err(Miss::Overlap { lines });
         }
-        let new = |range: &Range<usize>| adopt_endings(content, range, edit);
+        let new = |range: &Range<usize>| {
+            placed::indent_like_place(
+                content,
+                range,
+                edit.old,
+                adopt_endings(content, range, edit),
+            )
+        };
         return finish(content, &exact, edit.expected, Match::Exact, new);
     }
     let loose = up_to_line_endings(content, edit.old);
@@ -78,7 +92,10 @@ pub fn replace(content: &str, edit: Replacement<'_>) -> Result<Replaced, Miss> {
         {
             return Err(Miss::Overlap { lines });
         }
-        let new = |range: &Range<usize>| Cow::from(plain.replace('\n', ending_at(content, range)));
+        let new = |range: &Range<usize>| {
+            let new = Cow::from(plain.replace('\n', ending_at(content, range)));
+            placed::indent_like_place(content, range, edit.old, new)
+        };
         return finish(content, &loose, edit.expected, Match::LineEndings, new);
     }
     if edit.expected != 1 {
@@ -86,13 +103,19 @@ pub fn replace(content: &str, edit: Replacement<'_>) -> Result<Replaced, Miss> {
     }
     if let Some((range, new)) = at_unfinished_end(content, edit) {
         return finish(content, &[range], 1, Match::LineEndings, |_| {
-            Cow::from(new.as_str())
+            Some(Cow::from(new.as_str()))
+        });
+    }
+    if let Some((range, new)) = blanks::find(content, edit.old, edit.new) {
+        let new = new.replace('\n', ending_at(content, &range));
+        return finish(content, &[range], 1, Match::TrailingBlanks, |range| {
+            placed::indent_like_place(content, range, edit.old, Cow::from(new.as_str()))
         });
     }
     let (range, new) = indent::find(content, edit.old, edit.new).ok_or(Miss::NotFound)?;
     let new = new.replace('\n', ending_at(content, &range));
     finish(content, &[range], 1, Match::Indentation, |_| {
-        Cow::from(new.as_str())
+        Some(Cow::from(new.as_str()))
     })
 }
 
@@ -116,7 +139,7 @@ fn finish<'n>(
     ranges: &[Range<usize>],
     expected: usize,
     found: Match,
-    new: impl Fn(&Range<usize>) -> Cow<'n, str>,
+    new: impl Fn(&Range<usize>) -> Option<Cow<'n, str>>,
 ) -> Result<Replaced, Miss> {
     if ranges.len() != expected {
         let lines = ranges
@@ -133,7 +156,8 @@ fn finish<'n>(
     let mut last = 0;
     for range in ranges {
         out.push_str(content.get(last..range.start).unwrap_or_default());
-        out.push_str(&new(range));
+        let line = || line_of(content, range.start);
+        out.push_str(&new(range).ok_or_else(|| Miss::Unclear { line: line() })?);
         last = range.end;
     }
     out.push_str(content.get(last..).unwrap_or_default());
@@ -144,14 +168,15 @@ fn finish<'n>(
     })
 }
 
-/// New lines put into a CRLF file by somebody who never wrote a CR get the endings of their place.
+/// New lines get the endings of their place, unless the endings are what is changed.
 fn adopt_endings<'n>(content: &str, range: &Range<usize>, edit: Replacement<'n>) -> Cow<'n, str> {
-    if edit.old.contains('\r') || edit.new.contains('\r') || !edit.new.contains('\n') {
+    let plain = normalise(edit.new);
+    if edit.old.contains('\r') || plain == edit.old || !plain.contains('\n') {
         return Cow::from(edit.new);
     }
     match ending_at(content, range) {
-        "\n" => Cow::from(edit.new),
-        ending => Cow::from(edit.new.replace('\n', ending)),
+        "\n" => plain,
+        ending => Cow::from(plain.replace('\n', ending)),
     }
 }
 
@@ -198,6 +223,11 @@ fn up_to_line_endings(content: &str, old: &str) -> Vec<Range<usize>> {
 /// The lines of the first match and of another one that begins inside it, if it matters which of them is replaced.
 fn overlap(content: &str, ranges: &[Range<usize>], edit: Replacement<'_>) -> Option<[usize; 2]> {
     let Replacement { old, new, .. } = edit;
+    // Counted from the end, are they the same places? Then there are no others to choose.
+    let from_end = content.rmatch_indices(old).map(|(at, _)| at);
+    if from_end.eq(ranges.iter().rev().map(|range| range.start)) {
+        return None;
+    }
     ranges.iter().find_map(|range| {
         let from = range.start + old.chars().next()?.len_utf8();
         let other = from + content.get(from..)?.find(old)?;

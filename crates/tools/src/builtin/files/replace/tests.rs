@@ -31,9 +31,13 @@ fn exact_comes_first() {
         // A mixed file: the endings of the place, the rest untouched.
         ("a\r\nb\nc\r\n", "b", "x\ny", "a\r\nx\ny\nc\r\n"),
         ("a\r\nb\nc\r\n", "c", "x\ny", "a\r\nb\nx\r\ny\r\n"),
-        // A CR that was written is meant.
+        // The endings are what is changed.
         ("a\r\nb\r\n", "a\r\n", "a\n", "a\nb\r\n"),
-        ("a\nb\n", "a", "a\r\nx", "a\r\nx\nb\n"),
+        ("a\nb\n", "a\n", "a\r\n", "a\r\nb\n"),
+        // Else new lines follow the file.
+        ("a\nb\n", "a", "a\r\nx", "a\nx\nb\n"),
+        ("a\nb\nc\n", "b", "b1\r\nb2", "a\nb1\nb2\nc\n"),
+        ("a\nb\n", "a\n", "x\r\ny\r\n", "x\ny\nb\n"),
     ] {
         check(content, old, new, Ok((expect, Exact)));
     }
@@ -59,6 +63,153 @@ fn places_that_overlap_are_not_guessed_at() {
     ] {
         check(content, old, new, Ok((expect, Match::Exact)));
     }
+}
+
+#[test]
+fn places_are_counted_without_overlap() {
+    let edit = |content, expected| {
+        let edit = Replacement {
+            old: "aa",
+            new: "b",
+            expected,
+        };
+        replace(content, edit).map(|done| done.content)
+    };
+    assert_eq!(edit("aaaa", 2), Ok("bb".into()));
+    assert_eq!(edit("aaaa aa", 3), Ok("bb b".into()));
+    let found = |found, lines: &[usize]| {
+        Err(Miss::Count {
+            found,
+            lines: lines.into(),
+        })
+    };
+    assert_eq!(edit("aaaa", 1), found(2, &[1, 1]));
+    assert_eq!(edit("aaaa", 3), found(2, &[1, 1]));
+    // Two of these five letters could be either.
+    assert_eq!(edit("aaaaa", 2), Err(Miss::Overlap { lines: [1, 1] }));
+}
+
+#[test]
+fn a_match_within_the_indentation_is_indented_as_a_whole_or_refused() {
+    use Match::Exact;
+    let class = "class T:\n    def f(self):\n        a()\n";
+    let body = |text: &str| format!("class T:\n    def f(self):\n{text}\n");
+    for (old, new, expect) in [
+        ("    a()", "    a()\n    b()", "        a()\n        b()"),
+        (
+            "    a()\n",
+            "    if a:\n        a()\n\n    b()\n",
+            "        if a:\n            a()\n\n        b()",
+        ),
+        ("  a()", "  b()", "        b()"),
+        // With the indentation that the file has there, or the whole line.
+        ("a()", "a()\n        b()", "        a()\n        b()"),
+        (
+            "a()",
+            "if a:\n            a()",
+            "        if a:\n            a()",
+        ),
+        (
+            "        a()",
+            "        a()\n    def g(self):\n        pass",
+            "        a()\n    def g(self):\n        pass",
+        ),
+        ("a()", "b()", "        b()"),
+        ("a()", "b()\n", "        b()\n"),
+    ] {
+        check(class, old, new, Ok((&body(expect), Exact)));
+    }
+    for new in [
+        "a()\nb()",
+        "if a:\n    a()",
+        "if a:\n        a()",
+        "a()\n\ndef g():\n    pass",
+    ] {
+        check(class, "a()", new, Err(Miss::Unclear { line: 3 }));
+    }
+    // Steps of two in a file with steps of four.
+    check(
+        class,
+        "    a()",
+        "    if a:\n      b()",
+        Err(Miss::Unclear { line: 3 }),
+    );
+    check(
+        "def f():\n    a()\n    b()\n",
+        "  a()\n  b()",
+        "  if a:\n    b()",
+        Err(Miss::NotFound),
+    );
+    // Lines of `old` show that those of `new` have the indentation of the file.
+    check(
+        "    if a:\n        b()\n",
+        "if a:\n        b()",
+        "if a:\n        c()\n    d()",
+        Ok(("    if a:\n        c()\n    d()\n", Exact)),
+    );
+}
+
+#[test]
+fn then_blanks_at_the_ends_of_lines() {
+    use Match::TrailingBlanks;
+    for (content, old, new, expect) in [
+        (
+            "def f():  \n    a()\n",
+            "def f():\n    a()",
+            "def f():\n    b()",
+            "def f():  \n    b()\n",
+        ),
+        (
+            "def f():\n    a()\n",
+            "def f():  \n    a() ",
+            "def f():\n    b()",
+            "def f():\n    b()\n",
+        ),
+        ("a \nb\t\nc\n", "a\nb\nc\n", "a\nx\nc\n", "a \nx\nc\n"),
+        ("a \nb\n", "a\nb", "a\nb\nc", "a \nb\nc\n"),
+        ("a \nb\nc\n", "a\nb\n", "b\n", "b\nc\n"),
+        ("x\n\n  \ny\n", "x\n\n\ny\n", "z\n", "z\n"),
+        ("x = 1\n", "x = 1  ", "x = 2", "x = 2\n"),
+        (
+            "    x = 1\n    y = 2\n",
+            "x = 1 \n    y = 2",
+            "x = 3\n    y = 2",
+            "    x = 3\n    y = 2\n",
+        ),
+        ("a \r\nb\r\n", "a\nb\n", "a\nc\n", "a \r\nc\r\n"),
+    ] {
+        check(content, old, new, Ok((expect, TrailingBlanks)));
+    }
+    for (content, old) in [
+        ("a \nb\na\t\nb\n", "a\nb"),
+        ("a \nbc\n", "a\nb"),
+        ("xa \nb\n", "a\nb"),
+        ("  \n", "   \n"),
+    ] {
+        check(content, old, "new", Err(Miss::NotFound));
+    }
+}
+
+#[test]
+fn tabs_never_become_no_indentation() {
+    use Match::Indentation;
+    let class = "class T:\n    def f(self):\n        a()\n        b()\n";
+    check(
+        class,
+        "\t\ta()\n\t\tb()",
+        "\t\ta()\n\t\tb()\n\n\tdef g(self):\n\t\tpass\n\ndef h():\n\tpass",
+        Ok((
+            "class T:\n    def f(self):\n        a()\n        b()\n\n    def g(self):\n        pass\n\ndef h():\n    pass\n",
+            Indentation,
+        )),
+    );
+    // One level less in the file than was sent, so that this line would have none.
+    check(
+        "  a()\n  b()\n",
+        "\t\ta()\n\t\tb()",
+        "\t\tc()\n\td()",
+        Err(Miss::NotFound),
+    );
 }
 
 #[test]
