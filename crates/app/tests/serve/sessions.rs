@@ -244,6 +244,17 @@ fn projects_come_and_go() {
 }
 
 #[test]
+fn an_untrusted_project_is_told_when_a_session_is_opened() {
+    let bench = Bench::new([]);
+    let config = "[[hooks]]\nevent = 'SessionStart'\ncommand = 'true'\n";
+    bench.scene.space.write("ostler.toml", config);
+    let project = &bench.get("/api/projects")["projects"][0];
+    assert_eq!(project["trust"], "untrusted");
+    let notes = bench.open(json!("new"))["notes"].to_string();
+    assert!(notes.contains("trust"), "{notes}");
+}
+
+#[test]
 fn no_path_leads_out_of_artifacts_and_projects() {
     let bench = Bench::new([Step::answer().text("Hello.")]);
     let id = bench.new_session();
