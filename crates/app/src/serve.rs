@@ -5,6 +5,7 @@ mod commands;
 mod files;
 mod password;
 mod projects;
+mod spent;
 mod stored;
 
 use crate::auth::{browser_is_here, open_browser};

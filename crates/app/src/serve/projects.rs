@@ -1,6 +1,6 @@
 //! The projects of `ostler serve`: each has a configuration and a hub of its own, made when it is first needed.
 
-use super::{commands, files, stored};
+use super::{commands, files, spent, stored};
 use crate::boot::Boot;
 use crate::conversation::hub::{Attendance, ConversationHub};
 use crate::errors::Told as _;
@@ -9,7 +9,7 @@ use ostler_config::files::{Access, lock, write};
 use ostler_config::trust::State;
 use ostler_engine::store::project_name;
 use ostler_serve::backend::{
-    About, Backend, Fault, Files, Project, Projects, Refusal, Sessions, Trust,
+    About, Backend, Fault, Files, Project, Projects, Refusal, Sessions, Trust, UsageRow,
 };
 use ostler_wire::{BoxFuture, Language, View, Word};
 use std::collections::BTreeMap;
@@ -240,6 +240,11 @@ impl Projects for Served {
             Ok(files::list(&boot, &query, limit))
         };
         Box::pin(blocking(files))
+    }
+
+    fn usage(&self, days: u16) -> BoxFuture<'_, Result<Vec<UsageRow>, Refusal>> {
+        let bench = self.0.clone();
+        Box::pin(blocking(move || spent::rows(&bench.boot, days)))
     }
 }
 

@@ -42,6 +42,12 @@ fn a_session_from_its_first_prompt_to_its_end() {
     let before = page(&format!("?before={}", log.len() - 2));
     assert_eq!(before["entries"], json!(log[..log.len() - 2]));
     assert_eq!(before["more"], json!(false));
+    let usage = bench.get("/api/usage")["rows"].clone();
+    assert_eq!(usage.as_array().map(Vec::len), Some(1), "{usage}");
+    assert_eq!(
+        (&usage[0]["requests"], &usage[0]["project"]),
+        (&json!(2), &json!(bench.project()))
+    );
     // Another title, which is in the log.
     let path = format!("/api/sessions/{id}");
     bench
