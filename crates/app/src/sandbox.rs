@@ -86,7 +86,8 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let in_reach: Vec<PathBuf> = writable.iter().chain(own).cloned().collect();
     let protect = git.protect.into_iter().chain(denied.write).collect();
     let protect = protected_paths(boot, &roots, &in_reach, protect);
-    [&mut forbid_read, &mut sealed].map(add_real);
+    add_real(&mut forbid_read);
+    add_real(&mut sealed);
     // What lies in it is to be written all the same.
     let stores = stores::find(boot).into_iter().filter(narrow).collect();
     Ok(SandboxSettings {

@@ -4,6 +4,7 @@
 mod files;
 mod password;
 mod projects;
+mod spent;
 mod stored;
 
 use crate::auth::{browser_is_here, open_browser};

@@ -34,6 +34,8 @@ pub trait Projects: Send + Sync {
     /// What a mention may name.
     fn files(&self, id: &str, query: String, limit: usize)
     -> BoxFuture<'_, Result<Files, Refusal>>;
+    /// What requests took and cost in the last days, of all projects.
+    fn usage(&self, days: u16) -> BoxFuture<'_, Result<Vec<UsageRow>, Refusal>>;
 }
 
 /// Sessions on disk, and clients of those that run.
@@ -80,6 +82,24 @@ pub struct Files {
 pub struct FileItem {
     pub path: String,
     pub folder: bool,
+}
+
+/// The requests of one day to one model, for one project.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct UsageRow {
+    /// Of the person's zone.
+    pub day: String,
+    pub project: String,
+    /// `provider/model`.
+    pub model: String,
+    pub requests: u64,
+    pub input: u64,
+    /// Of the input, read from a cache.
+    pub cached: u64,
+    pub cache_write: u64,
+    pub output: u64,
+    /// In USD; null where no price is known.
+    pub cost: Option<f64>,
 }
 
 /// Which stored sessions are wanted.

@@ -1,6 +1,6 @@
 //! The projects of `ostler serve`: each has a configuration and a hub of its own, made when it is first needed.
 
-use super::{files, stored};
+use super::{files, spent, stored};
 use crate::boot::Boot;
 use crate::cmd::answers::Answers;
 use crate::conversation::hub::{Attendance, ConversationHub};
@@ -11,7 +11,7 @@ use ostler_config::trust::State;
 use ostler_engine::HubCommands as _;
 use ostler_engine::store::project_name;
 use ostler_serve::backend::{
-    About, Backend, Fault, Files, Project, Projects, Refusal, Sessions, Trust,
+    About, Backend, Fault, Files, Project, Projects, Refusal, Sessions, Trust, UsageRow,
 };
 use ostler_wire::{BoxFuture, HubError, Language, View, Word};
 use std::collections::BTreeMap;
@@ -242,6 +242,11 @@ impl Projects for Served {
             Ok(files::list(&boot, &query, limit))
         };
         Box::pin(blocking(files))
+    }
+
+    fn usage(&self, days: u16) -> BoxFuture<'_, Result<Vec<UsageRow>, Refusal>> {
+        let bench = self.0.clone();
+        Box::pin(blocking(move || spent::rows(&bench.boot, days)))
     }
 }
 

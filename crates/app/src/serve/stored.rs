@@ -5,7 +5,7 @@ use ostler_engine::history::{Query, Reach, Words};
 use ostler_engine::store::{Store, info};
 use ostler_engine::{export, log};
 use ostler_serve::backend::{Document, Entries, Fault, Listing, Page, Refusal, Sessions};
-use ostler_wire::{BoxFuture, Client, Hub as _, Open, SessionInfo, Word};
+use ostler_wire::{BoxFuture, Client, Hub as _, Open, Say as _, SessionInfo, Word};
 use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -212,7 +212,14 @@ impl Sessions for Served {
                 let gone = bench.language().fill(Word::ServeRootGone, &[&shown]);
                 return Err(Refusal::not_found(gone));
             }
-            Ok(hub.open(which).await?)
+            let mut client = hub.open(which).await?;
+            // Whether the project is trusted, and what else is odd: no terminal has said it.
+            let language = bench.language();
+            let boot = hub.boot();
+            let told = boot.loaded.notices.iter().map(|one| one.say(language));
+            let told: Vec<String> = told.filter(|one| !client.notes.contains(one)).collect();
+            client.notes.splice(0..0, told);
+            Ok(client)
         })
     }
 

@@ -124,6 +124,19 @@ fn a_password_lets_in_and_guesses_are_counted() {
 }
 
 #[test]
+fn a_password_that_is_typed_is_not_shown() {
+    let scene = Scene::new(Kind::Chat, NONE);
+    let mut term = scene
+        .ostler(["serve", "--hash-password"])
+        .on_terminal(90, 10);
+    term.wait_for("Password:");
+    term.keys("correct horse\r");
+    term.wait_for("$2b$");
+    assert!(!term.history().contains("horse"));
+    assert!(term.wait().success());
+}
+
+#[test]
 fn a_name_that_somebody_else_gave_our_address_is_refused() {
     let bench = Bench::new(NONE);
     let port = bench.address.port();

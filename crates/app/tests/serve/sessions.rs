@@ -42,6 +42,12 @@ fn a_session_from_its_first_prompt_to_its_end() {
     let before = page(&format!("?before={}", log.len() - 2));
     assert_eq!(before["entries"], json!(log[..log.len() - 2]));
     assert_eq!(before["more"], json!(false));
+    let usage = bench.get("/api/usage")["rows"].clone();
+    assert_eq!(usage.as_array().map(Vec::len), Some(1), "{usage}");
+    assert_eq!(
+        (&usage[0]["requests"], &usage[0]["project"]),
+        (&json!(2), &json!(bench.project()))
+    );
     // Another title, which is in the log.
     let path = format!("/api/sessions/{id}");
     bench
@@ -241,6 +247,17 @@ fn projects_come_and_go() {
             .len(),
         1
     );
+}
+
+#[test]
+fn an_untrusted_project_is_told_when_a_session_is_opened() {
+    let bench = Bench::new([]);
+    let config = "[[hooks]]\nevent = 'SessionStart'\ncommand = 'true'\n";
+    bench.scene.space.write("ostler.toml", config);
+    let project = &bench.get("/api/projects")["projects"][0];
+    assert_eq!(project["trust"], "untrusted");
+    let notes = bench.open(json!("new"))["notes"].to_string();
+    assert!(notes.contains("trust"), "{notes}");
 }
 
 #[test]

@@ -44,6 +44,7 @@ fn endpoints() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(projects::remove))
         .routes(routes!(projects::command))
         .routes(routes!(projects::files))
+        .routes(routes!(projects::usage))
         .routes(routes!(sessions::list, sessions::open))
         .routes(routes!(sessions::show, sessions::rename, sessions::delete))
         .routes(routes!(sessions::entries))

@@ -2,7 +2,7 @@
 
 use super::{MAX_BODY, invalid, number, read_json};
 use crate::App;
-use crate::backend::{Files, Project};
+use crate::backend::{Files, Project, UsageRow};
 use crate::problem::{Problem, ProblemBody};
 use axum::Json;
 use axum::body::Body;
@@ -18,6 +18,15 @@ use utoipa::ToSchema;
 /// Files that are listed where no limit is given, and at most.
 const FILES: usize = 100;
 const MAX_FILES: usize = 1000;
+
+/// Days that are summed up where no number is given, and at most.
+const DAYS: u16 = 30;
+const MAX_DAYS: u16 = 3660;
+
+#[derive(Serialize, ToSchema)]
+pub struct UsageList {
+    rows: Vec<UsageRow>,
+}
 
 #[derive(Serialize, ToSchema)]
 pub struct ProjectList {
@@ -109,4 +118,17 @@ pub async fn files(
         .projects()
         .files(&project, text, limit.min(MAX_FILES));
     Ok(Json(files.await?))
+}
+
+/// Tokens and cost of the last days, by day, project and model.
+#[utoipa::path(get, path = "/api/usage", tag = "projects", params(("days" = Option<u16>, Query)),
+    responses((status = 200, body = UsageList)))]
+pub async fn usage(
+    State(app): State<Arc<App>>,
+    Query(query): Query<HashMap<String, String>>,
+) -> Result<Json<UsageList>, Problem> {
+    let language = app.backend.about().language;
+    let days = number(query.get("days"), "days", language)?.unwrap_or(DAYS);
+    let rows = app.backend.projects().usage(days.clamp(1, MAX_DAYS));
+    Ok(Json(UsageList { rows: rows.await? }))
 }

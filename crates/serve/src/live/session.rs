@@ -404,3 +404,103 @@ fn forget_partial(snapshot: &mut Snapshot) {
     snapshot.running.clear();
     snapshot.retry = None;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostler_wire::{Ask, Message, TurnEnd};
+
+    struct Nothing;
+
+    impl EntrySource for Nothing {
+        fn entries_after(&self, _: Option<u64>) -> BoxFuture<'_, Vec<Arc<Entry>>> {
+            Box::pin(std::future::ready(Vec::new()))
+        }
+
+        fn branch(&self) -> BoxFuture<'_, Vec<Arc<Entry>>> {
+            Box::pin(std::future::ready(Vec::new()))
+        }
+
+        fn pending_asks(&self) -> BoxFuture<'_, Vec<Arc<Ask>>> {
+            Box::pin(std::future::ready(Vec::new()))
+        }
+    }
+
+    fn session() -> Arc<OpenSession> {
+        let (ops, _) = mpsc::channel(1);
+        let (_, events) = mpsc::channel(1);
+        let client = Client {
+            session_id: "s".into(),
+            notes: Vec::new(),
+            snapshot: Snapshot::default(),
+            ops: OpSender::new(ops, ClientId(1), Box::new(|| {})),
+            events: Subscription::of_pipe(None, events, Arc::new(Nothing)),
+        };
+        OpenSession::new(client, "p".into()).0
+    }
+
+    fn entry(number: u64, body: Body) -> Event {
+        Event::Entry(Arc::new(Entry {
+            entry: number,
+            parent: None,
+            ts: String::new(),
+            body,
+        }))
+    }
+
+    #[test]
+    fn a_session_that_works_is_not_let_go_and_lists_hear_of_it() {
+        let session = session();
+        let alone = || session.is_left_alone(Duration::ZERO);
+        assert!(alone() && session.state() == State::Idle);
+        assert!(session.take(entry(0, Body::Message(Message::user("go")))));
+        assert!(!alone() && session.state() == State::Working);
+        let text = "words".into();
+        assert!(!session.take(Event::Delta(Delta::AssistantDelta { text })));
+        let outcome = Outcome::Error;
+        assert!(session.take(entry(1, Body::TurnEnd(TurnEnd { outcome }))));
+        assert!(alone() && session.state() == State::Failed);
+        assert_eq!(session.standing().head, Some(1));
+        session.end();
+        assert_eq!(session.state(), State::Closed);
+    }
+
+    #[tokio::test]
+    async fn who_joins_in_the_middle_gets_the_partial_answer_once() {
+        let session = session();
+        session.take(entry(0, Body::Message(Message::user("go"))));
+        let say = |text: &str| {
+            let text = text.to_owned();
+            session.take(Event::Delta(Delta::AssistantDelta { text }))
+        };
+        say("Hel");
+        say("lo");
+        let mut joined = session.join(Some(0)).await;
+        assert_eq!(
+            (joined.snapshot.answer.as_str(), joined.head),
+            ("", Some(0))
+        );
+        assert!(joined.snapshot.working && !session.is_left_alone(Duration::ZERO));
+        say(" there");
+        session.take(entry(
+            1,
+            Body::TurnEnd(TurnEnd {
+                outcome: Outcome::Done,
+            }),
+        ));
+        let mut text = String::new();
+        while let Some(event) = joined.events.next().await {
+            match event {
+                Event::Delta(Delta::AssistantDelta { text: more }) => text += &more,
+                Event::Entry(entry) => {
+                    assert_eq!(entry.entry, 1);
+                    break;
+                }
+                Event::Delta(_) | Event::Ask(_) | Event::Reply(_) => {}
+            }
+        }
+        assert_eq!(text, "Hello there");
+        drop(joined);
+        assert!(session.is_left_alone(Duration::ZERO));
+    }
+}
