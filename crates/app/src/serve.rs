@@ -1,7 +1,6 @@
 //! `ostler serve`: sessions for browsers and programs. Flags and configuration in, a listener out; what is served is in
 //! `projects` and `stored`, how in the crate of that name.
 
-mod files;
 mod password;
 mod projects;
 mod spent;

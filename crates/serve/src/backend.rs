@@ -1,7 +1,7 @@
 //! What the server needs of the program around it: projects, stored sessions and clients of those that run. The binary
 //! implements it; nothing here knows an engine, a file or the environment.
 
-use ostler_wire::{BoxFuture, Client, Entry, HubError, Language, Open, SessionInfo, View};
+use ostler_wire::{Ask, AskAnswer, BoxFuture, Client, Entry, HubError, Language, Open, SessionInfo, View};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ pub trait Backend: Send + Sync + 'static {
     fn now(&self) -> String;
     fn projects(&self) -> &dyn Projects;
     fn sessions(&self) -> &dyn Sessions;
+    fn questions(&self) -> &dyn StartQuestions;
 }
 
 #[derive(Clone, Debug)]
@@ -36,6 +37,18 @@ pub trait Projects: Send + Sync {
     -> BoxFuture<'_, Result<Files, Refusal>>;
     /// What requests took and cost in the last days, of all projects.
     fn usage(&self, days: u16) -> BoxFuture<'_, Result<Vec<UsageRow>, Refusal>>;
+}
+
+/// What a person decides before a session of a project opens, such as whether they trust its files.
+pub trait StartQuestions: Send + Sync {
+    fn list(&self, project: &str) -> BoxFuture<'_, Result<Vec<Arc<Ask>>, Refusal>>;
+    /// An answer may bring another question.
+    fn answer(
+        &self,
+        project: &str,
+        ask: String,
+        answer: AskAnswer,
+    ) -> BoxFuture<'_, Result<(), Refusal>>;
 }
 
 /// Sessions on disk, and clients of those that run.

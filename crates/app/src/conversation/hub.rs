@@ -68,6 +68,11 @@ impl ConversationHub {
         self.lock().boot.clone()
     }
 
+    /// The configuration has changed: the next session is opened with it as it is then.
+    pub fn expire(&self) {
+        self.lock().is_used = true;
+    }
+
     /// Ends all sessions of this process. Clients in other processes take them over.
     pub async fn close(&self) {
         let hub = self.lock().hub.clone();

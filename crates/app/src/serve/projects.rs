@@ -1,9 +1,10 @@
 //! The projects of `ostler serve`: each has a configuration and a hub of its own, made when it is first needed.
 
-use super::{files, spent, stored};
+use super::{spent, stored};
 use crate::boot::Boot;
 use crate::cmd::answers::Answers;
 use crate::conversation::hub::{Attendance, ConversationHub};
+use crate::conversation::questions::StartQuestions;
 use crate::errors::Told as _;
 use crate::wiring::plugins::learn;
 use ostler_config::files::{Access, lock, write};
@@ -11,9 +12,11 @@ use ostler_config::trust::State;
 use ostler_engine::HubCommands as _;
 use ostler_engine::store::project_name;
 use ostler_serve::backend::{
-    About, Backend, Fault, Files, Project, Projects, Refusal, Sessions, Trust, UsageRow,
+    self, About, Backend, Fault, FileItem, Files, Project, Projects, Refusal, Sessions, Trust, UsageRow,
 };
-use ostler_wire::{BoxFuture, HubError, Language, View, Word};
+use ostler_wire::{
+    Ask, AskAnswer, BoxFuture, CompletionRequest, Hub as _, HubError, Language, Questions as _, View, Word,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -172,6 +175,42 @@ impl Backend for Served {
     fn sessions(&self) -> &dyn Sessions {
         self
     }
+
+    fn questions(&self) -> &dyn backend::StartQuestions {
+        self
+    }
+}
+
+impl backend::StartQuestions for Served {
+    fn list(&self, project: &str) -> BoxFuture<'_, Result<Vec<Arc<Ask>>, Refusal>> {
+        let (bench, id) = (self.0.clone(), project.to_owned());
+        let list = move || {
+            let boot = bench.boot_of(&*bench.find(&id)?)?;
+            Ok(StartQuestions::new(boot).questions())
+        };
+        Box::pin(blocking(list))
+    }
+
+    fn answer(
+        &self,
+        project: &str,
+        ask: String,
+        answer: AskAnswer,
+    ) -> BoxFuture<'_, Result<(), Refusal>> {
+        let (bench, id) = (self.0.clone(), project.to_owned());
+        let answer = move || {
+            let place = bench.find(&id)?;
+            // The name of an ask is the hash of what it shows: what has changed since then is asked about anew.
+            let questions = StartQuestions::new(bench.boot_of(&place)?);
+            let taken = questions.answer(&ask, &answer);
+            taken.map_err(|HubError(why)| Refusal::new(Fault::Conflict, why))?;
+            if let Some(hub) = place.hub.get() {
+                hub.expire();
+            }
+            Ok(())
+        };
+        Box::pin(blocking(answer))
+    }
 }
 
 impl Projects for Served {
@@ -236,12 +275,23 @@ impl Projects for Served {
         query: String,
         limit: usize,
     ) -> BoxFuture<'_, Result<Files, Refusal>> {
-        let (bench, id) = (self.0.clone(), id.to_owned());
-        let files = move || {
-            let boot = bench.boot_of(&*bench.find(&id)?)?;
-            Ok(files::list(&boot, &query, limit))
-        };
-        Box::pin(blocking(files))
+        let found = self.0.find(id);
+        Box::pin(async move {
+            let hub = self.0.hub(&*found?).await?;
+            let request = CompletionRequest {
+                text: query,
+                limit: Some(limit),
+            };
+            let found = hub.complete(&request).await;
+            let items = found.items.into_iter().map(|item| FileItem {
+                path: item.insert.trim_end_matches('/').to_owned(),
+                folder: item.is_folder,
+            });
+            Ok(Files {
+                items: items.collect(),
+                truncated: found.truncated,
+            })
+        })
     }
 
     fn usage(&self, days: u16) -> BoxFuture<'_, Result<Vec<UsageRow>, Refusal>> {

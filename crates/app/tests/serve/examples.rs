@@ -51,6 +51,8 @@ fn each_endpoint_has_an_example_and_each_example_works() {
     let folder = bench.scene.log_path().with_extension("");
     std::fs::create_dir_all(&folder).unwrap();
     bench.scene.space.write(folder.join("out.txt"), "kept");
+    let wants_trust = "[permissions]\nallow = [\"Bash(make:*)\"]\n";
+    bench.scene.space.write("ostler.toml", wants_trust);
     let work = bench.scene.space.user_home().join("work");
     std::fs::create_dir_all(&work).unwrap();
     for example in examples() {

@@ -326,3 +326,49 @@ fn no_path_leads_out_of_artifacts_and_projects() {
         assert_eq!(files(query), json!([]), "{query}");
     }
 }
+
+/// The question of trust is put before a session opens, about exactly what it shows.
+#[test]
+fn a_project_is_trusted_in_the_browser() {
+    let bench = Bench::new([]);
+    let project = bench.project();
+    let file = |rule: &str| {
+        let text = format!("[permissions]\nallow = [\"Bash({rule}:*)\"]\n");
+        bench.scene.space.write("ostler.toml", text);
+    };
+    let asks = || bench.get(&format!("/api/projects/{project}/questions"))["asks"].clone();
+    let answer = |ask: &Value, choice: &str| {
+        let path = format!("/api/projects/{project}/answers");
+        let body = json!({"ask": ask["ask"], "choice": choice});
+        bench.ask("POST", &path).json(&body).send()
+    };
+    let trust = || bench.get("/api/projects")["projects"][0]["trust"].clone();
+    let allowed = || {
+        let id = bench.new_session();
+        let op = json!({"op": "command", "line": "permissions"});
+        let replies = bench.op(&id, op).is(200).json()["replies"].clone();
+        replies.to_string().contains("Bash(make:*)")
+    };
+    assert_eq!(asks(), json!([]));
+    assert!(!allowed());
+    file("make");
+    let first = asks();
+    assert_eq!(first.as_array().map(Vec::len), Some(1), "{first}");
+    assert_eq!(first[0]["kind"], "trust");
+    assert!(first[0].to_string().contains("Bash(make:*)"), "{first}");
+    // It has changed since it was shown.
+    file("sudo");
+    answer(&first[0], "trust").refuses(409, "conflict");
+    file("make");
+    answer(&first[0], "not_now").is(204);
+    assert_eq!(trust(), "untrusted");
+    assert!(!allowed());
+    answer(&first[0], "anything").is(204);
+    assert_eq!(trust(), "untrusted");
+    answer(&first[0], "trust").is(204);
+    assert_eq!((trust(), asks()), (json!("trusted"), json!([])));
+    assert!(allowed());
+    let path = format!("/api/projects/{project}/answers");
+    let bare = bench.bare("POST", &path).json(&json!({"ask": "x", "choice": "trust"}));
+    bare.send().refuses(401, "unauthorized");
+}

@@ -44,6 +44,8 @@ fn endpoints() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(projects::remove))
         .routes(routes!(projects::command))
         .routes(routes!(projects::files))
+        .routes(routes!(projects::questions))
+        .routes(routes!(projects::answer))
         .routes(routes!(projects::usage))
         .routes(routes!(sessions::list, sessions::open))
         .routes(routes!(sessions::show, sessions::rename, sessions::delete))

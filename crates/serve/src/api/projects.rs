@@ -8,7 +8,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use ostler_wire::View;
+use ostler_wire::{Ask, AskAnswer, View};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -50,6 +50,21 @@ pub struct Answer {
     /// As in the JSON stream.
     #[schema(value_type = Object)]
     view: View,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct AskList {
+    /// As in the JSON stream.
+    #[schema(value_type = Vec<Object>)]
+    asks: Vec<Arc<Ask>>,
+}
+
+#[derive(Deserialize, ToSchema)]
+pub struct NewAnswer {
+    ask: String,
+    choice: String,
+    #[serde(default)]
+    reason: Option<String>,
 }
 
 /// The folders that sessions work in.
@@ -131,4 +146,39 @@ pub async fn usage(
     let days = number(query.get("days"), "days", language)?.unwrap_or(DAYS);
     let rows = app.backend.projects().usage(days.clamp(1, MAX_DAYS));
     Ok(Json(UsageList { rows: rows.await? }))
+}
+
+/// What is to be answered before a session opens: whether the project's files are trusted.
+#[utoipa::path(get, path = "/api/projects/{project}/questions", tag = "projects",
+    params(("project" = String, Path)),
+    responses((status = 200, body = AskList), (status = 404, body = ProblemBody)))]
+pub async fn questions(
+    State(app): State<Arc<App>>,
+    Path(project): Path<String>,
+) -> Result<Json<AskList>, Problem> {
+    let asks = app.backend.questions().list(&project).await?;
+    Ok(Json(AskList { asks }))
+}
+
+/// Answers one of them. An answer may bring another question.
+#[utoipa::path(post, path = "/api/projects/{project}/answers", tag = "projects",
+    params(("project" = String, Path)), request_body = NewAnswer,
+    responses((status = 204), (status = 404, body = ProblemBody), (status = 409, body = ProblemBody)))]
+pub async fn answer(
+    State(app): State<Arc<App>>,
+    Path(project): Path<String>,
+    body: Body,
+) -> Result<StatusCode, Problem> {
+    let language = app.backend.about().language;
+    let NewAnswer {
+        ask,
+        choice,
+        reason,
+    } = read_json(body, MAX_BODY, language).await?;
+    let answer = AskAnswer { choice, reason };
+    app.backend
+        .questions()
+        .answer(&project, ask, answer)
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
 }
