@@ -1,7 +1,9 @@
 //! What the server needs of the program around it: projects, stored sessions and clients of those that run. The binary
 //! implements it; nothing here knows an engine, a file or the environment.
 
-use ostler_wire::{Ask, AskAnswer, BoxFuture, Client, Entry, HubError, Language, Open, SessionInfo, View};
+use ostler_wire::{
+    Ask, AskAnswer, BoxFuture, Client, Entry, HubError, Language, Open, SessionInfo, View,
+};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -84,7 +84,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("exec", &["asking", "boot", "color", "conversation", "errors", "exit", "flags", "input", "ops", "print", "schema_check"]),
     ("resume", &["boot", "conversation", "errors", "exec", "flags"]),
     ("demo", &["boot", "color", "exec", "flags", "output"]),
-    ("serve", &["auth", "boot", "cmd", "conversation", "errors", "exit", "flags", "grants", "output", "policy", "sandbox", "wiring"]),
+    ("serve", &["auth", "boot", "cmd", "conversation", "errors", "exit", "flags", "grants", "output", "sandbox", "wiring"]),
     ("conformance", &["auth"]),
     ("bin", &[]),
 ])];

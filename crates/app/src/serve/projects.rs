@@ -12,10 +12,12 @@ use ostler_config::trust::State;
 use ostler_engine::HubCommands as _;
 use ostler_engine::store::project_name;
 use ostler_serve::backend::{
-    self, About, Backend, Fault, FileItem, Files, Project, Projects, Refusal, Sessions, Trust, UsageRow,
+    self, About, Backend, Fault, FileItem, Files, Project, Projects, Refusal, Sessions, Trust,
+    UsageRow,
 };
 use ostler_wire::{
-    Ask, AskAnswer, BoxFuture, CompletionRequest, Hub as _, HubError, Language, Questions as _, View, Word,
+    Ask, AskAnswer, BoxFuture, CompletionRequest, Hub as _, HubError, Language, Questions as _,
+    View, Word,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

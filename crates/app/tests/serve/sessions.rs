@@ -369,6 +369,8 @@ fn a_project_is_trusted_in_the_browser() {
     assert_eq!((trust(), asks()), (json!("trusted"), json!([])));
     assert!(allowed());
     let path = format!("/api/projects/{project}/answers");
-    let bare = bench.bare("POST", &path).json(&json!({"ask": "x", "choice": "trust"}));
+    let bare = bench
+        .bare("POST", &path)
+        .json(&json!({"ask": "x", "choice": "trust"}));
     bare.send().refuses(401, "unauthorized");
 }
