@@ -125,6 +125,28 @@ export async function approve(s) {
   s.end();
 }
 
+const TRUST = {
+  en: { subject: "Trust what this project's files bring?", never: "never for this content", yes: "trust it", means: "all that is listed takes effect, until it changes", not: "not now", long: "This project's files bring what cannot be trusted here", head: (root) => `${root} is not trusted. With trust, this takes effect:`, most: "What can do most of it, the most powerful last (2 items):", less: (hash) => `That is more than anybody reads in a question (612 rows), so it cannot be trusted here. Read it with \`ostler trust | less\`, then say yes to exactly that content:\n  ostler trust --read ${hash}` },
+  zh: { subject: "信任此项目文件带来的内容吗？", never: "对此内容永不", yes: "信任", means: "所列内容全部生效，直到有更改", not: "暂不", long: "此项目文件带来的内容不能在此信任", head: (root) => `${root} 未受信任。信任后以下内容生效：`, most: "其中权限最大的项目，最危险的在最后（2 项）：", less: (hash) => `内容超出一次询问可读的长度（612 行），因此不能在此信任。请用 \`ostler trust | less\` 阅读，然后确认这些内容：\n  ostler trust --read ${hash}` },
+};
+
+/** What is asked before a session of a project opens; its name is that of the content. */
+export function trustAsk(hash, { root = "/src/api", isTooLong = false, rules = 24, language = "en" } = {}) {
+  const words = TRUST[language];
+  const items = Array.from({ length: rules }, (_, n) => `rule      ostler.toml  allow Bash(make part-${n}:*)`);
+  const powerful = ["hook      ostler.toml  after edit_file: ./scripts/format.sh --all --quiet --config ./scripts/format.toml --log /dev/null --then ./scripts/publish.sh", "server    .mcp.json    npx -y @acme/browser --port 9222, with ${ACME_TOKEN}"];
+  const list = isTooLong ? [] : [words.head(root), "", ...items, ...powerful, ""];
+  const choices = [
+    { id: "trust", label: words.yes, detail: words.means, key: "t", takes: "nothing", confirm: true },
+    { id: "not_now", label: words.not, key: "n", takes: "nothing", refuses: true, confirm: false },
+    { id: "never", label: words.never, key: "v", takes: "nothing", refuses: true, confirm: false },
+  ];
+  return {
+    ask: `trust-${hash}`, kind: "trust", subject: isTooLong ? words.long : words.subject, preview: [...list, words.most, ...powerful.map((one) => `  ${one}`), ...(isTooLong ? [words.less(hash)] : [])].join("\n"), preview_format: "text",
+    options: choices.slice(isTooLong ? 1 : 0), silence: { choice: "not_now", reason: "nobody is there to answer", escape: "answer" },
+  };
+}
+
 export async function question(s) {
   const silence = { choice: "", escape: "answer" };
   const call = callOf("ask", { question: "Which?" }, { kind: "talk", subject: "Which database?", result: "answer" });

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
-import { DIFF, approve, bash, editFile, EDIT, question, readFile as readCall, scriptOf } from "./scripts.mjs";
+import { DIFF, approve, bash, editFile, EDIT, question, readFile as readCall, scriptOf, trustAsk } from "./scripts.mjs";
 import { Session } from "./session.mjs";
 import { projectView, sessionView, usage } from "./views.mjs";
 
@@ -26,8 +26,12 @@ export class Mock {
     this.offline = false;
     this.projects = [
       { id: "shop-1a2b3c4d", root: "/src/shop", name: "shop", trust: "trusted" },
-      { id: "api-5e6f7a8b", root: "/src/api", name: "api", trust: "untrusted" },
     ];
+    /** What is asked before a session of a project opens: by its id, what makes the next question, or null. */
+    this.questions = new Map();
+    /** Answers to these, newest last. */
+    this.answers = [];
+    this.addAsking("api", (language) => trustAsk("5e6f", { language }));
     this.seed();
   }
 
@@ -44,6 +48,29 @@ export class Mock {
     demo.log = readFileSync(join(here, "recorded/demo.jsonl"), "utf8").trim().split("\n").map((line) => JSON.parse(line)).filter((event) => typeof event.entry === "number");
     demo.updated = new Date(Date.now() - 90 * MINUTE).toISOString();
     this.seedLong(this.sessions.get("long"), 10_000);
+  }
+
+  /** A project that is not trusted, with the question about it; `trust` then has the state of its badge. */
+  addAsking(name, make, trust = "untrusted", id = `${name}-5e6f7a8b`) {
+    this.projects.push({ id, root: `/src/${name}`, name, trust });
+    this.questions.set(id, make);
+    return id;
+  }
+
+  asksOf(id) {
+    const made = this.questions.get(id)?.(this.language);
+    return made ? [made] : [];
+  }
+
+  /** As the server does: what is put off stays open for the next session. */
+  answerOf(id, { ask, choice, reason }) {
+    const open = this.asksOf(id).find((one) => one.ask === ask && one.options.some((option) => option.id === choice));
+    if (!open) return false;
+    this.answers.push({ project: id, ask, choice, ...(reason === undefined ? {} : { reason }) });
+    if (choice === "not_now") return true;
+    this.projects.find((one) => one.id === id).trust = choice === "trust" ? "trusted" : "refused";
+    this.questions.set(id, open.then ?? null);
+    return true;
   }
 
   add(id, project, title) {
@@ -158,6 +185,11 @@ export class Mock {
       return this.json(response, project, 201);
     }
     if (what === "command") return this.json(response, { view: projectView(body.line) });
+    if (what === "questions") return this.json(response, { asks: this.asksOf(id) });
+    if (what === "answers") {
+      if (this.answerOf(id, body)) return this.json(response, undefined, 204);
+      return this.problem(response, 409, "conflict", this.language === "zh" ? "此问题已不再开放：内容已更改。" : "This question is not open any more: the content has changed.");
+    }
     if (what === "files") {
       const q = url.searchParams.get("q") ?? "";
       const items = FILES.filter((path) => path.includes(q)).map((path) => ({ path: path.replace(/\/$/, ""), folder: path.endsWith("/") }));

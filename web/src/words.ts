@@ -264,6 +264,7 @@ const SOURCE = table({
   answered: ["Answered: {0}", "已回答：{0}"],
   answeredElsewhere: ["The question was answered elsewhere: {0}", "问题已在别处回答：{0}"],
   askClosed: ["The question was withdrawn", "问题已撤回"],
+  startHint: ["The session opens once this is answered.", "回答后即打开会话。"],
   escStops: ["esc stops the turn", "esc 停止回合"],
   escAnswers: ["esc: {0}", "esc：{0}"],
   saysYes: ["allows", "允许"],

@@ -1,6 +1,6 @@
 // The calls of the HTTP API. Errors are sentences for the person.
 
-import type { Entry, Op, Open, Opened, Project, Reply, SessionRow, UsageRow, View } from "../wire";
+import type { Ask, Entry, Op, Open, Opened, Project, Reply, SessionRow, UsageRow, View } from "../wire";
 
 export interface Me {
   version: string;
@@ -74,6 +74,9 @@ export const api = {
   forgetProject: (project: string) => call<void>("DELETE", `/api/projects/${id(project)}`),
   projectCommand: async (project: string, line: string) =>
     (await call<{ view: View }>("POST", `/api/projects/${id(project)}/command`, { line })).view,
+  questions: async (project: string) => (await call<{ asks: Ask[] }>("GET", `/api/projects/${id(project)}/questions`)).asks,
+  answer: (project: string, ask: string, choice: string, reason?: string) =>
+    call<void>("POST", `/api/projects/${id(project)}/answers`, { ask, choice, ...(reason === undefined ? {} : { reason }) }),
   files: (project: string, q: string, limit = 30) =>
     call<{ items: { path: string; folder: boolean }[]; truncated: boolean }>("GET", `/api/projects/${id(project)}/files?q=${id(q)}&limit=${limit}`),
   usage: async (days: number) => (await call<{ rows: UsageRow[] }>("GET", `/api/usage?days=${days}`)).rows,

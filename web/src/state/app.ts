@@ -5,12 +5,17 @@ import { useContext } from "preact/hooks";
 import { createStore, useStore } from "../lib/store";
 import type { Link } from "../net/messages";
 import type { Me } from "../net/api";
-import type { Ask, Image, List, Project, SessionRow, Snapshot, View } from "../wire";
+import type { Ask, Image, List, Open, Project, SessionRow, Snapshot, View } from "../wire";
 import { wordsOf, type Language, type Words } from "../words";
 import { keep, recall } from "./prefs";
 import type { Transcript } from "./transcript";
 
-export type Route = { at: "home" } | { at: "session"; id: string } | { at: "panel"; project: string; panel: string };
+export type Route =
+  | { at: "home" }
+  | { at: "session"; id: string }
+  | { at: "panel"; project: string; panel: string }
+  /** What is asked before a session opens. Loaded anew, it is the panel of trust, which asks the same and opens nothing. */
+  | { at: "start"; project: string; open: Open; asks: Ask[]; round: number };
 export type Theme = "auto" | "light" | "dark";
 
 /** An answer to a command that is shown among the rows: it is in no log. */
@@ -98,7 +103,7 @@ export function parseRoute(path: string): Route {
 export function pathOf(route: Route): string {
   if (route.at === "session") return `/s/${encodeURIComponent(route.id)}`;
   if (route.at === "panel") return `/p/${encodeURIComponent(route.project)}/${encodeURIComponent(route.panel)}`;
-  return "/";
+  return route.at === "start" ? `/p/${encodeURIComponent(route.project)}/trust` : "/";
 }
 
 const told = typeof location === "undefined" ? "/" : location.pathname;

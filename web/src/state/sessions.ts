@@ -6,6 +6,7 @@ import type { Deed, Delivery, Entry, Event, Image, Op, Open, Reply, SessionRow, 
 import { app, change, go, say, sessionTitle, toast, words, type Pending, type SessionView, setTheme } from "./app";
 import { follow, isEntry, NOTHING } from "./live";
 import { notify } from "./notify";
+import { fetchQuestions, refreshProjects, tellQuestion, wantsTrust } from "./questions";
 import { keepUnsent, leaveForLogin, unsent } from "./prefs";
 import { EMPTY, isGap, withEntries } from "./transcript";
 import { clean, oneLine } from "../lib/clean";
@@ -410,7 +411,32 @@ export function onCompose(hook: (id: string, text: string) => void): void {
   composeHook = hook;
 }
 
+let wanted = 0;
+
+/** Opens a session. Before a new one the person is asked what the project's files may bring. */
 export async function openOther(project: string, which: Open): Promise<void> {
+  const { route, projects } = app.get();
+  const mine = ++wanted;
+  const isNew = which === "new" || (typeof which === "object" && "fork" in which);
+  if (isNew && wantsTrust(projects, project)) {
+    try {
+      const asks = await fetchQuestions(project);
+      // They went elsewhere, or pressed once more.
+      if (mine !== wanted || app.get().route !== route) return;
+      if (asks.length > 0) {
+        tellQuestion(asks[0]!);
+        return go({ at: "start", project, open: which, asks, round: mine });
+      }
+      void refreshProjects();
+    } catch (error) {
+      toast(error instanceof Error ? error.message : String(error), "bad");
+      if (error instanceof ApiError && error.isLink) return;
+    }
+  }
+  await openNow(project, which);
+}
+
+export async function openNow(project: string, which: Open): Promise<void> {
   try {
     const opened = await api.open(project, which);
     app.set((now) => ({
@@ -420,7 +446,7 @@ export async function openOther(project: string, which: Open): Promise<void> {
         ...now.rows,
       ],
     }));
-    go({ at: "session", id: opened.id });
+    go({ at: "session", id: opened.id }, app.get().route.at === "start" ? "replace" : "push");
   } catch (error) {
     toast(error instanceof Error ? error.message : String(error), "bad");
   }

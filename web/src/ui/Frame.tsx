@@ -6,6 +6,7 @@ import { interrupt, openOther } from "../state/sessions";
 import { wordsOf } from "../words";
 import { isEditable } from "./ask/AskCard";
 import { typed } from "./ask/guard";
+import { StartPage } from "./ask/ProjectAsks";
 import { Dialogs } from "./Dialogs";
 import { PanelPage } from "./panels/Panel";
 import { Modal } from "./parts";
@@ -35,7 +36,7 @@ function Page() {
       <a class="skip-link" href="#main">{words.skip}</a>
       <div class={`frame at-${route.at}`}>
         <Sidebar />
-        {route.at === "session" ? <SessionPage id={route.id} key={route.id} /> : route.at === "panel" ? <PanelPage project={route.project} panel={route.panel} /> : <Home />}
+        {route.at === "session" ? <SessionPage id={route.id} key={route.id} /> : route.at === "panel" ? <PanelPage project={route.project} panel={route.panel} /> : route.at === "start" ? <StartPage route={route} key={`start${route.round}`} /> : <Home />}
         {route.at === "session" ? <RightPanel id={route.id} /> : null}
       </div>
       {sheet === "left" ? <Modal title="Ostler" side="left" onClose={closeSheet}><Sidebar /></Modal> : null}
@@ -90,6 +91,7 @@ function useTitle(): void {
   const title = useApp((now) => {
     const { route } = now;
     if (route.at === "session") return sessionTitle(now, route.id);
+    if (route.at === "start") return words.newSession;
     return route.at === "panel" ? (words.panels[route.panel as keyof typeof words.panels] ?? route.panel) : "";
   });
   const asks = useApp((now) => asksOf(now).length > 0 || now.rows.some((row) => row.state === "asks"));
@@ -129,7 +131,7 @@ function usePageKeys(): void {
 
 function freshSession(): void {
   const now = app.get();
-  const project = now.route.at === "session" ? now.sessions[now.route.id]?.project : now.route.at === "panel" ? now.route.project : now.projects[0]?.id;
+  const project = now.route.at === "session" ? now.sessions[now.route.id]?.project : now.route.at === "panel" || now.route.at === "start" ? now.route.project : now.projects[0]?.id;
   if (project) void openOther(project, "new");
 }
 

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { oneLine } from "../lib/clean";
 import { api } from "../net/api";
 import { change, sessionTitle, useApp, useWords, words as spoken } from "../state/app";
-import { ask, command, interrupt, openOther, openSession, tryNow } from "../state/sessions";
+import { answer, ask, command, interrupt, openOther, openSession, tryNow } from "../state/sessions";
 import type { View } from "../wire";
 import { AskCard } from "./ask/AskCard";
 import { Chat } from "./chat/Chat";
@@ -14,13 +14,14 @@ import { Icon, Menu, type MenuItem } from "./parts";
 export function SessionPage({ id }: { id: string }) {
   useEffect(() => void openSession(id), [id]);
   const asks = useApp((now) => now.sessions[id]?.live.asks);
+  const first = asks?.[0];
   return (
     <main class="session" id="main">
       <SessionHead id={id} />
       <Notices id={id} />
       <Chat id={id} key={`chat${id}`} />
       <div class="dock column">
-        {asks?.[0] ? <AskCard key={asks[0].ask} session={id} ask={asks[0]} count={asks.length} /> : null}
+        {first ? <AskCard key={first.ask} ask={first} count={asks?.length ?? 1} answer={(choice, reason) => answer(id, first.ask, choice, reason)} interrupt={() => void interrupt(id)} /> : null}
         <Composer id={id} key={id} />
       </div>
     </main>

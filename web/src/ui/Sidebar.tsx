@@ -68,7 +68,7 @@ export function useCurrentProject(): string {
   return useApp((now) => {
     const route = now.route;
     if (route.at === "session") return now.sessions[route.id]?.project || now.rows.find((row) => row.id === route.id)?.project || now.projects[0]?.id || "";
-    return route.at === "panel" ? route.project : (now.projects[0]?.id ?? "");
+    return route.at === "panel" || route.at === "start" ? route.project : (now.projects[0]?.id ?? "");
   });
 }
 

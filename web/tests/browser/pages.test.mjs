@@ -1,11 +1,8 @@
 // Every page in a real browser: panels, dialogs, both languages, both colours, a phone, keys alone, axe.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { prompt, start } from "./help.mjs";
+import { isFine, prompt, start } from "./help.mjs";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 let world;
 before(async () => {
   world = await start();
@@ -14,22 +11,6 @@ after(() => world.stop());
 
 const dark = { colorScheme: "dark" };
 const phone = { width: 360, height: 740, hasTouch: true, isMobile: true };
-
-/** No violation of axe, no fault, nothing wider than the window. */
-async function isFine(page, name) {
-  await page.waitForTimeout(250);
-  // Past the policy, which allows no script of the test in the page.
-  const cdp = await page.context().newCDPSession(page);
-  await cdp.send("Runtime.evaluate", { expression: axe });
-  const found = await page.evaluate(async () => {
-    const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
-    return violations.map((one) => `${one.id}: ${one.nodes.slice(0, 4).map((node) => `${node.html.slice(0, 150)} [${node.any.map((any) => any.message).join(" ").slice(0, 160)}]`).join(" | ")}`);
-  });
-  assert.deepEqual(found, [], name);
-  assert.deepEqual(page.faults, [], name);
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  assert.ok(wide <= 0, `${name} is ${wide} px too wide`);
-}
 
 const PANELS = ["usage", "mcp", "memory", "permissions", "doctor", "trust", "agents", "skills", "cache", "checkpoints"];
 

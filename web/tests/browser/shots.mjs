@@ -55,6 +55,8 @@ await shot("approval-confirm", `/s/${asks}`, dark, async (page) => {
   await wait(page, ".ask[data-ready=true]");
   await page.click("[data-choice=always]");
 });
+await shot("trust", "/p/api-5e6f7a8b/trust", {}, (page) => wait(page, ".ask[data-ready=true]"));
+await shot("trust-phone", "/p/api-5e6f7a8b/trust", phone, (page) => wait(page, ".ask[data-ready=true]"));
 await shot("question", `/s/${fresh(question, "set up the question")}`, {}, (page) => wait(page, ".ask[data-ready=true]"));
 await shot("plan", `/s/${fresh(plan, "plan it")}`, dark, (page) => wait(page, ".ask[data-ready=true]"));
 const worked = fresh(work, "fix the coupon, please");

@@ -5,7 +5,6 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { cleanAsk } from "../../lib/clean";
 import { parseDiff } from "../../lib/diff";
 import { useWords } from "../../state/app";
-import { answer, interrupt } from "../../state/sessions";
 import type { Ask, Choice } from "../../wire";
 import { DiffView } from "../DiffView";
 import { Markdown } from "../Markdown";
@@ -13,9 +12,12 @@ import { mayAnswer, mayPress } from "./guard";
 import { byKey, leave, named, needsConfirm, options, refusal, take, takeText, textUse, type Answer } from "./model";
 
 interface Props {
-  session: string;
   ask: Ask;
   count: number;
+  /** False if it did not arrive, and may be sent once more. */
+  answer: (choice: string, reason?: string) => Promise<boolean>;
+  /** Stops what asks; without it Escape answers. */
+  interrupt?: () => void;
 }
 
 /** A press that confirms is another one than the first. */
@@ -27,12 +29,16 @@ export function isEditable(target: EventTarget | null): boolean {
   return !!element?.closest?.("input, textarea, select, [contenteditable]");
 }
 
-export function AskCard({ session, ask, count }: Props) {
-  const state = useAsk(session, ask);
+export function AskCard(props: Props) {
+  const { ask, count } = props;
+  const state = useAsk(props);
   const words = useWords();
   const card = useRef<HTMLElement>(null);
+  const body = useRef<HTMLDivElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => {
+    // What a project can do most of it stands last, next to the answers.
+    if (ask.kind === "trust" && body.current) body.current.scrollTop = body.current.scrollHeight;
     // Whoever is writing goes on writing.
     const active = document.activeElement;
     const isBusy = isEditable(active) && (active as HTMLTextAreaElement).value !== "";
@@ -44,17 +50,19 @@ export function AskCard({ session, ask, count }: Props) {
     };
   }, []);
   useKeys(field, state, ask);
-  const title = ask.title || (ask.kind === "question" ? words.question : "");
+  // One that shows its items below is itself the heading.
+  const isHead = ask.kind === "trust" && !ask.title && !!ask.preview;
+  const title = ask.title || (isHead ? ask.subject : ask.kind === "question" ? words.question : "");
   const use = textUse(ask);
   return (
-    <section class={`ask ask-${ask.kind}`} ref={card} tabIndex={-1} role="group" aria-label={`${title} ${cleanAsk(ask.subject)}`.slice(0, 200)} data-ask={ask.ask} data-ready={state.ready ? "true" : "false"}>
+    <section class={`ask ask-${ask.kind}`} ref={card} tabIndex={-1} role="group" aria-label={(isHead ? cleanAsk(title) : `${title} ${cleanAsk(ask.subject)}`).slice(0, 200)} data-ask={ask.ask} data-ready={state.ready ? "true" : "false"}>
       <header class="ask-head">
         <h2>{title ? cleanAsk(title) : words.question}</h2>
         {ask.from ? <span class="faint">{words.askFrom(cleanAsk(ask.from))}</span> : null}
         {count > 1 ? <span class="badge">{words.askCount(1, count)}</span> : null}
       </header>
-      <div class="ask-body" tabIndex={0} role="group" aria-label={title || words.question}>
-        {ask.kind === "permission" || ask.kind === "trust" ? <pre class="ask-subject">{cleanAsk(ask.subject)}</pre> : <div class="ask-words"><Markdown text={cleanAsk(ask.subject)} /></div>}
+      <div class="ask-body" ref={body} tabIndex={0} role="group" aria-label={title || words.question}>
+        {isHead ? null : ask.kind === "permission" || ask.kind === "trust" ? <pre class="ask-subject">{cleanAsk(ask.subject)}</pre> : <div class="ask-words"><Markdown text={cleanAsk(ask.subject)} /></div>}
         <Preview ask={ask} state={state} />
       </div>
       {state.note ? <p class="note warn" role="status">{state.note}</p> : null}
@@ -72,12 +80,16 @@ export function AskCard({ session, ask, count }: Props) {
       ) : null}
       <Buttons ask={ask} state={state} />
       <footer class="ask-foot faint">
-        <span class="esc-hint">{ask.silence?.escape === "answer" ? words.escAnswers(labelOf(ask, leave(ask).choice)) : words.escStops}</span>
+        <span class="esc-hint">{escapeAnswers(props) ? words.escAnswers(labelOf(ask, leave(ask).choice)) : words.escStops}</span>
         {use === "answer" && !ask.multi ? <button type="button" class="small" disabled={!state.text.trim()} onClick={() => state.sendText()}>{words.sendAnswer}</button> : null}
         {ask.multi ? <button type="button" class="small primary" disabled={state.marked.length === 0} onClick={() => state.sendMarked()}>{words.sendChosen(state.marked.length)}</button> : null}
       </footer>
     </section>
   );
+}
+
+function escapeAnswers({ ask, interrupt }: Props): boolean {
+  return ask.silence?.escape === "answer" || !interrupt;
 }
 
 function labelOf(ask: Ask, id: string): string {
@@ -105,7 +117,8 @@ interface AskState {
   mayKey(): boolean;
 }
 
-function useAsk(session: string, ask: Ask): AskState {
+function useAsk(props: Props): AskState {
+  const { ask, answer, interrupt } = props;
   const words = useWords();
   const shownAt = useRef(Infinity);
   const [ready, setReady] = useState(false);
@@ -131,7 +144,7 @@ function useAsk(session: string, ask: Ask): AskState {
   const sendAnswer = (made: Answer) => {
     if (busy) return;
     setBusy(true);
-    void answer(session, ask.ask, made.choice, made.reason).then((arrived) => {
+    void answer(made.choice, made.reason).then((arrived) => {
       // It is closed by then, or can be answered once more.
       if (arrived) setTimeout(() => setBusy(false), 4000);
       else setBusy(false);
@@ -189,8 +202,8 @@ function useAsk(session: string, ask: Ask): AskState {
         setConfirming(null);
         return setNote("");
       }
-      if (ask.silence?.escape === "answer") sendAnswer(leave(ask));
-      else void interrupt(session);
+      if (escapeAnswers(props)) sendAnswer(leave(ask));
+      else interrupt?.();
     },
     mayKey: () => mayAnswer(shownAt.current, performance.now()),
   };
@@ -211,6 +224,8 @@ function Preview({ ask, state }: { ask: Ask; state: AskState }) {
   if (!text) return null;
   if (ask.preview_format === "diff" && files.length > 0) return <DiffView files={files} bare={files.length === 1} first={Infinity} />;
   if (ask.preview_format === "markdown") return <Markdown text={cleanAsk(text)} />;
+  // What goes on in the next row does not look like a row of its own.
+  if (ask.kind === "trust") return <div class="ask-preview ask-rows">{cleanAsk(text).split("\n").map((row, at) => <div key={at}>{row}</div>)}</div>;
   return <pre class="ask-preview">{cleanAsk(text)}</pre>;
 }
 
@@ -227,7 +242,7 @@ function Buttons({ ask, state }: { ask: Ask; state: AskState }) {
           <button
             type="button"
             key={choice.id}
-            class={`ask-choice ${choice.refuses ? "no" : at === 0 ? "yes" : ""} ${confirms ? "confirming" : ""} ${isMarked ? "picked" : ""}`}
+            class={`ask-choice ${choice.refuses ? "no" : at === 0 && !confirms ? "yes" : ""} ${confirms ? "confirming" : ""} ${isMarked ? "picked" : ""}`}
             aria-disabled={!state.ready || state.busy}
             aria-pressed={ask.multi && !choice.refuses ? isMarked : undefined}
             aria-keyshortcuts={key}

@@ -5,6 +5,7 @@ import { api } from "../../net/api";
 import { change, toast, useApp, useWords } from "../../state/app";
 import { openOther } from "../../state/sessions";
 import type { Act, View } from "../../wire";
+import { ProjectAsks } from "../ask/ProjectAsks";
 import { Icon, Skeleton } from "../parts";
 import { ViewPart } from "../ViewPart";
 import { UsagePanel } from "./Usage";
@@ -22,9 +23,20 @@ export function PanelPage({ project, panel }: { project: string; panel: string }
         <div class="head-tools"><button type="button" class="quiet square" aria-label={words.refresh} title={words.refresh} onClick={() => setRound(round + 1)}><Icon name="refresh" /></button></div>
       </header>
       <div class="panel-body" key={`${project}${panel}${round}`}>
-        {panel === "usage" ? <UsagePanel project={project} /> : <CommandPanel project={project} line={panel} />}
+        {panel === "usage" ? <UsagePanel project={project} /> : panel === "trust" ? <TrustPanel project={project} /> : <CommandPanel project={project} line={panel} />}
       </div>
     </main>
+  );
+}
+
+/** The question, if there is one, and below it what was decided. */
+function TrustPanel({ project }: { project: string }) {
+  const [answers, setAnswers] = useState(0);
+  return (
+    <>
+      <ProjectAsks project={project} onAnswered={() => setAnswers(answers + 1)} />
+      <CommandPanel key={answers} project={project} line="trust" />
+    </>
   );
 }
 
