@@ -70,11 +70,6 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         "a key of the configuration",
     ),
     (
-        "crates/app/src/serve/commands.rs",
-        &["memory"],
-        "the name of a command",
-    ),
-    (
         "crates/app/src/sandbox/home.rs",
         &["memory"],
         "a folder of the home",

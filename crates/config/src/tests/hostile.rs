@@ -148,8 +148,8 @@ fn devices_and_loops_are_not_read() {
     --> ~/.ostler/config.toml
      = help: move it away, or name another file with --config
 
-    error: this configuration file cannot be read: Too many levels of symbolic links (os error 40)
+    error: this configuration file cannot be read: WORK/ostler.toml has too many symlinks on its way, or they form a circle
     --> ostler.toml
-     = help: check the permissions of the file and its directory
+     = help: check the permissions of the file
     ");
 }
