@@ -5,6 +5,7 @@
 
 use super::shell::DEEP;
 use super::{Scope, normalise};
+use ostler_host::Followed;
 use ostler_wire::Access;
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
@@ -45,8 +46,8 @@ const PATH_WORDS: [&str; 26] = [
     "input",
 ];
 
-/// Folders in which every process sees something else.
-const PER_PROCESS: [&str; 2] = ["/proc", "/dev/fd"];
+/// The folder in which every process sees something else.
+const PER_PROCESS: &str = "/proc";
 /// What may stand around a path, and between those of a list.
 const QUOTES: [char; 5] = ['\'', '"', '`', '<', '>'];
 const BETWEEN: [char; 8] = [',', ';', '|', '\n', '"', '\'', '[', ']'];
@@ -294,8 +295,11 @@ fn files(text: &str, is_path: IsPath, scope: &Scope, starts: &[PathBuf]) -> Vec<
         return vec![PathBuf::from(DEEP)];
     }
     let own = scope.path(text);
-    // What a process sees there depends on the process.
-    if PER_PROCESS.iter().any(|folder| own.starts_with(folder)) {
+    let joined = starts.iter().chain([&scope.root]).map(|s| s.join(text));
+    if joined
+        .chain([own.clone()])
+        .any(|path| depends_on_process(&path))
+    {
         return vec![PathBuf::from(DEEP)];
     }
     let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
@@ -317,6 +321,13 @@ fn files(text: &str, is_path: IsPath, scope: &Scope, starts: &[PathBuf]) -> Vec<
         out.push(own);
     }
     out
+}
+
+/// Whether what lies at a path depends on the process that opens it: the path leads there, or a link on its way does.
+fn depends_on_process(path: &Path) -> bool {
+    let Followed { real, links } = ostler_host::follow_links(path);
+    let mut places = links.iter().map(PathBuf::as_path).chain([&*real, path]);
+    places.any(|place| place.starts_with(PER_PROCESS))
 }
 
 /// `$NAME` or `${NAME}`, but for the home, which is put in.
@@ -479,7 +490,13 @@ mod tests {
         }
         std::fs::create_dir_all(home.join("docs")).unwrap();
         #[cfg(unix)]
-        std::os::unix::fs::symlink(home.join("docs"), root.join("out")).unwrap();
+        for (target, link) in [
+            (home.join("docs"), "out"),
+            ("/proc/self/cwd".into(), "here"),
+            ("/proc/self".into(), "self"),
+        ] {
+            std::os::unix::fs::symlink(target, root.join(link)).unwrap();
+        }
         let scope = Scope::new(&root, Some(home.clone()));
         let mut policy = Policy::default();
         policy.folders.forbidden = vec![home.join(".ssh")];
@@ -520,6 +537,15 @@ mod tests {
             (json!({"path": "/"}), Verdict::Deny),
             (json!({"path": "/proc/self/cwd/.ssh/id"}), Verdict::Deny),
             (json!({"other": "/proc/thread-self/cwd/x"}), Verdict::Deny),
+            // What leads there leads elsewhere for the server.
+            (json!({"path": "here/.ssh/id"}), Verdict::Deny),
+            (json!({"other": "here/notes"}), Verdict::Deny),
+            (json!({"path": "self/cwd/notes"}), Verdict::Deny),
+            (json!({"name": "/dev/fd/../cwd/notes"}), Verdict::Deny),
+            (
+                json!({"uri": format!("file://{}/here/notes", root.display())}),
+                Verdict::Deny,
+            ),
             // Through a link the way up leads elsewhere.
             (json!({"path": "out/../notes"}), Verdict::Ask),
             (json!({"path": "out/../.ssh/id"}), Verdict::Deny),

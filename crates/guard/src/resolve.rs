@@ -101,8 +101,12 @@ impl Look<'_> {
         let text = path.to_string_lossy();
         let all = text.strip_suffix(DEEP);
         if let Some(folder) = all.or_else(|| text.strip_suffix(DEEP_VISIBLE)) {
+            // The folder may be a link that leads elsewhere.
+            let real = self.host.stat(Path::new(folder)).await.ok();
             let tree = Tree {
-                folder: folder.into(),
+                folder: real
+                    .as_ref()
+                    .map_or(folder.into(), |stat| stat.path.clone()),
                 hidden: all.is_some(),
                 most: MAX_ENTRIES,
             };
@@ -110,9 +114,8 @@ impl Look<'_> {
                 out.push((path.to_owned(), path.to_owned()));
                 out.extend(found.into_iter().map(|found| (path.to_owned(), found)));
             }
-            // The folder may be a link that leads elsewhere. Below one whose names anybody may see, it is the tree that counts.
-            let listed = self.host.stat(Path::new(folder)).await.ok();
-            match listed.filter(|stat| is_listed(&stat.path)) {
+            // Below a folder whose names anybody may see, it is the tree that counts.
+            match real.filter(|stat| is_listed(&stat.path)) {
                 Some(stat) if stat.path.join("**") == path => {}
                 Some(stat) => out.push((path.to_owned(), stat.path.join("**"))),
                 None => self.follow(Path::new(folder), path, out).await,
@@ -401,7 +404,10 @@ mod tests {
         std::os::unix::fs::symlink("config/sub", root.join("deep")).unwrap();
         let scope = Scope::new(root.clone(), None);
         let mut policy = Policy::default();
-        policy.rules.deny = ["Read(.env)", "Read(config/.key)"]
+        std::fs::create_dir(root.join(".vault")).unwrap();
+        std::fs::write(root.join(".vault/s"), "x").unwrap();
+        std::os::unix::fs::symlink(".vault", root.join("kept")).unwrap();
+        policy.rules.deny = ["Read(.env)", "Read(config/.key)", "Read(.vault/**)"]
             .map(|rule| Rule::parse(rule, "x:1").unwrap())
             .to_vec();
         let host = ostler_host::Local::new();
@@ -414,6 +420,10 @@ mod tests {
             ("cat dir/.env", Verdict::Deny),
             ("grep -r x src", Verdict::Allow),
             ("grep -r x config", Verdict::Deny),
+            ("grep -r x dir", Verdict::Deny),
+            ("grep -r x dir/", Verdict::Deny),
+            ("grep -r x kept/", Verdict::Deny),
+            ("cp -rL kept o", Verdict::Deny),
             ("grep -r x .", Verdict::Deny),
             ("cat deep/../.key", Verdict::Deny),
             ("cat < deep/../.key", Verdict::Deny),

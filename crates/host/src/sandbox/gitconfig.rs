@@ -113,17 +113,11 @@ const NAMES: &[&str] = &[
     "remote.pushdefault",
     "branch.*.remote",
     "branch.*.pushremote",
-    "extensions.partialclone",
     "checkout.defaultremote",
 ];
-/// Settings of a remote, harmless if it is one: without an address its name is a folder.
-const OF_REMOTES: &[&str] = &[
-    "remote.*.tagopt",
-    "remote.*.prune",
-    "remote.*.promisor",
-    "remote.*.partialclonefilter",
-    "remote.*.gh-resolved",
-];
+/// Settings of a remote, harmless if it is one: without an address its name is a folder. A remote that promises objects is
+/// not: git asks it for one that is missing whenever somebody looks, with all that its address says.
+const OF_REMOTES: &[&str] = &["remote.*.tagopt", "remote.*.prune", "remote.*.gh-resolved"];
 const FETCH: &str = "remote.*.fetch";
 /// The repository itself, as a remote.
 const ITSELF: &str = ".";
@@ -630,6 +624,18 @@ mod tests {
             ),
             ("[submodule \"x\"]\n\turl = ../x\n", "submodule.x.url"),
             ("[remote \"o\"]\n\tpromisor = true\n", "remote.o.promisor"),
+            (
+                "[remote \"origin\"]\n\tpromisor = true\n",
+                "remote.origin.promisor",
+            ),
+            (
+                "[remote \"origin\"]\n\tpartialclonefilter = blob:none\n",
+                "remote.origin.partialclonefilter",
+            ),
+            (
+                "[extensions]\n\tpartialClone = origin\n",
+                "extensions.partialclone",
+            ),
             (
                 "[extensions]\n\tpartialClone = o\n",
                 "extensions.partialclone",
