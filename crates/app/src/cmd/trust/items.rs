@@ -4,7 +4,7 @@
 use crate::output::visible;
 use ostler_config::text::Speak as _;
 use ostler_config::trust::Item;
-use ostler_wire::{Language, Word};
+use ostler_wire::{Language, Word, count_blanks};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Rows of one item that a person reads before a yes.
@@ -110,7 +110,7 @@ fn rows(text: &str, width: usize) -> Vec<String> {
     for (at, line) in text.split('\n').enumerate() {
         let line = line.strip_suffix('\r').unwrap_or(line);
         let mark = if at == 0 { "" } else { BREAK };
-        let shown = visible(&plain_blanks(line));
+        let shown = visible(&count_blanks(&plain_blanks(line)));
         let mut pieces = folded(&shown, width).into_iter();
         out.extend(pieces.next().map(|first| format!("{mark}{first}")));
         out.extend(pieces);
@@ -188,8 +188,10 @@ mod tests {
             ["true # a", "⏎ evil\\u202e\\u00a0x", "⏎ end\\u2028y^G"]
         );
         let long = format!("true #{}; evil", " ".repeat(200));
-        assert_eq!(shown(&long).concat().replace(FOLD, ""), long);
-        assert_eq!(shown(&long).len(), 3);
+        assert_eq!(shown(&long), ["true # ·×200 ; evil"]);
+        let wide = format!("true #{}; evil", "x".repeat(200));
+        assert_eq!(shown(&wide).concat().replace(FOLD, ""), wide);
+        assert_eq!(shown(&wide).len(), 3);
     }
 
     #[test]
@@ -199,6 +201,9 @@ mod tests {
             let item = Item::new("x".into(), place(), text.as_str(), &text);
             assert_eq!(is_too_long(&item, Language::English), is_long, "{lines}");
         }
+        // What stands behind many blanks is beside what stands before them, on the same row.
+        let hidden = format!("true{}; touch EVIL", " ".repeat(3000));
+        assert_eq!(one_row(&hidden), "true ·×3000 ; touch EVIL");
         let wide = "x".repeat(MAX_ROWS * ROW_WIDTH + 1);
         assert!(is_too_long(
             &Item::new("x".into(), place(), wide.as_str(), &wide),
