@@ -294,9 +294,16 @@ impl<'a> Judge<'a> {
             .collect();
         if deleted.iter().any(|path| self.holds_git(path)) {
             // Settings and hooks of a repository are held by the sandbox, whatever rules say.
-            let want = match deleted.iter().any(|path| self.holds_git_settings(path)) {
-                true => Want::Nothing(Word::NoFlagSandbox),
-                false => Want::Commands,
+            let is_held = deleted.iter().any(|path| self.holds_git_settings(path));
+            // A rule knows the words of a command, not the folder that it runs in.
+            let from_root = segments
+                .iter()
+                .filter(deletes)
+                .all(|s| self.names_from_root(s));
+            let want = match (is_held, from_root) {
+                (true, _) => Want::Nothing(Word::NoFlagSandbox),
+                (false, false) => Want::Nothing(Word::NoFlagWords),
+                (false, true) => Want::Commands,
             };
             return Some(Held::new(Word::WhyGitHistory, want));
         }
@@ -328,6 +335,17 @@ impl<'a> Judge<'a> {
             self.call.real(path).any(foreign) && !self.may_read(path)
         })?;
         Some(self.outside(outside))
+    }
+
+    /// Whether each path that a segment changes is one of its words, seen from the root.
+    fn names_from_root(&self, segment: &Segment) -> bool {
+        let words: Vec<PathBuf> = segment
+            .argv
+            .iter()
+            .map(|w| self.call.scope.path(w))
+            .collect();
+        let mut written = segment.does.iter().filter_map(Access::write_path);
+        written.all(|path| words.iter().any(|word| path.starts_with(word)))
     }
 
     fn refuse_below_listed(&self, path: &Path) -> Option<Held> {

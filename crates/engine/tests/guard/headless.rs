@@ -444,6 +444,15 @@ fn refused_calls() -> Vec<((&'static str, Value), &'static str)> {
             run("rm -rf .git/objects build"),
             "Bash(rm -rf .git/objects build)",
         ),
+        // A rule does not know the folder that a command runs in.
+        (run("cd .git && rm -rf objects"), none),
+        (
+            (
+                "bash".into(),
+                json!({"command": "rm -rf objects", "cwd": ".git"}),
+            ),
+            none,
+        ),
         (run("rm -rf .git"), held),
         (run("rm -rf .git *"), held),
         (run("rm -rf sub/.git"), held),
