@@ -447,10 +447,7 @@ fn refused_calls() -> Vec<((&'static str, Value), &'static str)> {
         // A rule does not know the folder that a command runs in.
         (run("cd .git && rm -rf objects"), none),
         (
-            (
-                "bash".into(),
-                json!({"command": "rm -rf objects", "cwd": ".git"}),
-            ),
+            ("bash", json!({"command": "rm -rf objects", "cwd": ".git"})),
             none,
         ),
         (run("rm -rf .git"), held),
