@@ -30,30 +30,33 @@ pub fn forget_typed(terminal: impl std::os::fd::AsFd) {
 #[cfg(not(unix))]
 pub fn forget_typed<T>(_terminal: T) {}
 
-/// A terminal that does not show what is typed, until this is dropped.
+/// A terminal in another mode. Its own comes back when this is dropped.
 #[cfg(unix)]
 #[derive(Debug)]
-pub struct Hidden {
+struct ChangedMode {
     terminal: std::os::fd::OwnedFd,
     before: rustix::termios::Termios,
 }
 
 #[cfg(unix)]
-impl Hidden {
+impl ChangedMode {
     /// None where there is no terminal.
-    pub fn start(terminal: impl std::os::fd::AsFd) -> Option<Self> {
-        use rustix::termios::{LocalModes, OptionalActions};
+    fn set(
+        terminal: impl std::os::fd::AsFd,
+        when: rustix::termios::OptionalActions,
+        change: impl FnOnce(&mut rustix::termios::Termios),
+    ) -> Option<Self> {
         let terminal = terminal.as_fd().try_clone_to_owned().ok()?;
         let before = rustix::termios::tcgetattr(&terminal).ok()?;
-        let mut hidden = before.clone();
-        hidden.local_modes.remove(LocalModes::ECHO);
-        rustix::termios::tcsetattr(&terminal, OptionalActions::Flush, &hidden).ok()?;
+        let mut mode = before.clone();
+        change(&mut mode);
+        rustix::termios::tcsetattr(&terminal, when, &mode).ok()?;
         Some(Self { terminal, before })
     }
 }
 
 #[cfg(unix)]
-impl Drop for Hidden {
+impl Drop for ChangedMode {
     fn drop(&mut self) {
         // A terminal that is gone needs no mode.
         let _ = rustix::termios::tcsetattr(
@@ -61,6 +64,21 @@ impl Drop for Hidden {
             rustix::termios::OptionalActions::Now,
             &self.before,
         );
+    }
+}
+
+/// A terminal that does not show what is typed, until this is dropped.
+#[cfg(unix)]
+#[derive(Debug)]
+pub struct Hidden(#[expect(dead_code, reason = "it is there to be dropped")] ChangedMode);
+
+#[cfg(unix)]
+impl Hidden {
+    /// None where there is no terminal.
+    pub fn start(terminal: impl std::os::fd::AsFd) -> Option<Self> {
+        use rustix::termios::{LocalModes, OptionalActions};
+        let hide = |mode: &mut rustix::termios::Termios| mode.local_modes.remove(LocalModes::ECHO);
+        ChangedMode::set(terminal, OptionalActions::Flush, hide).map(Self)
     }
 }
 
@@ -80,24 +98,19 @@ impl Hidden {
 /// when this is dropped.
 #[cfg(unix)]
 #[derive(Debug)]
-pub struct KeyByKey {
-    terminal: std::os::fd::OwnedFd,
-    before: rustix::termios::Termios,
-}
+pub struct KeyByKey(ChangedMode);
 
 #[cfg(unix)]
 impl KeyByKey {
     /// None where there is no terminal.
     pub fn start(terminal: impl std::os::fd::AsFd) -> Option<Self> {
         use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex};
-        let terminal = terminal.as_fd().try_clone_to_owned().ok()?;
-        let before = rustix::termios::tcgetattr(&terminal).ok()?;
-        let mut keys = before.clone();
-        keys.local_modes.remove(LocalModes::ICANON);
-        keys.special_codes[SpecialCodeIndex::VMIN] = 1;
-        keys.special_codes[SpecialCodeIndex::VTIME] = 0;
-        rustix::termios::tcsetattr(&terminal, OptionalActions::Now, &keys).ok()?;
-        Some(Self { terminal, before })
+        let change = |mode: &mut rustix::termios::Termios| {
+            mode.local_modes.remove(LocalModes::ICANON);
+            mode.special_codes[SpecialCodeIndex::VMIN] = 1;
+            mode.special_codes[SpecialCodeIndex::VTIME] = 0;
+        };
+        ChangedMode::set(terminal, OptionalActions::Now, change).map(Self)
     }
 
     /// Drops what is typed until nothing came for this long.
@@ -106,9 +119,9 @@ impl KeyByKey {
         let pause = Timespec::try_from(pause).ok();
         let mut buffer = [0; 1024];
         loop {
-            let mut fds = [PollFd::new(&self.terminal, PollFlags::IN)];
+            let mut fds = [PollFd::new(&self.0.terminal, PollFlags::IN)];
             match poll(&mut fds, pause.as_ref()) {
-                Ok(1..) => match rustix::io::read(&self.terminal, &mut buffer) {
+                Ok(1..) => match rustix::io::read(&self.0.terminal, &mut buffer) {
                     Ok(1..) | Err(rustix::io::Errno::INTR) => {}
                     Ok(0) | Err(_) => return,
                 },
@@ -126,25 +139,13 @@ impl KeyByKey {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let time = Timespec::try_from(time).ok();
         loop {
-            let mut fds = [PollFd::new(&self.terminal, PollFlags::IN)];
+            let mut fds = [PollFd::new(&self.0.terminal, PollFlags::IN)];
             match poll(&mut fds, time.as_ref()) {
                 Err(rustix::io::Errno::INTR) => {}
                 Ok(0) => return true,
                 Ok(_) | Err(_) => return false,
             }
         }
-    }
-}
-
-#[cfg(unix)]
-impl Drop for KeyByKey {
-    fn drop(&mut self) {
-        // A terminal that is gone needs no mode.
-        let _ = rustix::termios::tcsetattr(
-            &self.terminal,
-            rustix::termios::OptionalActions::Now,
-            &self.before,
-        );
     }
 }
 
