@@ -32,6 +32,7 @@ pub enum Body {
     Compaction(Compaction),
     Checkpoint(Checkpoint),
     Rewind(Rewind),
+    Child(Child),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -410,6 +411,38 @@ pub enum Rewound {
     Both,
 }
 
+/// A session that worked below this one has ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Child {
+    /// Its name in this session, such as `t1`.
+    pub id: String,
+    pub session_id: String,
+    /// Empty for a prompt in the background.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub role: String,
+    /// What it was to do, shortened.
+    pub title: String,
+    /// The call that it worked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<String>,
+    pub outcome: ChildOutcome,
+    pub duration_ms: u64,
+    /// Tokens of all its requests, and of the sessions below it.
+    pub tokens: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+/// How a child session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChildOutcome {
+    Done,
+    Failed,
+    Stopped,
+    Timeout,
+}
+
 /// Why a line is not an entry of ours.
 #[derive(Debug)]
 pub enum EntryError {
@@ -474,6 +507,7 @@ impl Entry {
             Body::Compaction(b) => serde_json::to_string(b),
             Body::Checkpoint(b) => serde_json::to_string(b),
             Body::Rewind(b) => serde_json::to_string(b),
+            Body::Child(b) => serde_json::to_string(b),
         }?;
         let parent = self
             .parent
@@ -523,6 +557,7 @@ impl Entry {
             "compaction" => Body::Compaction(serde_json::from_str(line).map_err(unknown)?),
             "checkpoint" => Body::Checkpoint(serde_json::from_str(line).map_err(unknown)?),
             "rewind" => Body::Rewind(serde_json::from_str(line).map_err(unknown)?),
+            "child" => Body::Child(serde_json::from_str(line).map_err(unknown)?),
             _ => return Err(not_ours(line, entry, parent)),
         };
         Ok(Self {
@@ -561,6 +596,7 @@ impl Body {
             Body::Compaction(_) => "compaction",
             Body::Checkpoint(_) => "checkpoint",
             Body::Rewind(_) => "rewind",
+            Body::Child(_) => "child",
         }
     }
 

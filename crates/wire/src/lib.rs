@@ -42,9 +42,10 @@ pub use completion::{
 pub use decision::Decision;
 pub use duration::{LONGEST_DURATION, parse_duration, seconds_of};
 pub use entry::{
-    Approval, Body, Break, Caller, Checkpoint, ChildOf, Compaction, DigestBy, Entry, EntryError,
-    ErrorEntry, ForkedFrom, Goal, GoalState, Interrupted, Meta, Mode, Notice, Outcome, Rewind,
-    Rewound, Saved, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage, When,
+    Approval, Body, Break, Caller, Checkpoint, Child, ChildOf, ChildOutcome, Compaction, DigestBy,
+    Entry, EntryError, ErrorEntry, ForkedFrom, Goal, GoalState, Interrupted, Meta, Mode, Notice,
+    Outcome, Rewind, Rewound, Saved, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse,
+    TurnEnd, Usage, When,
 };
 pub use event::{Clients, Delta, DeltaSink, Doing, Event, QueuedPrompt, Reply, Task};
 pub use json::Json;

@@ -10,8 +10,8 @@ use crate::sources::definitions::Definitions;
 use ostler_guard::{Mode, Policy};
 use ostler_llm::{Effort, Prefix};
 use ostler_wire::{
-    Ask, Checkpoint, Client, Delivery, Doing, Entry, HubError, Language, Op, OpSender, Task, Usage,
-    Word,
+    self as wire, Ask, Checkpoint, ChildOutcome, Client, Delivery, Doing, Entry, HubError,
+    Language, Op, OpSender, Task, Usage, Word,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -130,6 +130,8 @@ struct Assignments {
     saved: Vec<Checkpoint>,
     /// What was refused to them, with their names.
     refused: Vec<String>,
+    /// Those that are through, for the log of the parent.
+    ended: Vec<wire::Child>,
 }
 
 struct Child {
@@ -225,6 +227,28 @@ pub struct Ended {
     pub spent: Spent,
 }
 
+impl Ended {
+    /// As the log of the parent keeps it.
+    pub fn entry(&self, call: Option<String>) -> wire::Child {
+        wire::Child {
+            id: self.id.clone(),
+            session_id: self.session.clone(),
+            role: self.role.clone(),
+            title: self.prompt.clone(),
+            tool_use_id: call.filter(|id| !id.is_empty()),
+            outcome: match self.how {
+                How::Done => ChildOutcome::Done,
+                How::Failed => ChildOutcome::Failed,
+                How::Stopped => ChildOutcome::Stopped,
+                How::OutOfTime => ChildOutcome::Timeout,
+            },
+            duration_ms: self.took.as_millis().try_into().unwrap_or(u64::MAX),
+            tokens: self.spent.tokens(),
+            cost: self.spent.cost,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
     Done,
@@ -251,6 +275,7 @@ impl Children {
                 mode: Mode::Normal,
                 saved: Vec::new(),
                 refused: Vec::new(),
+                ended: Vec::new(),
             },
             slots,
             ended: VecDeque::new(),
@@ -443,6 +468,10 @@ impl Children {
         std::mem::take(&mut self.assignments.refused)
     }
 
+    pub fn take_ended(&mut self) -> Vec<wire::Child> {
+        std::mem::take(&mut self.assignments.ended)
+    }
+
     pub fn take_saved(&mut self) -> Vec<Checkpoint> {
         std::mem::take(&mut self.assignments.saved)
     }
@@ -515,7 +544,10 @@ impl Children {
         self.past.push_back(ended.clone());
         match call {
             // A call that was stopped had its result already.
-            Some(call) => drop(call.reply.send(Ok(ended))),
+            Some(call) => {
+                self.assignments.ended.push(ended.entry(Some(call.id)));
+                drop(call.reply.send(Ok(ended)));
+            }
             None => self.ended.push_back(ended),
         }
     }

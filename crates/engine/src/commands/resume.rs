@@ -122,27 +122,16 @@ impl Look {
         })
     }
 
-    /// Where all of the words are, or some where all are nowhere.
+    /// Where all of the words are, then where some are.
     fn found(&self, stop: &dyn Fn() -> bool) -> Result<Found, HistoryError> {
-        let search = |words| {
-            let query = Query {
-                text: self.words.clone(),
-                words,
-                reach: Reach::Project,
-                limit: MAX_HITS,
-                patience: PATIENCE,
-            };
-            self.history.search(&query, stop)
+        let query = Query {
+            text: self.words.clone(),
+            words: Words::All,
+            reach: Reach::Project,
+            limit: MAX_HITS,
+            patience: PATIENCE,
         };
-        match search(Words::All) {
-            // Nothing but signs has no words in it, and so was nowhere said.
-            Err(HistoryError::NoWords) => Ok(Found::default()),
-            Ok(found) if found.hits.is_empty() => Ok(Found {
-                remarks: found.remarks,
-                ..search(Words::Any)?
-            }),
-            other => other,
-        }
+        self.history.search_widely(query, stop)
     }
 
     fn is_titled(&self, info: &SessionInfo) -> bool {
