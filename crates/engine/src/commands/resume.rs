@@ -47,6 +47,20 @@ pub fn resume(session: &mut Session, id: &str) -> View {
     View::Table(table)
 }
 
+/// Resumes the session of this project that was used last, beside this one.
+pub fn newest(session: &mut Session) -> View {
+    let own = session.state.account.session.clone();
+    let context = HubContext::of(session);
+    let listed = match context.store.list_own() {
+        Ok(listed) => listed,
+        Err(why) => return View::Error(why),
+    };
+    match listed.into_iter().find(|info| info.id != own) {
+        Some(info) => resume(session, &info.id),
+        None => View::Error(context.say(Word::ResumeNone).into()),
+    }
+}
+
 /// A search for sessions. It reads many files, so it runs beside the session.
 pub struct Look {
     context: HubContext,
