@@ -9,7 +9,8 @@ pub const MODEL: &str = "model";
 pub const EFFORT: &str = "effort";
 
 const MODE: &str = "mode";
-const APPROVE: &str = "approve";
+/// Set with `/approve`.
+const APPROVALS_ID: &str = "approvals";
 
 /// The modes of a session.
 const MODES: [(&str, Word, Word); 3] = [
@@ -124,7 +125,7 @@ impl Choices {
                 posture
             }
         };
-        s::SessionConfigOption::select(APPROVE, language.say(Word::AcpApproval), current.to_owned(), values)
+        s::SessionConfigOption::select(APPROVALS_ID, language.say(Word::AcpApproval), current.to_owned(), values)
             .description(language.say(Word::AcpApprovalMore).to_owned())
             .category(s::SessionConfigOptionCategory::Other("_approvals".into()))
     }
@@ -167,7 +168,11 @@ impl Choices {
         };
         let values = values_of(option);
         if values.iter().any(|value| *value == wanted) && !wanted.is_empty() {
-            return Ok(format!("{id} {wanted}"));
+            return Ok(match id {
+                APPROVALS_ID => format!("approve {wanted}"),
+                // The option is called like its command.
+                id => format!("{id} {wanted}"),
+            });
         }
         let values = values.join(", ");
         Err(language.fill(Word::AcpNoValue, &[&option.name, wanted, &values]))
@@ -273,9 +278,9 @@ mod tests {
         let choices = choices("ask");
         let set = |id: &str, value: &str| choices.set(id, value, Language::English);
         assert_eq!(set("model", "p/n"), Ok("model p/n".into()));
-        assert_eq!(set("approve", "10m"), Ok("approve 10m".into()));
+        assert_eq!(set("approvals", "10m"), Ok("approve 10m".into()));
         assert!(set("model", "x; rm").unwrap_err().contains("p/m, p/n"));
-        assert!(set("colour", "red").unwrap_err().contains("mode, approve"));
+        assert!(set("colour", "red").unwrap_err().contains("mode, approvals"));
         assert!(Choices::enter("yolo", Language::English).is_err());
     }
 }

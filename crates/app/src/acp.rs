@@ -1,6 +1,7 @@
 //! `ostler acp`: sessions for editors on stdin and stdout. Flags and configuration in, the front end out; where it works and
 //! what it lists is in `places`.
 
+mod editor;
 mod places;
 
 use crate::boot::Boot;

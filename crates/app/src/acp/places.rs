@@ -1,6 +1,7 @@
 //! The folders that editors work in: each has a configuration and a hub of its own, made when it is first needed. And the
 //! sessions that are stored.
 
+use super::editor::EditorHost;
 use crate::boot::Boot;
 use crate::conversation::hub::{Attendance, ConversationHub, Guest};
 use crate::conversation::questions::StartQuestions;
@@ -13,6 +14,7 @@ use ostler_acp::backend::{
 use ostler_config::schema::PluginConfig;
 use ostler_engine::log;
 use ostler_engine::store::{Store, info, root_of};
+use ostler_host::Host;
 use ostler_wire::{
     Ask, AskAnswer, AskKind, BoxFuture, Choice, Client, Entry, Escape, HubError, Language, Open,
     Questions as _, Say as _, Silence, Word,
@@ -215,6 +217,7 @@ impl Backend for Served {
             let failed = |error| Refusal::new(Fault::Failed, self.0.language().told(&error));
             let folder = Folder {
                 places: self.0.clone(),
+                cwd,
                 trust: StartQuestions::new(Arc::new(boot.map_err(failed)?)),
                 hub,
                 servers: Brought::new(servers),
@@ -237,6 +240,8 @@ impl Backend for Served {
 /// A folder before a session is opened in it.
 struct Folder {
     places: Arc<Places>,
+    /// As the editor calls it.
+    cwd: PathBuf,
     hub: Arc<ConversationHub>,
     trust: StartQuestions,
     servers: Brought,
@@ -340,10 +345,15 @@ impl Folder {
     fn guest(&self, editor: Option<Arc<dyn EditorFiles>>) -> Guest {
         let accepted = self.are_servers_accepted();
         let servers = self.servers.servers.iter().filter(|_| accepted);
-        let _ = editor;
+        let boot = self.hub.boot();
+        let host = editor.map(|files| {
+            let roots = (boot.places.root.clone(), self.cwd.clone());
+            let host = EditorHost::new(boot.host(), files, roots, self.language());
+            Arc::new(host) as Arc<dyn Host>
+        });
         Guest {
             servers: servers.map(configured).collect(),
-            host: None,
+            host,
         }
     }
 
