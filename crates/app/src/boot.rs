@@ -20,7 +20,7 @@ use ostler_config::layers::{self, Inputs, Loaded};
 use ostler_config::locale;
 use ostler_config::logins::Logins;
 use ostler_config::paths::{Env, Places, Platform, RUNNING, USUAL_HOME, config_files};
-use ostler_config::plugins::{Configured, gather};
+use ostler_config::plugins::{Configured, add_brought, gather};
 use ostler_config::providers;
 use ostler_config::resolve::Resolver;
 use ostler_config::schema::{self, ProviderConfig};
@@ -83,6 +83,22 @@ impl Boot {
         Ok(boot)
     }
 
+    /// The configuration as it is now, with servers that an editor brings.
+    pub fn with_brought(&self, brought: &[schema::PluginConfig]) -> anyhow::Result<Self> {
+        let global = Global {
+            brought: brought.to_vec(),
+            ..self.global.clone()
+        };
+        let around = Surroundings {
+            env: self.env.clone(),
+            places: self.places.clone(),
+            language: self.language,
+        };
+        let mut boot = Self::at(&global, around)?;
+        boot.spent = self.spent.clone();
+        Ok(boot)
+    }
+
     /// The same process, working in another folder.
     pub fn of_root(&self, root: &Path) -> anyhow::Result<Self> {
         let root = canonical_root(root, self.language)?;
@@ -126,7 +142,8 @@ impl Boot {
         let strays = tools::stray_budgets(&loaded);
         loaded.notices.extend(strays);
         let mut notices = Vec::new();
-        let servers = gather(&loaded, &places, &mut notices);
+        let mut servers = gather(&loaded, &places, &mut notices);
+        add_brought(&mut servers, &global.brought);
         let hooks = hooks::gather(&loaded, &places, &mut notices);
         loaded.notices.extend(notices);
         let named =

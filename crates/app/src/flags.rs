@@ -109,6 +109,9 @@ pub struct Global {
     /// Where `ostler serve` listens: no command and no tool of this process reaches it
     #[arg(skip)]
     pub served: Option<std::net::SocketAddr>,
+    /// Servers that the editor of a session brings
+    #[arg(skip)]
+    pub brought: Vec<ostler_config::schema::PluginConfig>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -181,6 +184,8 @@ pub enum Command {
     Demo(Demo),
     /// Serve sessions to browsers and programs on this machine
     Serve(Serve),
+    /// Speak the Agent Client Protocol on stdin and stdout: an editor starts this
+    Acp,
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
     /// Print the manual page

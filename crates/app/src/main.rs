@@ -1,5 +1,6 @@
 //! The binary `ostler`: flags in, a front end out. Logic lives in the crates below.
 
+mod acp;
 mod around;
 mod asking;
 mod auth;
@@ -190,6 +191,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Checkpoint(args)) => cmd::checkpoint::run(lenient()?.warned(), args).await,
         Some(Command::Demo(args)) => demo::run(global, args, language.get()).await,
         Some(Command::Serve(args)) => serve::run(global, args, language).await,
+        Some(Command::Acp) => acp::run(&global, language).await,
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
         None => {
@@ -243,6 +245,7 @@ fn with_output(
         | Command::Cache(_)
         | Command::Checkpoint(_)
         | Command::Serve(_)
+        | Command::Acp
         | Command::Completions { .. }
         | Command::Man => {
             return Err(UsageError(language.say(Word::FormatAfter).into()));

@@ -183,7 +183,8 @@ fn front_ends_say_nothing_past_the_table() {
 }
 
 /// What puts questions to the person. An ask says itself what its choices mean.
-const ASKERS: [&str; 5] = [
+const ASKERS: [&str; 6] = [
+    "acp/src",
     "tui/src",
     "app/src/asking.rs",
     "app/src/line.rs",

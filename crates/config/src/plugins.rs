@@ -33,6 +33,8 @@ pub enum Scope {
     ProjectJson,
     /// `.ostler/mcp.local.json`.
     LocalJson,
+    /// The editor that opened the session.
+    Editor,
 }
 
 impl Scope {
@@ -41,14 +43,15 @@ impl Scope {
             Self::User | Self::UserJson => "user",
             Self::Project | Self::ProjectJson => "project",
             Self::LocalJson => "local",
+            Self::Editor => "editor",
         }
     }
 
-    /// Whether a repository says it, and not the person.
+    /// Whether a repository says it, and not the person. What an editor brings may come from the settings of a repository.
     pub fn is_of_project(self) -> bool {
         match self {
             Self::User | Self::UserJson => false,
-            Self::Project | Self::ProjectJson | Self::LocalJson => true,
+            Self::Project | Self::ProjectJson | Self::LocalJson | Self::Editor => true,
         }
     }
 }
@@ -149,6 +152,22 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ve
     set_apart(&mut out);
     out.sort_by(|a, b| a.plugin.name.cmp(&b.plugin.name));
     out
+}
+
+/// Adds what an editor brings for one session.
+pub fn add_brought(servers: &mut Vec<Configured>, brought: &[PluginConfig]) {
+    if brought.is_empty() {
+        return;
+    }
+    let brought = brought.iter().take(MAX_SERVERS).map(|plugin| Configured {
+        plugin: plugin.clone(),
+        scope: Scope::Editor,
+        place: Scope::Editor.name().into(),
+        written: None,
+    });
+    servers.extend(brought);
+    set_apart(servers);
+    servers.sort_by(|a, b| a.plugin.name.cmp(&b.plugin.name));
 }
 
 /// Names each server so that no two share the names of their tools. The person's own go first, because their rules speak

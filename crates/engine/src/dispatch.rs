@@ -342,7 +342,8 @@ async fn run_alone(
         cancel.clone(),
     );
     if let Some(question) = prepared.typed.question() {
-        match question::put(state, inbox, name, question).await {
+        let about = (prepared.call.id.as_str(), name);
+        match question::put(state, inbox, about, question).await {
             Ok(answer) => cx.answer = answer,
             Err(error) => return refuse(state, &prepared.call, error, done),
         }

@@ -261,6 +261,8 @@ impl Inbox {
                 let mut relayed = Ask {
                     ask: id,
                     from: Some(from),
+                    // The call is one of the child's.
+                    call: None,
                     ..Ask::clone(&ask)
                 };
                 relayed.silence.escape = escape(&relayed);

@@ -56,6 +56,13 @@ impl Local {
     }
 }
 
+impl Local {
+    /// Whether a file may be written, and which it really is: for whoever has it written by another program.
+    pub fn may_write(&self, path: &Path, options: WriteOptions) -> Fut<'_, Written> {
+        blocking(path, move |path| files::may_write(path, &options))
+    }
+}
+
 impl Host for Local {
     fn spawn(&self, command: Command) -> Fut<'_, Process> {
         #[cfg(unix)]

@@ -36,6 +36,9 @@ pub struct Ask {
     /// The tool or part of the engine that wants to know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+    /// The call of the session that it is about, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<Choice>,
     /// More than one option may be chosen.

@@ -42,6 +42,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("ostler-tui", &["ostler-wire"]),
     ("ostler-attach", &["ostler-wire"]),
     ("ostler-serve", &["ostler-wire"]),
+    ("ostler-acp", &["ostler-wire"]),
     (
         "ostler",
         &[
@@ -57,6 +58,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ostler-tui",
             "ostler-attach",
             "ostler-serve",
+            "ostler-acp",
         ],
     ),
     ("ostler-testkit", &[]),

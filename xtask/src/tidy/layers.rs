@@ -85,6 +85,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("resume", &["boot", "conversation", "errors", "exec", "flags"]),
     ("demo", &["boot", "color", "exec", "flags", "output"]),
     ("serve", &["auth", "boot", "cmd", "conversation", "errors", "exit", "flags", "grants", "output", "sandbox", "wiring"]),
+    ("acp", &["boot", "conversation", "errors", "exit", "flags", "output", "sandbox", "wiring"]),
     ("conformance", &["auth"]),
     ("bin", &[]),
 ])];

@@ -148,6 +148,7 @@ async fn view(start: &Lenient, command: Command) -> anyhow::Result<Option<View>>
         | Command::Auth(_)
         | Command::Demo(_)
         | Command::Serve(_)
+        | Command::Acp
         | Command::Completions { .. }
         | Command::Man => Ok(None),
     }

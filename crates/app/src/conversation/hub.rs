@@ -7,8 +7,10 @@ use crate::cmd::answers::Answers;
 use crate::errors::Told as _;
 use crate::live::SessionHub;
 use crate::wiring;
+use ostler_config::schema::PluginConfig;
 use ostler_config::text::Speak as _;
 use ostler_engine::LiveSessions;
+use ostler_host::Host;
 use ostler_wire::{
     Client, Completion, CompletionRequest, Hub, HubError, Open, Say, SessionInfo, View, Word,
 };
@@ -28,6 +30,14 @@ pub struct ConversationHub {
     attendance: Attendance,
     /// The sessions of all hubs of this process.
     live: LiveSessions,
+}
+
+/// What an editor brings for one session.
+#[derive(Clone, Default)]
+pub struct Guest {
+    pub servers: Vec<PluginConfig>,
+    /// Files as the editor has them, in place of those of this machine.
+    pub host: Option<Arc<dyn Host>>,
 }
 
 #[derive(Clone)]
@@ -50,7 +60,7 @@ impl ConversationHub {
     ) -> anyhow::Result<Self> {
         warn(&boot)?;
         let live = LiveSessions::default();
-        let (hub, notices) = hub_of(&boot, attendance, &live)?;
+        let (hub, notices) = hub_of(&boot, attendance, &live, Guest::default())?;
         Ok(Self {
             current: Mutex::new(Current {
                 hub,
@@ -80,17 +90,18 @@ impl ConversationHub {
     }
 
     /// What the next session is opened with.
-    fn next(&self) -> anyhow::Result<Current> {
+    fn next(&self, guest: Guest) -> anyhow::Result<Current> {
         let old = self.lock().clone();
-        if !old.is_used {
+        let alone = guest.servers.is_empty() && guest.host.is_none();
+        if !old.is_used && alone {
             return Ok(old);
         }
-        let boot = Arc::new(old.boot.anew()?);
+        let boot = Arc::new(old.boot.with_brought(&guest.servers)?);
         let known = &old.boot.loaded.notices;
         let new = boot.loaded.notices.iter();
         let new = new.filter(|notice| !known.contains(notice));
         let mut notices: Vec<String> = new.map(|notice| notice.say(boot.language)).collect();
-        let (hub, more) = hub_of(&boot, self.attendance, &self.live)?;
+        let (hub, more) = hub_of(&boot, self.attendance, &self.live, guest)?;
         notices.extend(more);
         Ok(Current {
             notices,
@@ -110,8 +121,12 @@ fn hub_of(
     boot: &Arc<Boot>,
     attendance: Attendance,
     live: &LiveSessions,
+    guest: Guest,
 ) -> anyhow::Result<(SessionHub, Vec<String>)> {
     let mut options = wiring::options(boot, attendance != Attendance::Nobody)?;
+    if let Some(host) = guest.host {
+        options.toolbox.host = host;
+    }
     options.commands.extras = crate::extras::all(boot);
     options.commands.hub = Some(Arc::new(Answers(boot.clone())));
     let uncovered = options.toolbox.sandbox.uncovered;
@@ -120,11 +135,12 @@ fn hub_of(
     Ok((hub, uncovered.into_iter().collect()))
 }
 
-impl Hub for ConversationHub {
-    async fn open(&self, which: Open) -> Result<Client, HubError> {
+impl ConversationHub {
+    /// Opens a session with what an editor brings for it.
+    pub async fn open_for(&self, which: Open, guest: Guest) -> Result<Client, HubError> {
         let language = self.boot().language;
         let mut next = self
-            .next()
+            .next(guest)
             .map_err(|error| HubError(language.told(&error)))?;
         let keeps_prompt = next.boot.global.system_prompt.is_some() && which != Open::New;
         let mut client = next.hub.open(which).await?;
@@ -139,6 +155,12 @@ impl Hub for ConversationHub {
         next.is_used = true;
         *self.lock() = next;
         Ok(client)
+    }
+}
+
+impl Hub for ConversationHub {
+    async fn open(&self, which: Open) -> Result<Client, HubError> {
+        self.open_for(which, Guest::default()).await
     }
 
     async fn attach(&self, id: &str, after: Option<u64>) -> Result<Client, HubError> {

@@ -58,6 +58,7 @@ fn of(english: &StyledStr) -> Option<&'static str> {
 // tidy: table
 #[rustfmt::skip]
 const TABLE: &[(&str, &str)] = &[
+    ("Speak the Agent Client Protocol on stdin and stdout: an editor starts this", "在 stdin 与 stdout 上使用 Agent Client Protocol：由编辑器启动"),
     ("Serve sessions to browsers and programs on this machine", "向本机的浏览器和程序提供会话"),
     ("Further folders to offer as projects, beside --root or the current one", "除 --root 或当前文件夹外，另外作为项目提供的文件夹"),
     ("Open it in the browser", "在浏览器中打开"),

@@ -32,9 +32,12 @@ impl TrustedTools {
             let (name, written) = (one.plugin.name.clone(), one.written_name().to_owned());
             (name, one.scope, written)
         };
+        // Nothing is kept of what an editor brings.
+        let kept = boot.servers.iter();
+        let kept = kept.filter(|one| one.scope != Scope::Editor);
         Self {
             files: ConfigFiles::new(boot),
-            servers: boot.servers.iter().map(one).collect(),
+            servers: kept.map(one).collect(),
         }
     }
 
@@ -48,7 +51,8 @@ impl TrustedTools {
         let [project, local] = SERVERS;
         let places = &self.files.places;
         match scope {
-            Scope::User => self.files.path(RuleLayer::User),
+            // Nothing is kept of what an editor brings: it is not in the list.
+            Scope::User | Scope::Editor => self.files.path(RuleLayer::User),
             Scope::Project => self.files.path(RuleLayer::Project),
             Scope::UserJson => places.home.join("mcp.json"),
             Scope::ProjectJson => places.root.join(project),
@@ -62,7 +66,7 @@ impl TrustedTools {
 
     fn write(&self, scope: Scope, change: ToolChange<'_>) -> Result<(), String> {
         let layer = match scope {
-            Scope::User => RuleLayer::User,
+            Scope::User | Scope::Editor => RuleLayer::User,
             Scope::Project => RuleLayer::Project,
             Scope::UserJson | Scope::ProjectJson | Scope::LocalJson => {
                 let (path, shown) = (self.path(scope), self.shown(scope));

@@ -290,6 +290,7 @@ pub fn permission_ask(prepared: &Prepared, language: Language) -> Ask {
             None => language.fill(Word::WantsTo, &[prepared.tool.name()]),
         },
         tool: Some(prepared.tool.name().to_owned()),
+        call: Some(prepared.call.id.clone()),
         silence: Silence::refuses(PermissionChoice::Deny.id()),
         ..Ask::default()
     }

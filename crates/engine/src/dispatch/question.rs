@@ -18,7 +18,7 @@ use std::time::Instant;
 pub async fn put(
     state: &mut SessionState,
     inbox: &mut Inbox,
-    tool: &str,
+    (call, tool): (&str, &str),
     question: Question,
 ) -> Result<Option<AskAnswer>, ToolError> {
     let ask = match question {
@@ -56,6 +56,7 @@ pub async fn put(
     let words = ask.kind == AskKind::Question;
     let ask = Ask {
         tool: Some(tool.to_owned()),
+        call: Some(call.to_owned()),
         ..ask
     };
     let Ok(answer) = attend::ask(state, inbox, ask).await else {

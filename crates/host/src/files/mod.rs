@@ -46,7 +46,7 @@ use std::ffi::OsString;
 use std::fs::{FileType, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-pub(crate) use system::{open_to_read, rename, write};
+pub(crate) use system::{may_write, open_to_read, rename, write};
 pub use types::{
     Content, Entry, Kind, Listing, RenameOptions, Renamed, Roots, Span, Stat, WriteOptions, Written,
 };

@@ -21,18 +21,29 @@ pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-pub(crate) fn write(path: &Path, bytes: &[u8], options: &WriteOptions) -> Result<Written> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
+/// Whether a file may be written, and which: nothing is changed.
+pub(crate) fn may_write(path: &Path, options: &WriteOptions) -> Result<Written> {
     let target = follow(path)?;
     confine(&target, &options.roots)?;
-    let folder = make_parent(&target, options.create_parents)?;
     let old = stat(&target)?;
-    match old.kind {
-        Kind::File | Kind::Missing => {}
+    let created = match old.kind {
+        Kind::File => false,
+        Kind::Missing => true,
         Kind::Directory => return Err(Error::IsDirectory { path: target }),
         Kind::Symlink => return Err(Error::Changed { path: target }),
         Kind::Other => return Err(Error::NotRegular { path: target }),
-    }
+    };
+    Ok(Written {
+        path: target,
+        created,
+    })
+}
+
+pub(crate) fn write(path: &Path, bytes: &[u8], options: &WriteOptions) -> Result<Written> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let target = may_write(path, options)?.path;
+    let folder = make_parent(&target, options.create_parents)?;
+    let old = stat(&target)?;
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let temp = folder.join(format!(".ostler-{}-{number}.tmp", std::process::id()));
     let written = fs::write(&temp, bytes)

@@ -54,7 +54,17 @@ pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-pub(crate) fn write(path: &Path, bytes: &[u8], options: &WriteOptions) -> Result<Written> {
+/// Whether a file may be written, and which: nothing is changed.
+pub(crate) fn may_write(path: &Path, options: &WriteOptions) -> Result<Written> {
+    let (place, old) = place_to_write(path, options)?;
+    Ok(Written {
+        path: place.path,
+        created: old.is_none(),
+    })
+}
+
+/// The file that a write goes to, and what lies there.
+fn place_to_write(path: &Path, options: &WriteOptions) -> Result<(Place, Option<Inode>)> {
     let target = follow(path)?;
     confine(&target, &options.roots)?;
     let place = Place::open(target, options.create_parents)?;
@@ -70,6 +80,11 @@ pub(crate) fn write(path: &Path, bytes: &[u8], options: &WriteOptions) -> Result
         accessat(&place.dir, &place.name, Access::WRITE_OK, AtFlags::empty())
             .map_err(|error| place.failed(error))?;
     }
+    Ok((place, old))
+}
+
+pub(crate) fn write(path: &Path, bytes: &[u8], options: &WriteOptions) -> Result<Written> {
+    let (place, old) = place_to_write(path, options)?;
     let temp = Temp::create(&place)?;
     (&temp.file)
         .write_all(bytes)
