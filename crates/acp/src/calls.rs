@@ -32,6 +32,7 @@ impl Call {
     pub fn of(call: &ToolUse) -> Self {
         let title = call.title.clone().unwrap_or(CallTitle {
             kind: ToolKind::Other,
+            verb: None,
             subject: String::new(),
             body: None,
             result: ResultForm::Text,
@@ -133,7 +134,8 @@ impl Call {
             ResultForm::Page => texts(field("content")),
             ResultForm::Answer => texts(field("answer")),
             ResultForm::Time => texts(field("utc")),
-            ResultForm::Nothing => Vec::new(),
+            ResultForm::Nothing | ResultForm::Entry => Vec::new(),
+            ResultForm::Plan => texts(field("decision")),
             ResultForm::Text | ResultForm::Report | ResultForm::Facts | ResultForm::Fact => {
                 texts(&unknown(data))
             }

@@ -449,6 +449,7 @@ impl Session {
             | Body::Usage(_)
             | Body::Approval(_)
             | Body::Todo(_)
+            | Body::Child(_)
             | Body::Notice(_)
             | Body::Error(_)
             | Body::Interrupted(_)

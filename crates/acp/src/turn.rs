@@ -72,6 +72,7 @@ impl Turn {
             | Body::Mode(_)
             | Body::Approval(_)
             | Body::Todo(_)
+            | Body::Child(_)
             | Body::Notice(_)
             | Body::Interrupted(_)
             | Body::Compaction(_)

@@ -122,6 +122,7 @@ impl Updates {
             Body::Compaction(compaction) => self.compaction(entry.entry, compaction),
             Body::TurnEnd(_) | Body::Interrupted(_) => self.over(),
             Body::Meta(_)
+            | Body::Child(_)
             | Body::Mode(_)
             | Body::Approval(_)
             | Body::Checkpoint(_)

@@ -204,7 +204,7 @@ impl Surroundings for Around {
     }
 }
 
-fn branch(root: &Path) -> Option<String> {
+pub fn branch(root: &Path) -> Option<String> {
     // A command may have left a pipe or a device there, on which a read waits, or a file without end.
     let small = |path: &Path| {
         let is_small = fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() <= MAX_HEAD);

@@ -94,9 +94,9 @@ pub fn printer(boot: &Boot, format: Format) -> Printer<Out, Err> {
         io::BufWriter::new(io::stderr()),
         format,
         Show {
-            tool_calls: display.show_tool_calls,
-            reasoning: display.show_reasoning,
-            tokens: display.show_tokens && (boot.global.verbose || wants_tokens(boot)),
+            tool_calls: display.show_tool_calls && !boot.global.quiet,
+            reasoning: display.show_reasoning && !boot.global.quiet,
+            tokens: display.show_tokens && !boot.global.quiet && (boot.global.verbose || wants_tokens(boot)),
             on_terminal: io::stdout().is_terminal(),
             language,
         },

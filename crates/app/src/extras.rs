@@ -6,7 +6,7 @@ use crate::cmd::{config, doctor, login};
 use crate::errors::Told as _;
 use crate::flags;
 use ostler_engine::{Extra, Tell};
-use ostler_wire::{CommandInfo, Language, View, Word};
+use ostler_wire::{CommandGroup, CommandInfo, Language, View, Word};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -35,6 +35,7 @@ impl Extra for Settings {
             name: "config".into(),
             help: language.say(Word::HelpConfig).into(),
             arguments: "[key]".into(),
+            group: CommandGroup::Inspect,
         }
     }
 
@@ -51,6 +52,7 @@ impl Extra for Doctor {
             name: "doctor".into(),
             help: language.say(Word::HelpDoctor).into(),
             arguments: String::new(),
+            group: CommandGroup::Inspect,
         }
     }
 
@@ -76,6 +78,7 @@ impl Extra for LogIn {
             name: "login".into(),
             help: language.say(Word::HelpLogin).into(),
             arguments: "[provider]".into(),
+            group: CommandGroup::Setup,
         }
     }
 
@@ -124,6 +127,7 @@ impl Extra for LogOut {
             name: "logout".into(),
             help: language.say(Word::HelpLogout).into(),
             arguments: "[provider]".into(),
+            group: CommandGroup::Setup,
         }
     }
 

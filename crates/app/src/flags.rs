@@ -28,6 +28,15 @@ pub struct Cli {
     /// Run this prompt and exit, as `exec -p` does
     #[arg(short = 'p', long = "prompt", value_name = "PROMPT")]
     pub prompt: Option<String>,
+    /// Continue the newest session of this project
+    #[arg(short = 'c', long = "continue", conflicts_with_all = ["resume", "session", "fork"])]
+    pub continue_last: bool,
+    /// Continue the session with this id, or choose one from a list
+    #[arg(short = 'r', long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["session", "fork"])]
+    pub resume: Option<String>,
+    /// The first prompt of the conversation
+    #[arg(long = "start-with", value_name = "PROMPT", hide = true)]
+    pub start: Option<String>,
     #[command(flatten)]
     pub output: Output,
     #[command(subcommand)]
@@ -64,11 +73,11 @@ pub struct Global {
     /// How to work: normal, plan to look only and make a plan first, or goal to go on until it is reached
     #[arg(long, global = true, value_name = "MODE", hide_possible_values = true)]
     pub mode: Option<Mode>,
-    /// What may run without asking: ask, auto or yolo
+    /// What may run without asking: ask (nothing), edits (edits in the project), auto (what the sandbox holds) or yolo
     #[arg(long, global = true, value_name = "MODE")]
     pub permission_mode: Option<PermissionMode>,
     /// Allow everything that no rule denies
-    #[arg(long, global = true, conflicts_with = "permission_mode")]
+    #[arg(long, global = true, conflicts_with = "permission_mode", alias = "dangerously-skip-permissions")]
     pub yolo: bool,
     /// Only these tools, comma-separated; !name leaves one out
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',')]
@@ -106,6 +115,9 @@ pub struct Global {
     /// Say more on stderr
     #[arg(long, short = 'v', global = true)]
     pub verbose: bool,
+    /// No progress on stderr: only errors and what needs you
+    #[arg(long, short = 'q', global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
     /// Where `ostler serve` listens: no command and no tool of this process reaches it
     #[arg(skip)]
     pub served: Option<std::net::SocketAddr>,
@@ -123,7 +135,10 @@ pub enum Mode {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PermissionMode {
+    #[value(alias = "default")]
     Ask,
+    #[value(aliases = ["acceptEdits", "accept-edits"])]
+    Edits,
     Auto,
     #[value(aliases = ["danger-full-access", "bypassPermissions"])]
     Yolo,
@@ -139,24 +154,24 @@ pub enum Command {
     /// List, show, search, export and delete sessions
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// Write down what a fresh session needs to go on with the work of another one
+    /// Write a file with what a new session needs to continue another one
     Handoff(Handoff),
-    /// Look at and change the configuration
+    /// Show and change settings
     #[command(subcommand)]
     Config(Config),
-    /// What the rules say: try a call, list and remove rules, find new ones, see what a session touched
+    /// Try, list, remove and suggest permission rules; audit what a session touched
     #[command(subcommand)]
     Permissions(Permissions),
-    /// What is remembered over sessions: list, show, search, edit, archive, restore
+    /// Manage memory: list, show, search, edit, archive and restore facts
     #[command(subcommand)]
     Memory(Memory),
-    /// Servers of others whose tools the model gets too: add, list, test, log in
+    /// Manage MCP servers: add, list, test, log in
     #[command(subcommand)]
     Mcp(Mcp),
-    /// Skills: what the model can be told about certain work
+    /// List and show skills
     #[command(subcommand)]
     Skills(Skills),
-    /// Roles that sub-agents can play
+    /// List and show roles of sub-agents
     #[command(subcommand)]
     Agents(Agents),
     /// Find keys and local servers, test the connection, write a configuration
@@ -170,14 +185,20 @@ pub enum Command {
     Auth(Auth),
     /// Check the installation: configuration, keys, tools, sessions
     Doctor(Doctor),
-    /// Look at what this project's files would run, send or loosen, and let them or not
+    /// Review and trust this project's settings
     Trust(Trust),
     /// Tokens and cost of past requests
     Usage(Usage),
-    /// What became of the prompt cache in a session
+    /// List the models to choose from, with context window and price
+    Models {
+        /// text, or json for programs
+        #[arg(long, value_enum, default_value_t)]
+        format: Listing,
+    },
+    /// Prompt-cache report for a session
     #[command(subcommand)]
     Cache(Cache),
-    /// Saved states of this project's tree: list, compare, bring back
+    /// Checkpoints of this project's files: list, compare, restore
     #[command(subcommand)]
     Checkpoint(Checkpoint),
     /// Watch a short coding session, offline and without an account

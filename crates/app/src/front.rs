@@ -12,7 +12,7 @@ use ostler_config::units::ColorChoice;
 use ostler_host::signals::{Signals, Stop};
 use ostler_tui::editor;
 use ostler_tui::questions::{Asked, ask};
-use ostler_tui::run::{Start, run as show};
+use ostler_tui::run::{Start, Welcome, run as show};
 use ostler_tui::screen::Narrowed;
 use ostler_tui::state::{Keys, Settings};
 use ostler_tui::theme::Look;
@@ -30,7 +30,7 @@ pub fn fits(boot: &Boot) -> bool {
     !boot.global.plain && !dumb && io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
+pub async fn run(boot: Arc<Boot>, which: Open, first: Option<String>) -> anyhow::Result<u8> {
     let language = boot.language;
     let (boot, asked) = ask_first(boot).await?;
     if asked.is_over {
@@ -41,6 +41,7 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let host = boot.host();
     let mut start = start(&boot, language)?;
     start.greeting.extend(asked.errors);
+    start.prompt = first;
     let client = hub.open(which).await?;
     let around = Around::new(places(&boot));
     let found = around.draft(&client.session_id);
@@ -131,13 +132,8 @@ fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
         keys.bind(action, &names)
             .map_err(|e| anyhow!("`ui.keys`: {e}"))?;
     }
-    let mut greeting = vec![format!("ostler {}", crate::VERSION)];
-    greeting.extend(
-        boot.loaded
-            .notices
-            .iter()
-            .map(|notice| notice.say(language)),
-    );
+    let notices = boot.loaded.notices.iter();
+    let mut greeting: Vec<String> = notices.map(|notice| notice.say(language)).collect();
     greeting.extend(boot.dotenv.warnings.iter().map(|text| text.say(language)));
     let say = |word: Word| language.say(word).to_owned();
     Ok(Start {
@@ -162,10 +158,32 @@ fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
             },
         },
         draft: None,
+        welcome: Some(Welcome {
+            name: format!("Ostler {}", crate::VERSION),
+            effort: boot
+                .loaded
+                .config
+                .agent
+                .effort
+                .map(|effort| crate::wiring::effort(effort).name().to_owned()),
+            folder: shown_root(boot),
+            branch: crate::around::branch(&boot.places.root),
+        }),
         greeting,
         prompt: None,
         narrowed: narrowed(boot),
     })
+}
+
+/// The root, with `~` for the home of the person.
+fn shown_root(boot: &Boot) -> String {
+    let root = &boot.places.root;
+    let home = boot.places.user_home.as_ref();
+    match home.and_then(|home| root.strip_prefix(home).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".into(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => root.display().to_string(),
+    }
 }
 
 fn title(boot: &Boot) -> String {

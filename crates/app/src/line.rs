@@ -32,7 +32,7 @@ const REPLY_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the rest of a turn may be shown when we are told to go.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
+pub async fn run(boot: Arc<Boot>, which: Open, first: Option<String>) -> anyhow::Result<u8> {
     let language = boot.language;
     let warn =
         |boot: &Boot| conversation::warn(boot, &mut conversation::printer(boot, Format::Text));
@@ -60,6 +60,7 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     };
     talk.show_past().await?;
     talk.greet()?;
+    talk.begin(first).await?;
     match talk.listen().await {
         Ok(over) => talk.leave(over).await,
         Err(error) if conversation::is_closed_pipe(&error) => {
@@ -325,6 +326,17 @@ impl Talk {
             None => self.prompt(Op::say(line, Delivery::Queue), line).await?,
         }
         Ok(None)
+    }
+
+    /// The first prompt or command, as if it had been typed.
+    async fn begin(&mut self, first: Option<String>) -> anyhow::Result<()> {
+        match first {
+            Some(text) => match command_of(&text) {
+                Some(line) => self.command(&line, &text).await,
+                None => self.prompt(Op::say(&text, Delivery::Queue), &text).await,
+            },
+            None => Ok(()),
+        }
     }
 
     async fn prompt(&mut self, op: Op, text: &str) -> anyhow::Result<()> {

@@ -186,6 +186,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Agents(args)) => cmd::agents::run_agents(&lenient()?.warned(), &args),
         Some(Command::Doctor(args)) => cmd::doctor::run(lenient()?, args).await,
         Some(Command::Trust(args)) => cmd::trust::run(lenient()?, args),
+        Some(Command::Models { format }) => cmd::models::run(&*boot()?, format),
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
         Some(Command::Cache(args)) => cmd::cache::run(&lenient()?.warned(), &args),
         Some(Command::Checkpoint(args)) => cmd::checkpoint::run(lenient()?.warned(), args).await,
@@ -196,17 +197,30 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Man) => cmd::completions::man(),
         None => {
             let boot = learn(boot()?).await?;
-            let which = conversation::which(&boot);
-            talk(boot, which).await
+            let which = match (cli.continue_last, cli.resume.as_deref()) {
+                (true, _) => ostler_wire::Open::Last,
+                (false, Some(id)) if !id.is_empty() => ostler_wire::Open::Resume(id.to_owned()),
+                (false, _) => conversation::which(&boot),
+            };
+            // Without an id the list of sessions is the first thing to see.
+            let first = match cli.resume.as_deref() {
+                Some("") => Some("/resume".to_owned()),
+                _ => cli.start,
+            };
+            talk(boot, which, first).await
         }
     }
 }
 
 /// A conversation, on the terminal UI where that fits.
-pub async fn talk(boot: Arc<Boot>, which: ostler_wire::Open) -> anyhow::Result<u8> {
+pub async fn talk(
+    boot: Arc<Boot>,
+    which: ostler_wire::Open,
+    first: Option<String>,
+) -> anyhow::Result<u8> {
     match front::fits(&boot) {
-        true => Box::pin(front::run(boot, which)).await,
-        false => line::run(boot, which).await,
+        true => Box::pin(front::run(boot, which, first)).await,
+        false => line::run(boot, which, first).await,
     }
 }
 
@@ -242,6 +256,7 @@ fn with_output(
         | Command::Doctor(_)
         | Command::Trust(_)
         | Command::Usage(_)
+        | Command::Models { .. }
         | Command::Cache(_)
         | Command::Checkpoint(_)
         | Command::Serve(_)

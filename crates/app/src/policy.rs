@@ -95,6 +95,7 @@ pub fn policy(boot: &Boot) -> anyhow::Result<Policy> {
         posture: match (boot.global.yolo, boot.global.permission_mode) {
             (true, _) | (false, Some(PermissionMode::Yolo)) => Posture::Yolo,
             (false, Some(PermissionMode::Auto)) => Posture::Auto,
+            (false, Some(PermissionMode::Edits)) => Posture::Edits,
             (false, Some(PermissionMode::Ask) | None) => Posture::Ask,
         },
         containment: containment(boot),

@@ -6,13 +6,16 @@ mod text;
 use crate::color::{Ink, Paint};
 use ostler_wire::{
     Act, Action, Body, Caller, Cell, Column, ColumnKind, Compaction, Deed, Delta, Entry, Event,
-    GoalState, Language, List, Open, Outcome, Role, Table, ToolResult, ToolUse, Usage, View, Word,
+    GoalState, Language, List, Open, Outcome, ResultForm, Role, Table, ToolResult, ToolUse, Usage, View, Word,
     escape_json, printable, printable_piece, short_id,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{self, Write};
-use text::{arguments, outcome};
+use text::{described, outcome};
+
+/// Milliseconds from which on a call says how long it took.
+const WORTH_TELLING: u64 = 1_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -362,17 +365,7 @@ impl<O: Write, E: Write> Printer<O, E> {
         self.calls.insert(call.id.clone(), call.clone());
         // Whoever typed it sees it already.
         self.live = false;
-        if !self.show.tool_calls || is_own(call) {
-            return Ok(());
-        }
-        self.end_line()?;
-        let head = self.show.language.fill(Word::ToolRequested, &[&call.name]);
-        let head = self.paint.with(Ink::Yellow, &printable(&head));
-        let args = self
-            .paint
-            .with(Ink::Grey, &arguments(&call.input.to_value()));
-        let line = format!("{head} {args}");
-        writeln!(self.err, "{}", line.trim_end())
+        Ok(())
     }
 
     fn finished(&mut self, result: &ToolResult) -> io::Result<()> {
@@ -384,20 +377,26 @@ impl<O: Write, E: Write> Printer<O, E> {
             return Ok(());
         }
         // One that an earlier process asked for and never ran: nobody who reads this saw it begin.
-        let Some(ToolUse { name, title, .. }) = call else {
+        let Some(call) = call else {
             return Ok(());
         };
-        let form = title.map_or_else(Default::default, |title| title.result);
-        let how = outcome(form, &result.output.to_value());
-        let head = self.show.language.fill(Word::ToolFinished, &[&name]);
-        let head = self.paint.with(Ink::Yellow, &printable(&head));
-        let how = self
-            .paint
-            .with(if result.ok { Ink::Grey } else { Ink::Red }, &how);
-        let took = format!("{:.2}", result.duration_ms as f64 / 1000.0);
-        let done = self.show.language.fill(Word::DoneIn, &[&took]);
+        let form = call.title.as_ref().map(|title| title.result).unwrap_or_default();
+        // An entry of its own says it.
+        if form == ResultForm::Entry && result.ok {
+            return Ok(());
+        }
+        let (head, subject) = described(&call, self.show.language);
+        let head = self.paint.with(Ink::Yellow, &head);
+        let mut rest = vec![subject, outcome(form, &result.output.to_value())];
+        if result.duration_ms >= WORTH_TELLING {
+            rest.push(format!("{:.1} s", result.duration_ms as f64 / 1000.0));
+        }
+        rest.retain(|part| !part.is_empty());
+        let ink = if result.ok { Ink::Grey } else { Ink::Red };
+        let rest = self.paint.with(ink, &rest.join("  "));
         self.end_line()?;
-        writeln!(self.err, "{head} {how}\n{done}")
+        let line = format!("{head} {rest}");
+        writeln!(self.err, "{}", line.trim_end())
     }
 
     /// What the person ran themselves is shown whole.

@@ -16,7 +16,7 @@ pub async fn run(mut boot: Arc<Boot>, args: Resume) -> anyhow::Result<u8> {
         if args.output.is_set() {
             return Err(UsageError(language.say(Word::FormatNoPrompt).into()).into());
         }
-        return crate::talk(boot, open).await;
+        return crate::talk(boot, open, None).await;
     };
     let own = Arc::get_mut(&mut boot).ok_or_else(|| anyhow!(language.say(Word::ResumeInUse)))?;
     match open {

@@ -12,8 +12,16 @@ use std::io::{self, IsTerminal, Write};
 
 /// What the library writes around a help text, and the same in Chinese.
 // tidy: table
-const FRAME: [(&str, &str); 8] = [
+const FRAME: [(&str, &str); 16] = [
     ("Usage: ", "用法："),
+    ("Start:", "开始："),
+    ("Sessions:", "会话："),
+    ("Set up:", "设置："),
+    ("Inspect:", "查看："),
+    ("[OPTIONS]", "[选项]"),
+    ("\"PROMPT\" | COMMAND", "\"提示\" | 命令"),
+    ("`ostler COMMAND --help` explains a command.", "`ostler 命令 --help` 说明某个命令。"),
+    ("Flags of all commands: ostler --help", "所有命令的选项：ostler --help"),
     ("Commands:", "命令："),
     ("Arguments:", "参数："),
     ("Options:", "选项："),
@@ -24,22 +32,147 @@ const FRAME: [(&str, &str); 8] = [
 ];
 
 /// Or the exit code where there is nothing to run: help was given, or what was typed cannot be understood.
-pub fn parse(words: Vec<OsString>, language: Language) -> Result<Cli, u8> {
-    Cli::try_parse_from(&words).map_err(|error| {
+pub fn parse(mut words: Vec<OsString>, language: Language) -> Result<Cli, u8> {
+    let mut parsed = Cli::try_parse_from(&words);
+    // A word with a blank in it is no command: it is the first prompt.
+    if let Err(error) = &parsed
+        && let Some(at) = prompt_at(error, &words)
+    {
+        words.insert(at, "--start-with".into());
+        parsed = Cli::try_parse_from(&words);
+    }
+    parsed.map_err(|error| {
         let code = u8::try_from(error.exit_code()).unwrap_or(USAGE);
         // Settings may name another language than the environment does; what is wrong with them matters later.
         let around = boot::surroundings(&Global::default());
         match around.map_or(language, |around| around.language) {
             // A reader that went away is no error.
-            Language::English => drop(error.print()),
+            Language::English => drop(print(&error, &words)),
             Language::Chinese => {
-                let translated = chinese::translated(Cli::command());
+                let translated = match error.kind() {
+                    ErrorKind::DisplayHelp => grouped(chinese::translated(Cli::command())),
+                    _ => chinese::translated(Cli::command()),
+                };
                 let again = translated.try_get_matches_from(words).err();
                 drop(tell(&again.unwrap_or(error)));
             }
         }
         code
     })
+}
+
+/// Where the first prompt stands that was taken for a command.
+fn prompt_at(error: &Error, words: &[OsString]) -> Option<usize> {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
+    let wrong = error.get(ContextKind::InvalidSubcommand)?.to_string();
+    let is_prompt = wrong.trim().contains(char::is_whitespace);
+    let mut words = words.iter();
+    words
+        .position(|word| word.to_str() == Some(wrong.as_str()))
+        .filter(|_| is_prompt)
+}
+
+fn print(error: &Error, words: &[OsString]) -> io::Result<()> {
+    // Help of a command shows the flags of all commands once, at the top.
+    let is_help = error.kind() == ErrorKind::DisplayHelp;
+    let again = is_help
+        .then(|| grouped(Cli::command()).try_get_matches_from(words).err())
+        .flatten();
+    again.as_ref().unwrap_or(error).print()?;
+    match hint(error) {
+        Some(hint) => writeln!(io::stderr(), "{}", hint.trim_start_matches('\n')),
+        None => Ok(()),
+    }
+}
+
+/// What somebody who comes from another agent may have meant.
+fn hint(error: &Error) -> Option<String> {
+    let language = Language::English;
+    let of = |kind| error.get(kind).map(ToString::to_string);
+    match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let arg = of(ContextKind::InvalidArg)?;
+            let (_, ours) = PEERS.iter().find(|(theirs, _)| arg.starts_with(theirs))?;
+            Some(language.fill(Word::FlagPeer, &[ours]))
+        }
+        ErrorKind::InvalidSubcommand => {
+            let word = of(ContextKind::InvalidSubcommand)?;
+            let has_tip = error.get(ContextKind::SuggestedSubcommand).is_some();
+            (!has_tip).then(|| language.fill(Word::FlagQuote, &[&word]))
+        }
+        _ => None,
+    }
+}
+
+/// Flags that other agents have, and what they are here.
+// tidy: table
+const PEERS: &[(&str, &str)] = &[
+    ("--print", "-p"),
+    ("--full-auto", "--permission-mode auto"),
+    ("--ask-for-approval", "--permission-mode"),
+    ("--dangerously-bypass", "--yolo --no-sandbox"),
+    ("--append-system-prompt", "--system-prompt"),
+    ("--allowedTools", "--allow"),
+    ("--disallowedTools", "--allowed-tools '!NAME'"),
+    ("--max-turns", "--max-steps"),
+    ("--json", "--format json"),
+    ("--cd", "--root"),
+    ("--cwd", "--root"),
+    ("--image", "@picture.png in the prompt"),
+    ("--resume-last", "--continue"),
+    ("--last", "--continue"),
+];
+
+/// The command line as its help shows it: commands in groups, and the flags of all commands at the top alone.
+pub fn grouped(command: clap::Command) -> clap::Command {
+    let mut command = command;
+    command.build();
+    let globals: Vec<clap::Id> = command
+        .get_arguments()
+        .filter(|arg| arg.is_global_set())
+        .map(|arg| arg.get_id().clone())
+        .collect();
+    let groups = command_groups(&command);
+    command
+        .mut_subcommands(|sub| hidden(sub, &globals))
+        .override_usage("ostler [OPTIONS] [\"PROMPT\" | COMMAND]")
+        .help_template(format!(
+            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}\n\n`ostler COMMAND --help` explains a command."
+        ))
+}
+
+fn hidden(command: clap::Command, globals: &[clap::Id]) -> clap::Command {
+    command
+        .mut_args(|arg| match globals.contains(arg.get_id()) {
+            true => arg.hide(true),
+            false => arg,
+        })
+        .mut_subcommands(|sub| hidden(sub, globals))
+        .after_help("Flags of all commands: ostler --help")
+}
+
+/// Names of commands, in the order and under the heads of help.
+// tidy: table
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Start", &["exec", "resume", "demo", "serve"]),
+    ("Sessions", &["sessions", "handoff", "checkpoint", "usage", "cache"]),
+    ("Set up", &["setup", "config", "models", "login", "logout", "auth", "mcp", "trust"]),
+    ("Inspect", &["doctor", "permissions", "memory", "skills", "agents", "man", "completions"]),
+];
+
+fn command_groups(command: &clap::Command) -> String {
+    let mut text = String::new();
+    for (head, names) in GROUPS {
+        text.push_str(&format!("\n{head}:\n"));
+        for name in *names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            text.push_str(&format!("  {name:<12} {about}\n"));
+        }
+    }
+    text
 }
 
 fn tell(error: &Error) -> io::Result<()> {
@@ -125,6 +258,45 @@ pub fn fault(error: &Error, to: Language) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_prompt_is_no_command() {
+        let words = |texts: &[&str]| -> Vec<OsString> {
+            let all = std::iter::once("ostler").chain(texts.iter().copied());
+            all.map(OsString::from).collect()
+        };
+        for (typed, prompt, resume, last) in [
+            (&["fix the bug"][..], Some("fix the bug"), None, false),
+            (&["--plain", "fix the bug"], Some("fix the bug"), None, false),
+            (&["-c", "and the docs"], Some("and the docs"), None, true),
+            (&["-r"], None, Some(""), false),
+            (&["-r", "3bec"], None, Some("3bec"), false),
+        ] {
+            let cli = parse(words(typed), Language::English).unwrap();
+            let got = (cli.start.as_deref(), cli.resume.as_deref(), cli.continue_last);
+            assert_eq!(got, (prompt, resume, last), "{typed:?}");
+            assert!(cli.command.is_none());
+        }
+        assert!(Cli::try_parse_from(["ostler", "exce"]).is_err());
+    }
+
+    #[test]
+    fn help_has_every_command_once_and_the_flags_of_all_at_the_top() {
+        let help = |words: &[&str]| {
+            let error = grouped(Cli::command()).try_get_matches_from(words).unwrap_err();
+            error.render().to_string()
+        };
+        let top = help(&["ostler", "--help"]);
+        for command in Cli::command().get_subcommands() {
+            let name = command.get_name();
+            let grouped = GROUPS.iter().flat_map(|(_, names)| names.iter());
+            assert_eq!(grouped.filter(|n| **n == name).count(), 1, "{name}");
+            assert!(top.contains(&format!("\n  {name:<12} ")), "{name}");
+        }
+        assert!(top.contains("--permission-mode"), "{top}");
+        let sub = help(&["ostler", "sessions", "list", "--help"]);
+        assert!(sub.contains("--all") && !sub.contains("--effort"), "{sub}");
+    }
 
     #[test]
     fn what_is_typed_wrongly_is_told_in_chinese() {

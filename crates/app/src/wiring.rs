@@ -258,7 +258,7 @@ fn mode(mode: crate::flags::Mode) -> ostler_guard::Mode {
     }
 }
 
-fn effort(effort: schema::Effort) -> Effort {
+pub fn effort(effort: schema::Effort) -> Effort {
     match effort {
         schema::Effort::None => Effort::None,
         schema::Effort::Minimal => Effort::Minimal,

@@ -2,6 +2,7 @@
 //! alone are heard while a turn runs, too.
 
 mod agents;
+mod btw;
 mod cache;
 mod checkpoint;
 mod context;
@@ -12,6 +13,7 @@ mod mcp;
 mod memory;
 mod mode;
 mod permissions;
+mod queue;
 pub mod resume;
 mod rewind;
 pub mod said;
@@ -38,7 +40,7 @@ pub use checkpoint::{CheckpointRequest, checkpoint, restored};
 pub use context::HubContext;
 pub use memory::{MemoryRequest, memory};
 use ostler_mcp::Servers;
-use ostler_wire::{CommandInfo, Language, Table, View, Word};
+use ostler_wire::{CommandGroup, CommandInfo, Language, Table, View, Word};
 pub use permissions::{
     Suggestion, Suggestions, WrittenRule, audit_session, rule_table, suggest_rules, verdict_name,
 };
@@ -50,6 +52,7 @@ pub use usage::{Chart, UsageBy, UsageRequest, usage};
 
 pub(crate) struct Command {
     name: &'static str,
+    group: CommandGroup,
     help: Word,
     arguments: &'static str,
     run: Run,
@@ -74,13 +77,21 @@ impl Command {
             name: self.name.into(),
             help: language.say(self.help).into(),
             arguments: self.arguments.into(),
+            group: self.group,
         }
     }
 }
 
-const fn command(name: &'static str, help: Word, arguments: &'static str, run: Run) -> Command {
+const fn command(
+    name: &'static str,
+    group: CommandGroup,
+    help: Word,
+    arguments: &'static str,
+    run: Run,
+) -> Command {
     Command {
         name,
+        group,
         help,
         arguments,
         run,
@@ -90,41 +101,43 @@ const fn command(name: &'static str, help: Word, arguments: &'static str, run: R
 // tidy: table
 #[rustfmt::skip]
 pub(crate) const COMMANDS: &[Command] = &[
-    command("agents", Word::HelpAgents, "", Run::Now(|s, inbox, _| agents::slash(&s.extensions.definitions.roles, &inbox.children, s.settings.language))),
-    command("approve", Word::HelpApprove, "[ask|all|none|<duration>]", Run::Now(mode::approve)),
-    command("bg", Word::HelpBg, "<prompt>", Run::Now(tasks::bg)),
-    command("cache", Word::HelpCache, "", Run::Now(|s, _, _| cache::slash(&s.log, &s.account.session, s.settings.language))),
-    command("clear", Word::HelpClear, "", Run::Between(session::clear)),
-    command("compact", Word::HelpCompact, "[focus]", Run::Work(compact)),
-    command("context", Word::HelpContext, "", Run::Now(|s, _, _| window::context(&s.log, &s.conversation, s.tokens(), s.settings.language))),
-    command("copy", Word::HelpCopy, "[n]", Run::Now(|s, _, which| front::copy(&s.log, which))),
-    command("cost", Word::HelpCost, "", Run::Now(|s, _, _| usage::cost(&s.log, &s.account, s.settings.language))),
-    command("diff", Word::HelpDiff, "[n]", Run::Work(diff::diff)),
-    command("effort", Word::HelpEffort, "[none|minimal|low|medium|high|max]", Run::Between(session::effort)),
-    command("export", Word::HelpExport, "[file.md|file.html|file.json]", Run::Between(session::export)),
-    command("fork", Word::HelpFork, "[n]", Run::Between(session::fork)),
-    command("goal", Word::HelpGoal, "[--research|--simple] <objective>|clear", Run::Now(mode::goal)),
-    command("handoff", Word::HelpHandoff, "<goal>", Run::Work(handoff::handoff)),
-    command("help", Word::HelpHelp, "[command]", Run::Now(|s, _, name| front::help(&list(&s.extensions, s.services.servers.as_deref(), s.settings.language), name, s.settings.language))),
-    command("hooks", Word::HelpHooks, "", Run::Now(|s, _, _| hooks(&s.settings.hooks, s.settings.language))),
-    command("kill", Word::HelpKill, "<id>", Run::AtOnce(tasks::kill)),
-    command("mcp", Word::HelpMcp, "[reconnect|trust|untrust NAME]", Run::Now(|s, _, words| mcp::panel(s.services.servers.as_deref(), &mut s.permissions.trusted, words, s.settings.language))),
-    command("memory", Word::HelpMemory, "[show|edit|archive|restore ID|search WORDS|recall]", Run::Work(memory::slash)),
-    command("mode", Word::HelpMode, "[normal|plan|goal|next]", Run::Now(mode::mode)),
-    command("model", Word::HelpModel, "[provider/model|n]", Run::Between(session::model)),
-    command("new", Word::HelpNew, "", Run::Between(session::new)),
-    command("permissions", Word::HelpPermissions, "[allow|ask|deny|remove RULE|audit]", Run::Now(permissions::slash)),
-    command("plan", Word::HelpPlan, "[what]", Run::Now(mode::plan)),
-    command("ps", Word::HelpPs, "", Run::AtOnce(tasks::ps)),
-    command("quit", Word::HelpQuit, "", Run::AtOnce(|_, _| front::quit())),
-    command(resume::NAME, Word::HelpResume, "[id|words]", Run::Between(resume::resume)),
-    command(REWIND, Word::HelpRewind, "[n|undo]", Run::Work(rewind::rewind)),
-    command("session", Word::HelpSession, "[list|new|resume id|last]", Run::Between(session::session)),
-    command("skills", Word::HelpSkills, "[name]", Run::Now(|s, _, name| skills::slash(&s.extensions.definitions.skills, name, s.settings.language))),
-    command("status", Word::HelpStatus, "", Run::Now(status)),
-    command("theme", Word::HelpTheme, "[name]", Run::Now(|_, _, name| front::theme(name))),
-    command("timeout", Word::HelpTimeout, "<duration>|off [id]", Run::AtOnce(tasks::timeout)),
-    command("title", Word::HelpTitle, "<title>", Run::Now(session::title)),
+    command("agents", CommandGroup::Inspect, Word::HelpAgents, "", Run::Now(|s, inbox, _| agents::slash(&s.extensions.definitions.roles, &inbox.children, s.settings.language))),
+    command("approve", CommandGroup::Model, Word::HelpApprove, "[ask|edits|auto|yolo|all|none|<duration>]", Run::Now(mode::approve)),
+    command("bg", CommandGroup::Work, Word::HelpBg, "[prompt]", Run::Now(tasks::bg)),
+    command("btw", CommandGroup::Work, Word::HelpBtw, "<question>", Run::Now(btw::btw)),
+    command("cache", CommandGroup::Inspect, Word::HelpCache, "", Run::Now(|s, _, _| cache::slash(&s.log, &s.account.session, s.settings.language))),
+    command("clear", CommandGroup::Session, Word::HelpClear, "", Run::Between(session::clear)),
+    command("compact", CommandGroup::Work, Word::HelpCompact, "[focus]", Run::Work(compact)),
+    command("context", CommandGroup::Inspect, Word::HelpContext, "", Run::Now(|s, _, _| window::context(&s.log, &s.conversation, s.tokens(), s.settings.folding.settings.ratio, s.settings.language))),
+    command("copy", CommandGroup::Work, Word::HelpCopy, "[n]", Run::Now(|s, _, which| front::copy(&s.log, which))),
+    command("cost", CommandGroup::Inspect, Word::HelpCost, "", Run::Now(|s, _, _| usage::cost(&s.log, &s.account, s.settings.language))),
+    command("diff", CommandGroup::Work, Word::HelpDiff, "[n]", Run::Work(diff::diff)),
+    command("effort", CommandGroup::Model, Word::HelpEffort, "[none|minimal|low|medium|high|max]", Run::Between(session::effort)),
+    command("export", CommandGroup::Session, Word::HelpExport, "[file.md|file.html|file.json]", Run::Between(session::export)),
+    command("fork", CommandGroup::Session, Word::HelpFork, "[n]", Run::Between(session::fork)),
+    command("goal", CommandGroup::Work, Word::HelpGoal, "[--research|--simple] <objective>|clear", Run::Now(mode::goal)),
+    command("handoff", CommandGroup::Work, Word::HelpHandoff, "<goal>", Run::Work(handoff::handoff)),
+    command("help", CommandGroup::Inspect, Word::HelpHelp, "[command]", Run::Now(|s, _, name| front::help(&list(&s.extensions, s.services.servers.as_deref(), s.settings.language), name, s.settings.language))),
+    command("hooks", CommandGroup::Inspect, Word::HelpHooks, "", Run::Now(|s, _, _| hooks(&s.settings.hooks, s.settings.language))),
+    command("kill", CommandGroup::Work, Word::HelpKill, "<id>", Run::AtOnce(tasks::kill)),
+    command("mcp", CommandGroup::Inspect, Word::HelpMcp, "[reconnect|trust|untrust NAME]", Run::Now(|s, _, words| mcp::panel(s.services.servers.as_deref(), &mut s.permissions.trusted, words, s.settings.language))),
+    command("memory", CommandGroup::Inspect, Word::HelpMemory, "[show|edit|archive|restore ID|search WORDS|recall]", Run::Work(memory::slash)),
+    command("mode", CommandGroup::Model, Word::HelpMode, "[normal|plan|goal|next]", Run::Now(mode::mode)),
+    command("model", CommandGroup::Model, Word::HelpModel, "[provider/model|n]", Run::Between(session::model)),
+    command("new", CommandGroup::Session, Word::HelpNew, "", Run::Between(session::new)),
+    command("permissions", CommandGroup::Model, Word::HelpPermissions, "[allow|ask|deny|remove RULE|audit]", Run::Now(permissions::slash)),
+    command("plan", CommandGroup::Work, Word::HelpPlan, "[what]", Run::Now(mode::plan)),
+    command("ps", CommandGroup::Work, Word::HelpPs, "", Run::AtOnce(tasks::ps)),
+    command("queue", CommandGroup::Work, Word::HelpQueue, "[edit|drop [n]]", Run::AtOnce(queue::queue)),
+    command("quit", CommandGroup::Session, Word::HelpQuit, "", Run::AtOnce(|_, _| front::quit())),
+    command(resume::NAME, CommandGroup::Session, Word::HelpResume, "[id|words]", Run::Between(resume::resume)),
+    command(REWIND, CommandGroup::Work, Word::HelpRewind, "[n|undo]", Run::Work(rewind::rewind)),
+    command("session", CommandGroup::Session, Word::HelpSession, "[list|new|resume id|last]", Run::Between(session::session)),
+    command("skills", CommandGroup::Inspect, Word::HelpSkills, "[name]", Run::Now(|s, _, name| skills::slash(&s.extensions.definitions.skills, name, s.settings.language))),
+    command("status", CommandGroup::Inspect, Word::HelpStatus, "", Run::Now(status)),
+    command("theme", CommandGroup::Setup, Word::HelpTheme, "[name]", Run::Now(|_, _, name| front::theme(name))),
+    command("timeout", CommandGroup::Work, Word::HelpTimeout, "<duration>|off [id]", Run::AtOnce(tasks::timeout)),
+    command("title", CommandGroup::Session, Word::HelpTitle, "<title>", Run::Now(session::title)),
 ];
 
 const REWIND: &str = "rewind";
@@ -161,6 +174,7 @@ pub fn list(
         name,
         help: info.description,
         arguments: info.arguments.join(" "),
+        group: CommandGroup::Own,
     });
     let mut all: Vec<CommandInfo> = Vec::new();
     for info in own

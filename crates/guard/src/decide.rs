@@ -5,7 +5,7 @@ use super::headless;
 use super::policy::{BUILT_IN, Decision, Fallback, Policy, Posture, Verdict};
 use super::rules::Rule;
 use ostler_host::Place;
-use ostler_wire::{Access, Segment, ToolFact, Word};
+use ostler_wire::{Access, Segment, ToolFact, ToolKind, Word};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -189,12 +189,15 @@ impl Policy {
         }
         let hidden = call.is_unsure() && self.restricts();
         match (posture, self.fallback) {
-            (Posture::Ask | Posture::Auto, Fallback::Deny) => {
+            (Posture::Ask | Posture::Edits | Posture::Auto, Fallback::Deny) => {
                 (Verdict::Deny, None, Word::WhyModeDeny)
             }
-            (Posture::Ask, Fallback::Allow) if hidden => (Verdict::Ask, None, Word::WhyHidden),
+            (Posture::Ask | Posture::Edits, Fallback::Allow) if hidden => (Verdict::Ask, None, Word::WhyHidden),
             (Posture::Auto, Fallback::Ask) if leaves => (Verdict::Ask, None, Word::WhyOutside),
-            (Posture::Ask | Posture::Auto, Fallback::Allow) => {
+            (Posture::Edits, Fallback::Ask) if self.edits_inside(call) => {
+                (Verdict::Allow, None, Word::WhyEdits)
+            }
+            (Posture::Ask | Posture::Edits | Posture::Auto, Fallback::Allow) => {
                 (Verdict::Allow, None, Word::WhyNoRuleAgainst)
             }
             // What the sandbox holds runs; for the rest there is a person.
@@ -202,17 +205,33 @@ impl Policy {
                 Ok(()) => (Verdict::Allow, None, Word::WhyHeld),
                 Err(refusal) => (Verdict::Ask, None, refusal.reason),
             },
-            (Posture::Ask, Fallback::Ask) if call.is_unsure() => {
+            (Posture::Ask | Posture::Edits, Fallback::Ask) if call.is_unsure() => {
                 (Verdict::Ask, None, Word::WhyUnsure)
             }
-            (Posture::Ask, Fallback::Ask) if !outside.is_empty() => {
+            (Posture::Ask | Posture::Edits, Fallback::Ask) if !outside.is_empty() => {
                 (Verdict::Ask, None, Word::WhyOutside)
             }
-            (Posture::Ask, Fallback::Ask) => (Verdict::Ask, None, Word::WhyNoRule),
+            (Posture::Ask | Posture::Edits, Fallback::Ask) => {
+                (Verdict::Ask, None, Word::WhyNoRule)
+            }
             (Posture::Yolo, Fallback::Ask | Fallback::Allow | Fallback::Deny) => {
                 (Verdict::Allow, None, Word::WhyYolo)
             }
         }
+    }
+}
+
+impl Policy {
+    /// Whether a file tool edits what really lies in the project, and does nothing else that needs a yes.
+    fn edits_inside(&self, call: Call<'_>) -> bool {
+        let is_inside = |p: &Path| self.folders.place(p, call.scope) == Place::Inside;
+        let mut needing = call.accesses.iter().filter(|a| a.needs_permission()).peekable();
+        call.tool.kind == ToolKind::Edit
+            && needing.peek().is_some()
+            && needing.all(|access| {
+                let path = access.write_path();
+                path.is_some_and(|path| call.forms(path).all(is_inside))
+            })
     }
 }
 
@@ -291,7 +310,7 @@ mod tests {
         let own = "/home/me/.ostler/auth.json";
         let read = |p: &str| vec![Access::Read(p.into())];
         let write = |p: &str| vec![Access::Write(p.into())];
-        use Posture::{Ask, Auto, Yolo};
+        use Posture::{Ask, Auto, Edits, Yolo};
         for (posture, name, accesses, expect) in [
             (Ask, "read_file", read("/repo/a"), Verdict::Allow),
             (
@@ -340,6 +359,11 @@ mod tests {
             (Ask, "bash", run("cargo test --all"), Verdict::Allow),
             (Ask, "bash", run("cargo build"), Verdict::Ask),
             (Auto, "bash", run("cargo build"), Verdict::Allow),
+            (Edits, "bash", run("cargo build"), Verdict::Ask),
+            (Edits, "edit_file", write("/repo/src/a.rs"), Verdict::Allow),
+            (Edits, "write_file", write("/elsewhere/a.rs"), Verdict::Ask),
+            (Edits, "edit_file", write("/repo/.env"), Verdict::Deny),
+            (Edits, "mcp__files__write", write("/repo/src/a.rs"), Verdict::Ask),
             (Auto, "bash", run("git push origin"), Verdict::Ask),
             (Yolo, "bash", run("git push origin"), Verdict::Allow),
             (Ask, "edit_file", write("/repo/docs/a.md"), Verdict::Allow),

@@ -31,6 +31,8 @@ pub enum Fallback {
 pub enum Posture {
     #[default]
     Ask,
+    /// File tools may edit in the project; the rest is as with `Ask`.
+    Edits,
     /// What the project and the sandbox hold runs; explicit ask and deny hold.
     Auto,
     /// Everything that is not denied.
@@ -41,15 +43,31 @@ impl Posture {
     pub fn name(self) -> &'static str {
         match self {
             Posture::Ask => "ask",
+            Posture::Edits => "edits",
             Posture::Auto => "auto",
             Posture::Yolo => "yolo",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        let mut all = [Self::Ask, Self::Edits, Self::Auto, Self::Yolo].into_iter();
+        all.find(|posture| posture.name() == name)
+    }
+
+    /// For people.
+    pub fn word(self) -> Word {
+        match self {
+            Self::Ask => Word::PostureAsk,
+            Self::Edits => Word::PostureEdits,
+            Self::Auto => Word::PostureAuto,
+            Self::Yolo => Word::PostureYolo,
         }
     }
 
     /// This posture, or `auto` where that grants more.
     pub fn or_auto(self) -> Self {
         match self {
-            Posture::Ask | Posture::Auto => Posture::Auto,
+            Posture::Ask | Posture::Edits | Posture::Auto => Posture::Auto,
             Posture::Yolo => Posture::Yolo,
         }
     }

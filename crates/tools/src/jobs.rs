@@ -50,6 +50,20 @@ pub struct Jobs {
     running: Arc<Running>,
     /// Whether the person was told that commands run without a sandbox.
     told: AtomicBool,
+    /// How often the person sent running commands to the background; those that run follow it.
+    sent_away: watch::Sender<u64>,
+}
+
+/// The person's wish that a running command goes on in the background.
+pub struct BackgroundWish(watch::Receiver<u64>);
+
+impl BackgroundWish {
+    /// Waits for the wish.
+    pub async fn wished(&mut self) {
+        if self.0.changed().await.is_err() {
+            std::future::pending().await
+        }
+    }
 }
 
 /// Those that run, for whoever shows them: told whenever one begins or ends, whoever ended it.
@@ -194,6 +208,7 @@ impl Jobs {
             table: Mutex::default(),
             running: Arc::default(),
             told: AtomicBool::new(false),
+            sent_away: watch::channel(0).0,
         }
     }
 
@@ -204,6 +219,20 @@ impl Jobs {
             ..Running::default()
         });
         self
+    }
+
+    /// Sends every command that runs in the foreground to the background. Whether there is one.
+    pub fn send_running_to_background(&self) -> bool {
+        let is_followed = self.sent_away.receiver_count() > 0 && self.room().is_ok();
+        if is_followed {
+            self.sent_away.send_modify(|times| *times += 1);
+        }
+        is_followed
+    }
+
+    /// Follows that wish from now on, for a command in the foreground.
+    pub fn background_wish(&self) -> BackgroundWish {
+        BackgroundWish(self.sent_away.subscribe())
     }
 
     /// Whether one more may run; to be asked before its command starts.

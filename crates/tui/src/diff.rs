@@ -1,10 +1,11 @@
 //! Changes as rows: numbered lines, what went and what came, and within a changed line the words that differ. Reads unified
 //! diffs and compares two texts. Pure.
 
+use crate::highlight;
 use crate::line::{Line, Span, Style};
 use crate::rows;
 use crate::say;
-use crate::theme::{Role, Theme};
+use crate::theme::{Change, Role, Theme};
 use ostler_wire::Word;
 use similar::{ChangeTag, TextDiff};
 use std::ops::Range;
@@ -32,13 +33,16 @@ pub fn rows(unified: &str, columns: usize, theme: &Theme) -> Vec<Line> {
 }
 
 /// The same with every character of its lines: what a person is to approve. Its size was bounded by who asks.
-pub fn whole_rows(unified: &str, columns: usize, theme: &Theme) -> Vec<Line> {
-    Diff::read(unified, usize::MAX).rows(columns, theme, MAX_LINES)
+pub fn whole_rows(unified: &str, path: &str, columns: usize, theme: &Theme) -> Vec<Line> {
+    let diff = Diff::read(unified, usize::MAX).of_file(path);
+    diff.rows(columns, theme, MAX_LINES)
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diff {
     lines: Vec<Entry>,
+    /// The file that the first lines are of, for their colours.
+    path: String,
     /// Lines that were not kept, here or by whoever wrote the diff.
     left_out: usize,
     pub added: usize,
@@ -111,6 +115,14 @@ impl Diff {
         diff.with_words()
     }
 
+    /// The same, of a file with this name.
+    pub fn of_file(self, path: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            ..self
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.left_out == 0
     }
@@ -125,7 +137,13 @@ impl Diff {
         let gutter = numbers.max().unwrap_or_default().to_string().len();
         let faint = theme.style(Role::Faint);
         let mut out = Vec::new();
+        // What was and what is are two texts: a comment that begins in the one does not go on in the other.
+        let block = |path: &str| [highlight::Block::of_file(path), highlight::Block::of_file(path)];
+        let [mut before, mut after] = block(&self.path);
         for line in shown {
+            if let Entry::Note(name) = line {
+                [before, after] = block(name);
+            }
             match line {
                 Entry::Skipped => out.push(Line::new(format!("{:>gutter$}", "⋯"), faint)),
                 Entry::Note(text) => out.extend(rows::prose(text, faint, columns)),
@@ -141,14 +159,36 @@ impl Diff {
                 } => {
                     let sign = kind.sign();
                     let style = kind.style(theme);
+                    let ground = kind.ground(theme, false);
                     let first: Line = [
                         Span::new(format!("{number:>gutter$} "), faint),
-                        Span::new(sign, style),
+                        Span::new(sign, ground.with(style)),
                     ]
                     .into_iter()
                     .collect();
                     let width = first.width();
-                    let line = emphasised(text, words, style, kind.word_style(theme));
+                    let code = match kind {
+                        Kind::Removed => before.line(text, theme),
+                        Kind::Added => after.line(text, theme),
+                        Kind::Same => {
+                            before.line(text, theme);
+                            after.line(text, theme)
+                        }
+                    };
+                    let line = match kind.change() {
+                        None => code,
+                        // A ground tells added from removed, so the letters can have the colours of code.
+                        Some(_) if ground != Style::PLAIN => {
+                            let marked = emphasised(
+                                text,
+                                words,
+                                ground,
+                                kind.ground(theme, true).with(BOLD),
+                            );
+                            on_top(&code, &marked)
+                        }
+                        Some(_) => emphasised(text, words, style, kind.word_style(theme)),
+                    };
                     let folded = rows::fold(&line, columns.saturating_sub(width));
                     out.extend(rows::indent(folded, &first, &rows::spaces(width)));
                 }
@@ -241,6 +281,19 @@ impl Kind {
             Kind::Added => "+ ",
             Kind::Removed => "- ",
         }
+    }
+
+    fn change(self) -> Option<Change> {
+        match self {
+            Kind::Same => None,
+            Kind::Added => Some(Change::Added),
+            Kind::Removed => Some(Change::Removed),
+        }
+    }
+
+    fn ground(self, theme: &Theme, is_word: bool) -> Style {
+        let bg = self.change().and_then(|change| theme.ground(change, is_word));
+        Style { bg, ..Style::PLAIN }
     }
 
     fn style(self, theme: &Theme) -> Style {
@@ -411,6 +464,40 @@ fn emphasised(text: &str, words: &[Range<usize>], style: Style, word_style: Styl
     line
 }
 
+const BOLD: Style = Style {
+    bold: true,
+    ..Style::PLAIN
+};
+
+/// The letters of code in its colours, each on the ground that it has in the other line. Both have the same text, but for
+/// what was made visible.
+fn on_top(code: &Line, grounds: &Line) -> Line {
+    if code.text() != grounds.text() {
+        return grounds.clone();
+    }
+    let mut line = Line::default();
+    let mut spans = grounds.spans.iter();
+    let mut ground = spans.next();
+    let mut used = 0;
+    for span in &code.spans {
+        let mut rest = span.text();
+        while !rest.is_empty() {
+            let Some(under) = ground else { break };
+            let left = under.text().len() - used;
+            let Some((piece, after)) = rest.split_at_checked(left.min(rest.len())) else {
+                return grounds.clone();
+            };
+            line.push(Span::seen(piece, under.style.with(span.style)));
+            used += piece.len();
+            rest = after;
+            if used >= under.text().len() {
+                (ground, used) = (spans.next(), 0);
+            }
+        }
+    }
+    line
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -437,6 +524,15 @@ mod tests {
         ⟨d|40 ⟩- -- x
         ⟨d|41 ⟩+ ++ y
         "#);
+    }
+
+    #[test]
+    fn changed_rows_have_a_ground_and_the_colours_of_code() {
+        let diff = Diff::unified("@@ -1 +1 @@\n-let a = 1; // one\n+let a = 2; // one\n");
+        let rows = diff.of_file("x.rs").rows(80, &Theme::new(Look::Dark), 100);
+        assert_snapshot!(marked(&rows), @r#""#);
+        let rows = Diff::unified("@@ -1 +1 @@\n-let a = 1;\n+let a = 2;\n").of_file("x.rs");
+        assert_snapshot!(marked(&rows.rows(80, &Theme::default(), 100)), @r#""#);
     }
 
     #[test]

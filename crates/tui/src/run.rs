@@ -3,12 +3,16 @@
 use crate::burst::Burst;
 use crate::editor::Editor;
 use crate::errands::Errands;
+use crate::canvas::Canvas;
 use crate::key::Input;
+use crate::line::Line;
 use crate::screen::{Narrowed, Screen};
 use crate::state::{Effect, Settings, State};
 use crate::status::Status;
 use crate::surroundings::{Fetch, Fetched, FoundPicture, Kept, Surroundings};
 use crate::terminal::{self, Inputs, Raw};
+use crate::text;
+use crate::theme::Role;
 use base64::Engine as _;
 use ostler_wire::{Client, Hub, Op, Open, Why, Word};
 use std::collections::VecDeque;
@@ -35,11 +39,48 @@ pub struct Start {
     pub editor: crate::editor::Options,
     /// What was being written in this session before.
     pub draft: Option<String>,
+    /// What a new conversation begins with.
+    pub welcome: Option<Welcome>,
     /// Lines above everything.
     pub greeting: Vec<String>,
     /// The first prompt, as if it had been typed.
     pub prompt: Option<String>,
     pub narrowed: Narrowed,
+}
+
+/// What is said at the start of a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Welcome {
+    /// Of the program, with its version.
+    pub name: String,
+    pub effort: Option<String>,
+    pub folder: String,
+    pub branch: Option<String>,
+}
+
+impl Welcome {
+    fn rows(&self, status: &Status, canvas: &Canvas) -> Vec<Line> {
+        let mut first = Line::from(canvas.span(&self.name, Role::Strong));
+        let approval = status.mode.as_ref();
+        let approval = approval
+            .map(|mode| crate::say::posture_shown(canvas.theme.language, &mode.posture));
+        let effort = self.effort.as_ref();
+        let effort = effort.map(|effort| canvas.fill(Word::WelcomeEffort, &[effort]));
+        let about = [Some(status.model.clone()), effort, approval];
+        let about: Vec<String> = about.into_iter().flatten().filter(|p| !p.is_empty()).collect();
+        first.push(canvas.span(format!("  {}", about.join(" · ")), Role::Text));
+        let place = [Some(self.folder.clone()), self.branch.clone()];
+        let place: Vec<String> = place.into_iter().flatten().collect();
+        let mut rows = vec![
+            first,
+            canvas.line(place.join("  "), Role::Faint),
+        ];
+        rows.extend(text::wrap(
+            &canvas.line(canvas.say(Word::WelcomeHints), Role::Faint),
+            canvas.columns,
+        ));
+        rows.iter().map(|row| text::cut(row, canvas.columns)).collect()
+    }
 }
 
 /// How it ended.
@@ -82,13 +123,20 @@ pub async fn run<H: Hub, S: Surroundings, W: Write>(
         title: String::new(),
         session: client.session_id.clone(),
     };
+    if let Some(welcome) = start.welcome {
+        let canvas = ui.canvas();
+        let rows = welcome.rows(&ui.state.status, &canvas);
+        ui.state.status.effort.clone_from(&welcome.effort);
+        ui.state.status.branch.clone_from(&welcome.branch);
+        ui.state.transcript().keep(rows);
+    }
     for line in start.greeting {
         ui.state.transcript().note(line);
     }
     ui.look();
     ui.show_past(&client).await;
     if let Some(text) = start.prompt {
-        ui.outbox.push_back(Op::Prompt {
+        ui.outbox.push_back(Op::Say {
             text,
             delivery: ostler_wire::Delivery::Queue,
             images: Vec::new(),
@@ -258,7 +306,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         self.painted.map_or(now, |at| (at + FRAME).max(now))
     }
 
-    fn canvas(&self) -> crate::canvas::Canvas {
+    fn canvas(&self) -> Canvas {
         self.state.canvas(self.screen.columns(), self.screen.rows())
     }
 

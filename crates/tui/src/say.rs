@@ -16,6 +16,15 @@ pub fn earlier_lines(to: Language, lines: usize) -> String {
     to.many(Word::EarlierLines, lines, &[&thousands(lines as u64)])
 }
 
+/// A fold of the transcript names the key that opens it.
+pub fn folded_before(to: Language, lines: usize) -> String {
+    to.fill(Word::FoldKey, &[&earlier_lines(to, lines)])
+}
+
+pub fn folded_after(to: Language, lines: usize) -> String {
+    to.fill(Word::FoldKey, &[&more_lines(to, lines)])
+}
+
 pub fn more_rows(to: Language, rows: usize) -> String {
     to.many(Word::MoreRows, rows, &[&thousands(rows as u64)])
 }
@@ -44,23 +53,23 @@ pub fn results(to: Language, results: usize) -> String {
     to.many(Word::Results, results, &[&thousands(results as u64)])
 }
 
-/// The name of a kind of error; those that we do not know are shown as they are.
-pub fn error_kind(to: Language, kind: &str) -> &str {
-    let known = [
-        Word::KindAuth,
-        Word::KindRetryable,
-        Word::KindOverflow,
-        Word::KindLoginRequired,
-        Word::KindInvalidResponse,
-        Word::KindFatal,
-        Word::KindBudget,
-        Word::KindMaxSteps,
-        Word::KindHook,
-    ];
-    let mut known = known
-        .into_iter()
-        .filter(|word| Language::English.say(*word) == kind);
-    known.next().map_or(kind, |word| to.say(word))
+/// What happened, for an error of this kind.
+pub fn error_head(to: Language, kind: &str) -> &'static str {
+    to.say(match kind {
+        "auth" => Word::KindAuth,
+        "retryable" => Word::KindRetryable,
+        "overflow" => Word::KindOverflow,
+        "login_required" => Word::KindLoginRequired,
+        "invalid_response" => Word::KindInvalidResponse,
+        "fatal" => Word::KindFatal,
+        "budget" => Word::KindBudget,
+        "max_steps" => Word::KindMaxSteps,
+        "hook" => Word::KindHook,
+        "refusal" => Word::KindRefusal,
+        "empty_response" => Word::KindEmpty,
+        "log" => Word::KindLog,
+        _ => Word::KindOther,
+    })
 }
 
 pub fn thought(to: Language, took: Option<Duration>) -> String {
@@ -161,6 +170,7 @@ pub fn mode_word(mode: &str) -> Option<Word> {
 pub fn posture_word(posture: &str) -> Option<Word> {
     match posture {
         "ask" => Some(Word::PostureAsk),
+        "edits" => Some(Word::PostureEdits),
         "auto" => Some(Word::PostureAuto),
         "yolo" => Some(Word::PostureYolo),
         "yolo for commands" => Some(Word::StanceShell),

@@ -4,12 +4,14 @@
 mod asks;
 mod attention;
 mod deeds;
+mod help;
 mod keys;
 mod prompt;
 mod tasks;
 #[cfg(test)]
 mod tests;
 mod view;
+mod walk;
 mod work;
 
 pub use keys::{GLOBALS, Global, Keys};
@@ -24,8 +26,8 @@ use crate::theme::{Look, Theme};
 use crate::transcript::Transcript;
 use attention::Attention;
 use ostler_wire::{
-    Act, Body, CommandInfo, Delivery, Delta, Entry, Event, Language, Op, Open, Rewind, Role, View,
-    Why, Word,
+    Act, Body, CommandInfo, Delivery, Delta, Entry, Event, Language, Op, Open, Reply, Rewind, Role,
+    View, Why, Word,
 };
 use prompt::is_picture;
 use std::sync::Arc;
@@ -89,6 +91,8 @@ pub struct State {
     editor: Editor,
     layers: Vec<Layer>,
     menu: Option<Menu>,
+    /// The keys are shown below the composer.
+    shows_keys: bool,
     /// The menu was closed by hand for this word.
     dismissed: Option<String>,
     transcript: Transcript,
@@ -112,6 +116,9 @@ struct Moment {
     attention: Attention,
     /// The window is too small for the open question: it takes no answer.
     is_cramped: bool,
+    /// The theme from before the list of themes was opened, and whether one was chosen there.
+    theme_before: Option<Look>,
+    theme_chosen: bool,
     /// Unknown where the terminal does not tell.
     focused: Option<bool>,
 }
@@ -128,6 +135,7 @@ impl State {
             editor,
             layers: Vec::new(),
             menu: None,
+            shows_keys: false,
             dismissed: None,
             transcript: Transcript::new(settings.show_reasoning, settings.language),
             status,
@@ -271,7 +279,19 @@ impl State {
         self.moment.attention.note_key(now);
         if let Some(layer) = self.layers.last_mut() {
             let step = layer.key(key, canvas);
-            return self.step(step, now);
+            self.step(step, now);
+            return self.preview_theme();
+        }
+        // Any key closes the list of keys, and does what it does.
+        let showed_keys = std::mem::take(&mut self.shows_keys);
+        if global != Some(Global::NextMode) {
+            self.work.walk = None;
+        }
+        if showed_keys && key.code == crate::key::Code::Esc {
+            return;
+        }
+        if self.edit_queued(key) {
+            return;
         }
         // A search in the history has the keys to itself.
         let searching = self.editor.is_searching();
@@ -319,10 +339,18 @@ impl State {
                 }
             }
             Global::Interrupt => self.ctrl_c(leaving, now),
-            Global::NextMode => {
-                let is_normal = self.status.mode.as_ref().is_none_or(|m| m.mode == "normal");
-                let next = if is_normal { "plan" } else { "normal" };
-                self.command(format!("mode {next}"));
+            Global::NextMode => self.walk_on(),
+            Global::Background => {
+                if self.transcript.running_command().is_none() {
+                    return false;
+                }
+                self.command("bg".into());
+            }
+            Global::Help => {
+                if !self.editor.is_empty() {
+                    return false;
+                }
+                self.shows_keys = true;
             }
             Global::Queue => {
                 if !self.is_working() || self.editor.is_empty() {
@@ -341,6 +369,11 @@ impl State {
 
     fn stop(&mut self) {
         self.work.stopping = true;
+        // What waits comes back to the composer; nobody stops a turn to have the next one begin.
+        if !self.waiting_prompts().is_empty() {
+            self.work.forget_waiting();
+            self.command("queue back".into());
+        }
         self.effects.push(Effect::Send(Op::Interrupt));
     }
 
@@ -449,7 +482,7 @@ impl State {
                 self.status.jobs.clone_from(running);
                 self.unwarn();
             }
-            Event::Reply(reply) => self.view(&reply.view, canvas, now),
+            Event::Reply(reply) => self.reply_to(reply, canvas, now),
             Event::Delta(Delta::Announcement { view }) => self.view(view, canvas, now),
             Event::Delta(Delta::AskClosed { ask, answer, .. }) => {
                 self.close_ask(ask, answer.as_deref(), now);
@@ -470,6 +503,7 @@ impl State {
                 self.transcript.event(event, now);
             }
             Event::Delta(_) => self.transcript.event(event, now),
+            Event::Entry(entry) if self.says_nothing_new(&entry.body) => {}
             Event::Entry(entry) => {
                 self.follow(&entry.body, now);
                 self.transcript.event(event, now);
@@ -477,11 +511,24 @@ impl State {
         }
     }
 
-    /// An ask was answered here or elsewhere, or withdrawn.
+    /// The first request writes down the model that the status line shows already.
+    fn says_nothing_new(&self, body: &Body) -> bool {
+        match body {
+            Body::Settings(settings) => {
+                settings.model.as_ref() == Some(&self.status.model)
+                    && settings.effort.is_none()
+                    && settings.title.is_none()
+            }
+            _ => false,
+        }
+    }
+
     /// What an entry means beyond its cell.
     fn follow(&mut self, body: &Body, now: Instant) {
         match body {
+            Body::Message(message) if message.role == Role::Assistant => self.work.unanswered = None,
             Body::Message(message) if message.role == Role::User => {
+                self.work.begin(message.typed.as_ref().unwrap_or(&message.text));
                 let at = self
                     .work
                     .waiting
@@ -494,7 +541,10 @@ impl State {
             }
             // A goal goes on: the next turn begins at once.
             Body::TurnEnd(_) if self.status.is_pursuing() => {}
-            Body::TurnEnd(_) => self.turn_ended(now),
+            Body::TurnEnd(end) => {
+                self.put_back_failed(end.outcome, now);
+                self.turn_ended(now);
+            }
             // What the person runs themselves can be stopped like a turn.
             Body::ToolUse(call) if call.by.is_some() && self.work.since.is_none() => {
                 self.work.since = Some(now);
@@ -515,6 +565,12 @@ impl State {
             Body::Settings(settings) => {
                 if let Some(model) = &settings.model {
                     self.status.model.clone_from(model);
+                }
+                if settings.effort.is_some() {
+                    self.status.effort.clone_from(&settings.effort);
+                }
+                if settings.title.is_some() {
+                    self.work.task.clone_from(&settings.title);
                 }
             }
             Body::Message(_)
@@ -542,7 +598,11 @@ impl State {
             .retain(|layer| layer.ask().is_none_or(|ask| background.has_ask(ask)));
         self.effects.push(Effect::Look);
         let said = self.settings.language.say(Word::Finished);
-        self.notify(said, now);
+        let said = match &self.work.task {
+            Some(task) => format!("{said}: {task}"),
+            None => said.to_owned(),
+        };
+        self.notify(&said, now);
     }
 
     fn notify(&mut self, text: &str, now: Instant) {
@@ -563,8 +623,36 @@ impl State {
             (false, true) => "● ",
             (false, false) => "",
         };
-        let name: String = self.settings.title.chars().take(MAX_TITLE).collect();
+        let name = match &self.work.task {
+            Some(task) => format!("{task} · {}", self.settings.title),
+            None => self.settings.title.clone(),
+        };
+        let name: String = name.chars().take(MAX_TITLE).collect();
         crate::text::visible(format!("{sign}{name}"))
+    }
+
+    /// The answer to an op of this client.
+    fn reply_to(&mut self, reply: &Reply, canvas: &Canvas, now: Instant) {
+        let line = reply.command.as_str();
+        if self.work.is_quiet(line) {
+            // The status line says it; what went wrong is said.
+            return match &reply.view {
+                View::Text(_) => {}
+                other => self.view(other, canvas, now),
+            };
+        }
+        let is_shown = match &reply.view {
+            View::Do(_) | View::List(_) | View::Completion(_) => false,
+            view => view.menu().is_none(),
+        };
+        let is_typed = !line.is_empty() && !line.starts_with(['!', '#']) && !line.starts_with("login ");
+        if is_shown && is_typed && !reply.more {
+            self.transcript.echo(line);
+        }
+        if line.split_whitespace().eq(["help"]) {
+            self.transcript.keep(help::key_rows(canvas));
+        }
+        self.view(&reply.view, canvas, now);
     }
 
     fn view(&mut self, view: &View, canvas: &Canvas, now: Instant) {

@@ -6,6 +6,12 @@ use crate::theme::Role;
 use crate::{say, text};
 use ostler_wire::{Clients, Goal, GoalState, Mode, Usage, Word};
 
+/// Columns that leave room for names of keys.
+const WIDE: usize = 80;
+/// Columns between what stands at the left and the hint at the right.
+const HINT_GAP: usize = 4;
+/// How the settings say that the model does not think.
+const NO_EFFORT: &str = "none";
 /// Shares above which the number stands out.
 const FULL: u64 = 80;
 
@@ -13,6 +19,8 @@ const FULL: u64 = 80;
 // tidy: plain data
 pub struct Status {
     pub model: String,
+    /// How hard it thinks, where that is known.
+    pub effort: Option<String>,
     pub mode: Option<Mode>,
     /// Where commands run, if it is not here.
     pub host: Option<String>,
@@ -63,21 +71,36 @@ impl Status {
             Some(form) => filled(form, &parts, canvas),
             None => {
                 let mut line = Line::default();
-                for (_, part) in parts {
+                for (name, mut part) in parts {
                     if !line.is_empty() {
                         line.push(canvas.span(" · ", Role::Frame));
+                    }
+                    // Where there is room, it names the key that changes it.
+                    if name == "posture" && canvas.columns >= WIDE {
+                        let keyed = canvas.fill(Word::PostureKey, &[part.text()]);
+                        part = Span::new(keyed, part.style);
                     }
                     line.push(part);
                 }
                 line
             }
         };
-        text::cut(&line, canvas.columns)
+        let mut line = text::cut(&line, canvas.columns);
+        let hint = canvas.span(canvas.say(Word::HintKeys), Role::Faint);
+        let left = canvas.columns.saturating_sub(line.width() + hint.width());
+        if form.is_none() && left >= HINT_GAP {
+            line.push(Span::plain(" ".repeat(left)));
+            line.push(hint);
+        }
+        line
     }
 
     /// What is known, each by its name.
     fn parts(&self, canvas: &Canvas) -> Vec<(&'static str, Span)> {
         let mut parts = vec![("model", canvas.span(short(&self.model), Role::Status))];
+        let effort = self.effort.as_ref().filter(|effort| *effort != NO_EFFORT);
+        let effort = effort.map(|effort| canvas.span(effort, Role::Status));
+        parts.extend(effort.map(|span| ("effort", span)));
         let say = |word: Word, role: Role| canvas.span(canvas.say(word), role);
         if let Some(Mode {
             mode,
@@ -102,10 +125,14 @@ impl Status {
             let role = match word {
                 Word::PostureAuto => Role::Warning,
                 Word::PostureYolo | Word::StanceShell => Role::Error,
+                Word::PostureEdits => Role::Accent,
                 _ => Role::Status,
             };
-            let posture = say(word, role);
-            parts.push(("posture", posture));
+            let text = match word {
+                Word::PostureAuto => say::posture_shown(canvas.theme.language, posture),
+                word => canvas.say(word).to_owned(),
+            };
+            parts.push(("posture", canvas.span(text, role)));
         }
         let host = self.host.iter().map(|h| canvas.span(h, Role::Accent));
         parts.extend(host.map(|span| ("host", span)));
@@ -143,8 +170,8 @@ impl Status {
 }
 
 /// Names that a form can have.
-pub const NAMES: [&str; 11] = [
-    "model", "mode", "posture", "host", "context", "cached", "cost", "budget", "jobs", "clients",
+pub const NAMES: [&str; 12] = [
+    "model", "effort", "mode", "posture", "host", "context", "cached", "cost", "budget", "jobs", "clients",
     "branch",
 ];
 
@@ -213,7 +240,8 @@ mod tests {
             window: 200_000,
             ..Status::default()
         };
-        assert_eq!(status.line(&canvas(80), None).text(), "wise-2");
+        let text = status.line(&canvas(80), None).text();
+        assert_eq!((text.trim_end_matches("? keys").trim(), text.len()), ("wise-2", 80));
         status.mode = Some(Mode {
             mode: "plan".into(),
             posture: "yolo".into(),
@@ -231,7 +259,7 @@ mod tests {
         let text = status.line(&canvas(80), None).text();
         assert_eq!(
             text,
-            "wise-2 · plan · yolo · 50% context · 50% cached · $0.250 · 25% budget · main"
+            "wise-2 · plan · yolo (shift-tab) · context 50% · cached 50% · $0.250 · 25% of bu…"
         );
         assert!(status.line(&canvas(40), None).width() <= 40);
         status.clients.ids = vec![ClientId(1), ClientId(2)];

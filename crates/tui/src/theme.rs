@@ -38,6 +38,13 @@ pub enum Role {
     Status,
 }
 
+/// What became of a row of a diff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Added,
+    Removed,
+}
+
 /// Which of the built-in looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Look {
@@ -111,6 +118,21 @@ impl Theme {
                 ..shape
             },
             None => shape,
+        }
+    }
+
+    /// The ground of a changed row, and of its words that differ. Looks that do not know what they are drawn on have none.
+    pub fn ground(&self, change: Change, is_word: bool) -> Option<Color> {
+        let (dark, light) = match (change, is_word) {
+            (Change::Added, false) => (0x16_2a_1a, 0xe2_f5_e4),
+            (Change::Added, true) => (0x24_5a_30, 0xa9_e3_b0),
+            (Change::Removed, false) => (0x33_18_1b, 0xfb_e6_e6),
+            (Change::Removed, true) => (0x70_28_2e, 0xf4_b4_b4),
+        };
+        match self.look {
+            Look::Dark => Some(rgb(dark)),
+            Look::Light => Some(rgb(light)),
+            Look::Ansi | Look::Mono => None,
         }
     }
 

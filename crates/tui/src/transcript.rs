@@ -1,7 +1,9 @@
 //! From events to cells: what is finished waits to be printed once, what goes on is drawn anew until it is finished.
 
 use crate::canvas::Canvas;
-use crate::cell::{Approved, Cell, Fold, Notice, Reasoning, Retry, Tool, ToolState, Turn};
+use crate::cell::{
+    Approved, Cell, Fold, Lookups, Notice, Reasoning, Retry, TodoList, Tool, ToolState, Turn, User,
+};
 use crate::line::Line;
 use crate::markdown::Stream;
 use crate::text;
@@ -37,6 +39,12 @@ pub struct Transcript {
     speaking: Option<Speaking>,
     thinking: Option<Thinking>,
     calls: Vec<Call>,
+    /// Lookups that are over; the next one may join them.
+    lookups: Lookups,
+    /// The plan as it was shown last.
+    plan: Option<TodoList>,
+    /// An error of this turn was shown.
+    failed: bool,
     retry: Option<(Retry, Instant)>,
     turn: Turn,
     turn_since: Option<Instant>,
@@ -56,6 +64,7 @@ enum Last {
     Nothing,
     Speech,
     Tool,
+    Remark,
     Other,
 }
 
@@ -89,6 +98,7 @@ impl Transcript {
         self.speaking.is_none()
             && self.thinking.is_none()
             && self.calls.is_empty()
+            && self.lookups.is_empty()
             && self.turn_since.is_none()
     }
 
@@ -102,8 +112,30 @@ impl Transcript {
         self.push(Cell::Notice(Notice::new(text)));
     }
 
+    /// A command of the person, above what it answers.
+    pub fn echo(&mut self, line: &str) {
+        self.push(Cell::User(User::command(line)));
+    }
+
+    /// Tokens that the model has answered in this turn, as far as they were counted.
+    pub fn answered_tokens(&self) -> u64 {
+        self.turn.output
+    }
+
+    /// The command that runs, and since when.
+    pub fn running_command(&self) -> Option<Instant> {
+        let mut commands = self.calls.iter().filter(|call| call.cell.runs_command());
+        commands.find_map(|call| call.since)
+    }
+
+    /// What the plan of the turn is at, in one row.
+    pub fn plan_row(&self, canvas: &Canvas) -> Option<Line> {
+        self.plan.as_ref()?.now(canvas.columns, &canvas.theme)
+    }
+
     /// Rows that are ready already.
     pub fn keep(&mut self, rows: Vec<Line>) {
+        self.end_lookups();
         self.finished.push_back(Piece::Rows(rows));
     }
 
@@ -136,12 +168,24 @@ impl Transcript {
     /// What was said before, as it was shown then.
     pub fn show_past(&mut self, entries: &[Arc<Entry>]) {
         for cell in cells(entries, self.language) {
+            let cell = match cell {
+                Cell::Tool(tool) => {
+                    self.over(*tool);
+                    continue;
+                }
+                Cell::Todo(todo) => {
+                    self.plan_changed(todo);
+                    continue;
+                }
+                other => other,
+            };
             let is_shown = match &cell {
                 Cell::Reasoning(_) => self.show_reasoning,
                 Cell::Approved(approved) => !approved.goes_without_saying(),
                 Cell::User(_)
                 | Cell::Assistant(_)
                 | Cell::Tool(_)
+                | Cell::Lookups(_)
                 | Cell::Todo(_)
                 | Cell::Notice(_)
                 | Cell::Failure(_)
@@ -157,12 +201,38 @@ impl Transcript {
         }
     }
 
+    /// A call is over. One that only looked something up waits for others of its kind.
+    fn over(&mut self, tool: Tool) {
+        if tool.goes_without_saying() {
+            return;
+        }
+        match tool.lookup() {
+            Some(_) => self.lookups.push(tool),
+            None => self.push(Cell::Tool(Box::new(tool))),
+        }
+    }
+
+    fn end_lookups(&mut self) {
+        if !self.lookups.is_empty() {
+            let lookups = Cell::Lookups(std::mem::take(&mut self.lookups));
+            self.finished.push_back(Piece::Cell(Box::new(lookups)));
+        }
+    }
+
+    fn plan_changed(&mut self, todo: TodoList) {
+        if let Some(todo) = todo.after(self.plan.as_ref()) {
+            self.plan = Some(todo.clone());
+            self.push(Cell::Todo(todo));
+        }
+    }
+
     fn is_noted(&self, text: &str) -> bool {
         let last = self.finished.back();
         matches!(last, Some(Piece::Cell(cell)) if matches!(&**cell, Cell::Notice(n) if n.text == text))
     }
 
     fn push(&mut self, cell: Cell) {
+        self.end_lookups();
         self.finished.push_back(Piece::Cell(Box::new(cell)));
     }
 
@@ -179,6 +249,7 @@ impl Transcript {
             Delta::AssistantDelta { text } => {
                 self.retry = None;
                 self.stop_thinking(now);
+                self.end_lookups();
                 let speaking = self.speaking.get_or_insert_with(|| Speaking {
                     stream: Stream::new(),
                     text: String::new(),
@@ -281,9 +352,16 @@ impl Transcript {
                 if let Some(at) = at {
                     let mut call = self.calls.remove(at);
                     call.cell.finish(result, self.language);
-                    self.push(Cell::Tool(Box::new(call.cell)));
+                    self.over(call.cell);
                 }
             }
+            Body::Todo(todo) => self.plan_changed(todo.clone().into()),
+            Body::Error(_) => {
+                self.failed = true;
+                self.cells(body);
+            }
+            // The error has said it.
+            Body::TurnEnd(_) if std::mem::take(&mut self.failed) => self.count_turn(now),
             Body::Usage(usage) => {
                 self.retry = None;
                 // What was asked between two turns belongs to neither.
@@ -293,14 +371,7 @@ impl Transcript {
             }
             Body::TurnEnd(_) => {
                 self.cells(body);
-                self.turn.took = self
-                    .turn_since
-                    .map(|since| now.saturating_duration_since(since));
-                let turn = std::mem::take(&mut self.turn);
-                if turn.input > 0 {
-                    self.push(Cell::Turn(turn));
-                }
-                self.end_turn();
+                self.count_turn(now);
             }
             Body::Approval(approval) if Approved::from(approval.clone()).goes_without_saying() => {}
             // The answer to the command says it, and the status line. A turn of a goal begins by it: nobody said anything.
@@ -316,15 +387,26 @@ impl Transcript {
             Body::Meta(_)
             | Body::Settings(_)
             | Body::Approval(_)
-            | Body::Todo(_)
             | Body::Child(_)
             | Body::Notice(_)
-            | Body::Error(_)
             | Body::Interrupted(_)
             | Body::Compaction(_)
             | Body::Checkpoint(_)
             | Body::Rewind(_) => self.cells(body),
         }
+    }
+
+    /// The turn is over: what it took.
+    fn count_turn(&mut self, now: Instant) {
+        self.end_open();
+        self.turn.took = self
+            .turn_since
+            .map(|since| now.saturating_duration_since(since));
+        let turn = std::mem::take(&mut self.turn);
+        if turn.input > 0 {
+            self.push(Cell::Turn(turn));
+        }
+        self.end_turn();
     }
 
     fn cells(&mut self, body: &Body) {
@@ -352,6 +434,7 @@ impl Transcript {
         }
         match (self.speaking.take(), speech) {
             (Some(mut speaking), _) => {
+                self.end_lookups();
                 match message.text.strip_prefix(&speaking.text) {
                     Some(rest) => speaking.stream.push(rest),
                     // Deltas were lost: better twice than not at all.
@@ -367,17 +450,26 @@ impl Transcript {
     }
 
     fn end_turn(&mut self) {
+        self.end_open();
+        self.thinking = None;
+        self.retry = None;
+        self.turn_since = None;
+        self.failed = false;
+    }
+
+    /// Ends what is still under way.
+    fn end_open(&mut self) {
         if let Some(mut speaking) = self.speaking.take() {
             speaking.stream.finish();
             self.finished
                 .push_back(Piece::Said(Box::new(speaking.stream)));
         }
-        self.thinking = None;
-        self.retry = None;
-        self.turn_since = None;
         for call in std::mem::take(&mut self.calls) {
-            self.push(Cell::Tool(Box::new(call.cell)));
+            if !call.cell.goes_without_saying() {
+                self.push(Cell::Tool(Box::new(call.cell)));
+            }
         }
+        self.end_lookups();
     }
 
     /// Rows that are final since the last call.
@@ -386,8 +478,21 @@ impl Transcript {
         while let Some(piece) = self.finished.pop_front() {
             let (kind, rows) = match piece {
                 Piece::Cell(cell) => {
-                    let is_tool = matches!(*cell, Cell::Tool(_));
-                    let kind = if is_tool { Last::Tool } else { Last::Other };
+                    let kind = match *cell {
+                        Cell::Tool(_) | Cell::Lookups(_) => Last::Tool,
+                        Cell::Notice(_) => Last::Remark,
+                        Cell::User(_)
+                        | Cell::Assistant(_)
+                        | Cell::Reasoning(_)
+                        | Cell::Todo(_)
+                        | Cell::Failure(_)
+                        | Cell::Retry(_)
+                        | Cell::Turn(_)
+                        | Cell::Approved(_)
+                        | Cell::Job(_)
+                        | Cell::Picture(_)
+                        | Cell::Folded(_) => Last::Other,
+                    };
                     (kind, cell.rows(canvas.columns, &canvas.theme, Fold::Closed))
                 }
                 Piece::Said(mut stream) => (
@@ -414,8 +519,11 @@ impl Transcript {
             return;
         }
         let is_apart = match (self.last, kind) {
-            (Last::Nothing, _) | (Last::Speech, Last::Speech) | (Last::Tool, Last::Tool) => false,
-            (_, Last::Other | Last::Speech | Last::Tool | Last::Nothing) => true,
+            (Last::Nothing, _)
+            | (Last::Speech, Last::Speech)
+            | (Last::Tool, Last::Tool)
+            | (Last::Remark, Last::Remark) => false,
+            (_, Last::Other | Last::Remark | Last::Speech | Last::Tool | Last::Nothing) => true,
         };
         if is_apart {
             out.push(Line::default());
@@ -444,15 +552,19 @@ impl Transcript {
             rows.extend(live);
         }
         let is_apart = match self.last {
-            Last::Speech | Last::Other => rows.is_empty(),
+            Last::Speech | Last::Other | Last::Remark => rows.is_empty(),
             Last::Nothing | Last::Tool => false,
         };
-        if is_apart && !self.calls.is_empty() {
+        if is_apart && !(self.calls.is_empty() && self.lookups.is_empty()) {
             rows.push(Line::default());
+        }
+        if !self.lookups.is_empty() {
+            rows.extend(self.lookups.rows(canvas.columns, &canvas.theme, Fold::Closed));
         }
         let most = room.saturating_sub(rows.len()) / self.calls.len().max(1);
         let most = most.clamp(2, LIVE_ROWS);
-        for call in &mut self.calls {
+        let shown = self.calls.iter_mut();
+        for call in shown.filter(|call| !call.cell.goes_without_saying()) {
             if let Some(since) = call.since {
                 call.cell
                     .set(ToolState::Running(now.saturating_duration_since(since)));

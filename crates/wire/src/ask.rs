@@ -290,6 +290,7 @@ impl Choice {
     pub fn plan(choice: PlanChoice, label: impl Into<String>) -> Self {
         let (key, takes) = match choice {
             PlanChoice::Approve => ('y', Takes::Nothing),
+            PlanChoice::ApproveAsk => ('a', Takes::Nothing),
             PlanChoice::Edit => ('e', Takes::EditedText),
             PlanChoice::Keep => ('n', Takes::Reason),
         };
@@ -359,7 +360,10 @@ impl PermissionChoice {
 /// The choices of a plan. Their ids are part of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanChoice {
+    /// What it does within the project is not asked any more, until the turn ends.
     Approve,
+    /// Each edit and command is asked as ever.
+    ApproveAsk,
     /// With the person's own text.
     Edit,
     /// Keep planning.
@@ -370,6 +374,7 @@ impl PlanChoice {
     pub const fn id(self) -> &'static str {
         match self {
             Self::Approve => "approve",
+            Self::ApproveAsk => "approve_ask",
             Self::Edit => "edit",
             Self::Keep => "keep",
         }
@@ -377,7 +382,7 @@ impl PlanChoice {
 
     /// What is no id of a choice is a no.
     pub fn from_id(id: &str) -> Self {
-        let mut all = [Self::Approve, Self::Edit].into_iter();
+        let mut all = [Self::Approve, Self::ApproveAsk, Self::Edit].into_iter();
         all.find(|choice| choice.id() == id).unwrap_or(Self::Keep)
     }
 }

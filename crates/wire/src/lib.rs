@@ -62,7 +62,7 @@ pub use shown::ShownEntry;
 pub use snapshot::{RetryWait, RunningCall, Snapshot};
 pub use subscription::{BoxFuture, EntrySource, Posted, Replies, Subscription};
 pub use tool::{
-    CallTitle, ResultForm, SERVER_TOOL_PREFIX, ToolDeclaration, ToolFact, ToolKind, ToolMaker,
+    CallTitle, CallVerb, ResultForm, SERVER_TOOL_PREFIX, ToolDeclaration, ToolFact, ToolKind, ToolMaker,
     ToolMark, ToolSpec, is_server_tool,
 };
 pub use tricky::{
@@ -70,7 +70,7 @@ pub use tricky::{
     printable_piece, untricked,
 };
 pub use view::{
-    Act, Action, Cell, Column, ColumnKind, CommandInfo, Deed, Frame, Item, List, Report, Row,
+    Act, Action, Cell, Column, ColumnKind, CommandGroup, CommandInfo, Deed, Frame, Item, List, Report, Row,
     Table, View, cut_to_width, fit_columns, format_age, format_cost, format_share, format_size,
     one_line, pad_to_width, short_id, visible, widest_cells,
 };

@@ -44,6 +44,99 @@ pub enum ToolKind {
     Other,
 }
 
+/// What a call does, as the person reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallVerb {
+    Ask,
+    Complete,
+    Delegate,
+    Edit,
+    Fetch,
+    Find,
+    Forget,
+    List,
+    Move,
+    Plan,
+    Read,
+    Recall,
+    Remember,
+    Run,
+    Search,
+    SearchHistory,
+    SearchTools,
+    SearchWeb,
+    Send,
+    Stop,
+    UseSkill,
+    Wait,
+    Watch,
+    Write,
+}
+
+impl CallVerb {
+    /// The word for a call that is over, or for one that is not.
+    pub fn word(self, is_over: bool) -> Word {
+        let (over, before) = match self {
+            Self::Ask => (Word::VerbAsked, Word::VerbAsking),
+            Self::Complete => (Word::VerbCompleted, Word::VerbCompleting),
+            Self::Delegate => (Word::VerbDelegated, Word::VerbDelegating),
+            Self::Edit => (Word::VerbEdited, Word::VerbEditing),
+            Self::Fetch => (Word::VerbFetched, Word::VerbFetching),
+            Self::Find => (Word::VerbFound, Word::VerbFinding),
+            Self::Forget => (Word::VerbForgot, Word::VerbForgetting),
+            Self::List => (Word::VerbListed, Word::VerbListing),
+            Self::Move => (Word::VerbMoved, Word::VerbMoving),
+            Self::Plan => (Word::VerbPlanned, Word::VerbPlanning),
+            Self::Read => (Word::VerbRead, Word::VerbReading),
+            Self::Recall => (Word::VerbRecalled, Word::VerbRecalling),
+            Self::Remember => (Word::VerbRemembered, Word::VerbRemembering),
+            Self::Run => (Word::VerbRan, Word::VerbRunning),
+            Self::Search => (Word::VerbSearched, Word::VerbSearching),
+            Self::SearchHistory => (Word::VerbSearchedHistory, Word::VerbSearchingHistory),
+            Self::SearchTools => (Word::VerbSearchedTools, Word::VerbSearchingTools),
+            Self::SearchWeb => (Word::VerbSearchedWeb, Word::VerbSearchingWeb),
+            Self::Send => (Word::VerbSent, Word::VerbSending),
+            Self::Stop => (Word::VerbStopped, Word::VerbStopping),
+            Self::UseSkill => (Word::VerbUsedSkill, Word::VerbUsingSkill),
+            Self::Wait => (Word::VerbWaited, Word::VerbWaiting),
+            Self::Watch => (Word::VerbWatched, Word::VerbWatching),
+            Self::Write => (Word::VerbWrote, Word::VerbWriting),
+        };
+        match is_over {
+            true => over,
+            false => before,
+        }
+    }
+
+    /// Calls in a row that only look something up are shown as one.
+    pub fn looks_up(self) -> bool {
+        match self {
+            Self::Find | Self::List | Self::Read | Self::Search => true,
+            Self::Ask
+            | Self::Complete
+            | Self::Delegate
+            | Self::Edit
+            | Self::Fetch
+            | Self::Forget
+            | Self::Move
+            | Self::Plan
+            | Self::Recall
+            | Self::Remember
+            | Self::Run
+            | Self::SearchHistory
+            | Self::SearchTools
+            | Self::SearchWeb
+            | Self::Send
+            | Self::Stop
+            | Self::UseSkill
+            | Self::Wait
+            | Self::Watch
+            | Self::Write => false,
+        }
+    }
+}
+
 /// What is worth keeping of a call when a conversation is compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolFact {
@@ -98,6 +191,10 @@ pub enum ResultForm {
     Fact,
     /// What a sub-agent reports, and its `worktree`.
     Report,
+    /// An entry of its own shows what came of it, so the call is not shown when it went well.
+    Entry,
+    /// The person's `decision` about the Markdown in the argument `plan`.
+    Plan,
 }
 
 impl ResultForm {
@@ -156,6 +253,8 @@ pub struct ToolDeclaration {
     pub marks: &'static [ToolMark],
     /// How the person is asked whether a call may run, where the tool's name alone does not do.
     pub question: Option<Word>,
+    /// What the person reads in the place of its name; tools of others are shown by name.
+    pub verb: Option<CallVerb>,
     pub result: ResultForm,
     /// A line of the system prompt for sessions that have the tool.
     pub advice: Option<&'static str>,
@@ -188,6 +287,14 @@ impl ToolDeclaration {
                 | ToolKind::Memory
                 | ToolKind::Talk
                 | ToolKind::Other => None,
+            },
+            verb: match kind {
+                ToolKind::Read => Some(CallVerb::Read),
+                ToolKind::Edit => Some(CallVerb::Edit),
+                ToolKind::Run => Some(CallVerb::Run),
+                ToolKind::Net => Some(CallVerb::Fetch),
+                ToolKind::Delegate => Some(CallVerb::Delegate),
+                ToolKind::Memory | ToolKind::Talk | ToolKind::Other => None,
             },
             result: ResultForm::Text,
             advice: None,
@@ -228,6 +335,11 @@ impl ToolDeclaration {
         self
     }
 
+    pub const fn verb(mut self, verb: CallVerb) -> Self {
+        self.verb = Some(verb);
+        self
+    }
+
     pub const fn result(mut self, form: ResultForm) -> Self {
         self.result = form;
         self
@@ -259,6 +371,9 @@ impl ToolDeclaration {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallTitle {
     pub kind: ToolKind,
+    /// What the call does; the tool's name says it where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verb: Option<CallVerb>,
     /// What the call is about, in one line; empty where the name says it all.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub subject: String,

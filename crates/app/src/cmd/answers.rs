@@ -2,7 +2,7 @@
 //! the function whose answer `ostler x` prints. Commands that ask the person, start a program or write a document are not
 //! here.
 
-use super::{agents, cache, checkpoint, config, doctor, mcp, memory, permissions, sessions};
+use super::{agents, cache, checkpoint, config, doctor, mcp, memory, models, permissions, sessions};
 use super::{trust, usage};
 use crate::boot::Boot;
 use crate::errors::Told as _;
@@ -136,6 +136,7 @@ async fn view(start: &Lenient, command: Command) -> anyhow::Result<Option<View>>
         Command::Doctor(args) => Ok(Some(doctor::answer(start, &args).await)),
         Command::Trust(args) => trust::view(boot, &args),
         Command::Usage(args) => Ok(Some(usage::view(boot, &args))),
+        Command::Models { .. } => Ok(Some(models::view(boot))),
         Command::Cache(args) => Ok(Some(cache::view(boot, &args))),
         Command::Checkpoint(args) => checkpoint::view(boot, args).await.map(Some),
         Command::Sessions(SessionsCommand::Resume(_))

@@ -13,6 +13,7 @@ pub mod login;
 pub mod mcp;
 pub mod mcp_test;
 pub mod memory;
+pub mod models;
 pub mod panel;
 pub mod permissions;
 pub mod sessions;

@@ -1,14 +1,27 @@
 //! Texts of the plain output: calls and results on one line, and foreign text made safe for a terminal.
 
-use ostler_wire::ResultForm;
-use ostler_wire::printable;
+use ostler_wire::{Language, ResultForm, ToolUse, printable};
 use serde_json::Value;
 
 const ARGS_PREVIEW: usize = 80;
 const RESULT_PREVIEW: usize = 120;
 
+/// What a call did, and what it was about: its title, or its name and arguments where it has none.
+pub fn described(call: &ToolUse, language: Language) -> (String, String) {
+    let title = call.title.as_ref();
+    let head = match title.and_then(|title| title.verb) {
+        Some(verb) => language.say(verb.word(true)).to_owned(),
+        None => printable(&call.name),
+    };
+    let subject = match title {
+        Some(title) => shorten(&title.subject, ARGS_PREVIEW),
+        None => arguments(&call.input.to_value()),
+    };
+    (head, subject)
+}
+
 /// `key="value"` pairs of a call, shortened.
-pub fn arguments(input: &Value) -> String {
+fn arguments(input: &Value) -> String {
     let Some(object) = input.as_object() else {
         return shorten(&input.to_string(), ARGS_PREVIEW);
     };

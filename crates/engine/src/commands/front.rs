@@ -1,23 +1,28 @@
 //! `/help`, `/copy`, `/theme`, `/quit`: what a front end shows or does.
 
 use crate::log::Log;
-use ostler_wire::{Body, CommandInfo, Deed, Language, Role, Table, View, Word};
+use ostler_wire::{Body, CommandGroup, CommandInfo, Deed, Language, Role, Table, View, Word};
 
 pub fn help(all: &[CommandInfo], name: &str, language: Language) -> View {
     let wanted = name.trim_start_matches('/');
-    let shown = all.iter().filter(|c| wanted.is_empty() || c.name == wanted);
-    let rows: Vec<Vec<String>> = shown
-        .map(|c| {
-            vec![
-                format!("/{} {}", c.name, c.arguments).trim_end().to_owned(),
-                c.help.clone(),
-            ]
-        })
-        .collect();
-    if rows.is_empty() {
-        return View::Error(language.fill(Word::NoCommand, &[wanted]));
+    if !wanted.is_empty() {
+        return match all.iter().find(|c| c.name == wanted) {
+            Some(c) => {
+                let line = format!("/{} {}", c.name, c.arguments).trim_end().to_owned();
+                View::Table(Table::of_texts(Vec::new(), vec![vec![line, c.help.clone()]]))
+            }
+            None => View::Error(language.fill(Word::NoCommand, &[wanted])),
+        };
     }
-    View::Table(Table::of_texts(Vec::new(), rows))
+    let groups = CommandGroup::ALL.into_iter().filter_map(|group| {
+        let of_group = all.iter().filter(|c| c.group == group);
+        let rows: Vec<Vec<String>> = of_group
+            .map(|c| vec![format!("/{}", c.name), c.help.clone()])
+            .collect();
+        let head = vec![language.say(group.word()).to_owned(), String::new()];
+        (!rows.is_empty()).then(|| View::Table(Table::of_texts(head, rows)))
+    });
+    View::Group(groups.collect())
 }
 
 /// The last answer, or its n-th from the end.

@@ -15,7 +15,8 @@ pub fn approve(state: &mut SessionState, _: &mut Inbox, how: &str) -> View {
     let Some(approve) = Approve::parse(how) else {
         return View::Error(state.settings.language.fill(Word::ApproveUsage, &[how]));
     };
-    state.permissions.take(approve.stance(Instant::now()));
+    let before = state.permissions.stance;
+    state.permissions.take(approve.stance(before, Instant::now()));
     let text = approval(&state.permissions, state.settings.language);
     changed(state, text)
 }

@@ -18,7 +18,11 @@ pub fn bg(state: &mut SessionState, inbox: &mut Inbox, prompt: &str) -> View {
     let language = state.settings.language;
     let prompt = prompt.strip_suffix(" &").unwrap_or(prompt).trim();
     if prompt.is_empty() {
-        return View::Error(language.say(Word::TaskUsage).into());
+        let word = match inbox.children.jobs.send_running_to_background() {
+            true => Word::ToBackground,
+            false => Word::NothingToBackground,
+        };
+        return View::Text(language.say(word).into());
     }
     let entries = state.log.branch();
     let child = ChildSettings {

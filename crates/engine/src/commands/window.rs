@@ -7,12 +7,18 @@ use crate::context::transcript::BYTES_PER_TOKEN;
 use crate::log::Log;
 use ostler_wire::{Entry, Language, Part, Role, ShownEntry, Table, View, Word};
 
-/// Cells of a bar that is full.
-const BAR: u64 = 20;
+/// Cells of a full window.
+const CELLS: u64 = 60;
 
 /// By part, measured in bytes and shown in tokens, corrected by what the model's last request counted.
 /// `tokens`: those of the last request and its answer.
-pub fn context(log: &Log, conversation: &Conversation, tokens: u64, language: Language) -> View {
+pub fn context(
+    log: &Log,
+    conversation: &Conversation,
+    tokens: u64,
+    ratio: f64,
+    language: Language,
+) -> View {
     let entries = log.branch();
     let prefix = &conversation.prefix;
     let tools: usize = prefix
@@ -32,43 +38,49 @@ pub fn context(log: &Log, conversation: &Conversation, tokens: u64, language: La
     let mut rows = Vec::new();
     for (word, part) in parts.into_iter().filter(|(_, b)| *b > 0) {
         let tokens = scaled(part);
-        let full = if window > 0 { window } else { used };
-        rows.push(vec![
-            language.say(word).into(),
-            tokens.to_string(),
-            bar(tokens, full),
-        ]);
+        rows.push(vec![language.say(word).into(), tokens.to_string()]);
     }
     let total = match window {
         0 => used.to_string(),
         _ => format!("{used} / {window} ({}%)", used * 100 / window),
     };
-    rows.push(vec![
-        language.say(Word::RowTotal).into(),
-        total,
-        String::new(),
-    ]);
+    rows.push(vec![language.say(Word::RowTotal).into(), total]);
     let outlook = compaction::outlook(conversation, &entries);
     for (word, tokens) in [
         (Word::RowPinned, outlook.pinned),
         (Word::RowSaves, outlook.saves),
     ] {
         let tokens = scaled(tokens * BYTES_PER_TOKEN).to_string();
-        rows.push(vec![language.say(word).into(), tokens, String::new()]);
+        rows.push(vec![language.say(word).into(), tokens]);
     }
-    View::Table(Table::of_texts(
-        vec![
-            language.say(Word::ColPart).into(),
-            language.say(Word::ColTokens).into(),
-            String::new(),
-        ],
-        rows,
-    ))
+    let head = [Word::ColPart, Word::ColTokens].map(|word| language.say(word).to_owned());
+    let table = View::Table(Table::of_texts(head.to_vec(), rows));
+    match window {
+        0 => table,
+        _ => View::Group(vec![View::Text(map(used, window, ratio, language)), table]),
+    }
 }
 
-fn bar(part: u64, of: u64) -> String {
-    let cells = part.saturating_mul(BAR).div_ceil(of.max(1)).min(BAR);
-    "█".repeat(usize::try_from(cells).unwrap_or(0))
+/// The window as a row of cells: what is used, what is free, and where it is compacted.
+fn map(used: u64, window: u64, ratio: f64, language: Language) -> String {
+    let cells = |tokens: u64| {
+        let cells = tokens.saturating_mul(CELLS).div_ceil(window.max(1)).min(CELLS);
+        usize::try_from(cells).unwrap_or(0)
+    };
+    let mark = cells((window as f64 * ratio) as u64);
+    let full = cells(used);
+    let cell = |at: usize| match (at < full, at == mark) {
+        (_, true) => '│',
+        (true, false) => '█',
+        (false, false) => '░',
+    };
+    let row: String = (0..cells(window)).map(cell).collect();
+    let percent = ((ratio * 100.0).round() as u64).to_string();
+    let legend = match ratio < 1.0 {
+        true => language.fill(Word::CompactsHere, &[&percent]),
+        false => String::new(),
+    };
+    format!("`{row}`\n\n{legend}")
 }
 
 /// Bytes of what was said, by whom.

@@ -23,6 +23,7 @@ use ostler_wire::{
 };
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Characters of a refused call that the person reads.
 const MAX_SUBJECT: usize = 300;
@@ -65,7 +66,7 @@ pub async fn permit(
         return Ok(Err(error));
     }
     let fresh = needs_a_fresh_yes(&prepared.accesses);
-    let refuses = state.permissions.stance.refuses_prompts();
+    let refuses = state.permissions.stance.refuses_prompts(Instant::now());
     let paths = decision.touched.clone();
     let leave = match (decision.verdict, state.settings.interactive) {
         (Verdict::Allow, _) => Ok(Ok(Leave::unasked(&prepared.accesses, &decision))),

@@ -73,7 +73,7 @@ pub async fn put(
 fn decision(mut answer: AskAnswer) -> AskAnswer {
     answer.reason = answer.reason.filter(|reason| !reason.trim().is_empty());
     let decides = match PlanChoice::from_id(&answer.choice) {
-        PlanChoice::Approve => true,
+        PlanChoice::Approve | PlanChoice::ApproveAsk => true,
         PlanChoice::Edit => answer.reason.is_some(),
         PlanChoice::Keep => false,
     };
@@ -92,6 +92,8 @@ fn plan_ask(plan: String, language: Language) -> Ask {
         options: vec![
             choice(PlanChoice::Approve, Word::PlanApprove)
                 .with_detail(language.say(Word::PlanScope)),
+            choice(PlanChoice::ApproveAsk, Word::PlanApproveAsk)
+                .with_detail(language.say(Word::PlanAskScope)),
             choice(PlanChoice::Edit, Word::PlanEdit),
             choice(PlanChoice::Keep, Word::PlanKeep)
                 .with_reason(language.say(Word::WhatToChangeHint)),
@@ -104,18 +106,18 @@ fn plan_ask(plan: String, language: Language) -> Ask {
     }
 }
 
-/// An approved plan ends plan mode, and until the end of the turn its calls are judged as in posture `auto`.
+/// An approved plan ends plan mode, and until the end of the turn its calls are judged as in posture `auto`, unless the
+/// person wants to be asked.
 pub fn settle(
     (permissions, policy): (&mut PermissionState, &Policy),
     tool: &str,
     answer: Option<&AskAnswer>,
     done: &mut Done,
 ) {
-    let approved =
-        answer.is_some_and(|answer| PlanChoice::from_id(&answer.choice) != PlanChoice::Keep);
-    if tool == ExitPlanMode::NAME && approved {
+    let choice = answer.map_or(PlanChoice::Keep, |answer| PlanChoice::from_id(&answer.choice));
+    if tool == ExitPlanMode::NAME && choice != PlanChoice::Keep {
         permissions.enter(Mode::Normal);
-        permissions.turn.plan_approved = true;
+        permissions.turn.plan_approved = choice != PlanChoice::ApproveAsk;
         done.also.push(permissions.entry(policy, Instant::now()));
     }
 }

@@ -24,6 +24,7 @@ pub fn read_call(tools: &Tools, mut call: ToolUse) -> ReadCall {
         let subject = typed.subject();
         call.title = Some(CallTitle {
             kind: tool.about().kind,
+            verb: tool.about().verb,
             subject: clip(&subject.text, MAX_SUBJECT),
             body: subject.body.map(Into::into),
             result: tool.about().result,

@@ -74,7 +74,7 @@ impl Facts {
         let mode = match (session.facts.mode, session.facts.posture) {
             (Mode::Plan, _) => "plan",
             (Mode::Normal | Mode::Goal, Posture::Yolo) => "bypassPermissions",
-            (Mode::Normal | Mode::Goal, Posture::Auto) => "acceptEdits",
+            (Mode::Normal | Mode::Goal, Posture::Edits | Posture::Auto) => "acceptEdits",
             (Mode::Normal | Mode::Goal, Posture::Ask) => "default",
         };
         let transcript = session.hooks.transcript.as_deref();

@@ -90,6 +90,26 @@ pub struct CommandLine {
 }
 
 impl Inbox {
+    /// The prompts that wait, those that steer first.
+    pub fn waiting_texts(&mut self) -> Vec<String> {
+        let all = self.prompts.steer.iter().chain(&self.prompts.queue);
+        all.map(|prompt| prompt.typed.as_ref().unwrap_or(&prompt.text).clone())
+            .collect()
+    }
+
+    /// Takes back the waiting prompt at this place, or the last one.
+    pub fn take_waiting(&mut self, at: Option<usize>) -> Option<String> {
+        let steering = self.prompts.steer.len();
+        let last = (steering + self.prompts.queue.len()).checked_sub(1)?;
+        let at = at.unwrap_or(last);
+        let prompt = match at.checked_sub(steering) {
+            None => self.prompts.steer.remove(at),
+            Some(at) => self.prompts.queue.remove(at),
+        }?;
+        self.sync_queue();
+        Some(prompt.typed.unwrap_or(prompt.text))
+    }
+
     /// A prompt has come; it waits, unless it was taken before or is more than a session takes.
     pub(super) fn put(&mut self, prompt: Prompt, delivery: Delivery) {
         if self.prompts.is_repeated(&prompt.reply_to) {

@@ -550,6 +550,7 @@ fn completer(state: &SessionState) -> Completer {
         host: state.services.host.clone(),
         scope: state.scope.clone(),
         offered: state.settings.offered.follow(),
+        tree: crate::sources::completion::Tree::default(),
     }
 }
 

@@ -1,5 +1,8 @@
-//! What can follow `@`: names in one folder of the project or of an added folder. Names that a rule forbids or wants asked
+//! What can follow `@`: the names in one folder of the project or of an added folder, or, where something was typed, the
+//! paths of the whole project that have its letters in their order. Names that a rule forbids or wants asked
 //! about, and those of other folders, are not offered. It knows no client and no session.
+
+mod tree;
 
 use crate::tool::Scope;
 use ostler_guard::Policy;
@@ -8,6 +11,7 @@ use ostler_wire::{Completion, CompletionItem, CompletionKind, CompletionRequest}
 use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::watch;
+pub use tree::Tree;
 
 /// Bytes of what is completed.
 const MAX_TEXT: usize = 4096;
@@ -45,6 +49,7 @@ pub struct Completer {
     pub host: Arc<dyn Host>,
     pub scope: Arc<Scope>,
     pub offered: watch::Receiver<Arc<Border>>,
+    pub tree: Tree,
 }
 
 impl Completer {
@@ -56,6 +61,7 @@ impl Completer {
             host,
             scope: Arc::new(scope),
             offered: offered.follow(),
+            tree: Tree::default(),
         }
     }
 
@@ -67,6 +73,11 @@ impl Completer {
         };
         if request.text.len() > MAX_TEXT {
             return answer;
+        }
+        if is_search(&request.text)
+            && let Some(found) = self.search(request, &border).await
+        {
+            return found;
         }
         let (folder, typed) = split(&request.text);
         let path = self.scope.path(folder);
@@ -117,6 +128,48 @@ impl Completer {
         answer
     }
 
+    /// The paths of the project that fit, the best first. `None` where they are not known yet, or none fits.
+    async fn search(
+        &self,
+        request: &CompletionRequest,
+        border: &Arc<Border>,
+    ) -> Option<Completion> {
+        let root = self.scope.root.clone();
+        let paths = self.tree.paths(&self.host, &root, border).await?;
+        let (typed, limit, border) = (request.text.clone(), request.limit(), border.clone());
+        // A large tree takes a while.
+        let ranked = tokio::task::spawn_blocking(move || {
+            let fits = rank(&typed, &paths);
+            let offered = fits.into_iter().filter_map(|at| {
+                let path = paths.get(at)?;
+                is_inside(&border, &ostler_host::real_path(&root.join(path))).then(|| path.clone())
+            });
+            offered.take(limit + 1).collect::<Vec<String>>()
+        });
+        let mut found = ranked.await.ok()?;
+        let truncated = found.len() > limit;
+        found.truncate(limit);
+        let item = |path: String| {
+            let is_folder = path.ends_with('/');
+            CompletionItem {
+                insert: path.clone(),
+                label: path,
+                is_folder,
+                kind: match is_folder {
+                    true => CompletionKind::Folder,
+                    false => CompletionKind::File,
+                },
+            }
+        };
+        let items: Vec<CompletionItem> = found.into_iter().map(item).collect();
+        (!items.is_empty()).then(|| Completion {
+            text: request.text.clone(),
+            items,
+            truncated,
+            ..Completion::default()
+        })
+    }
+
     /// Whether a link leads to a folder; `None` where it leads to nothing that may be offered.
     async fn target(&self, link: &Path, border: &Border) -> Option<bool> {
         let stat = self.host.stat(link).await.ok()?;
@@ -135,6 +188,50 @@ fn is_inside(border: &Border, real: &Path) -> bool {
         Judgement::Inside => true,
         Judgement::Public | Judgement::Outside | Judgement::Forbidden(_) => false,
     }
+}
+
+/// Whether something is searched for in the project: a whole folder and paths that lead elsewhere are listed.
+fn is_search(text: &str) -> bool {
+    let leads_elsewhere = text.starts_with(['/', '~']) || text.split('/').any(|part| part == "..");
+    !text.is_empty() && !text.ends_with('/') && !leads_elsewhere
+}
+
+/// Paths that are ranked by where the letters stand; of more the first ones in the order of the tree.
+const MAX_RANKED: usize = 5_000;
+
+/// Indices of the paths that have all letters in their order, the best first: letters in the name before letters in the
+/// folders, the beginning of the name first, then short paths.
+fn rank(typed: &str, paths: &[String]) -> Vec<usize> {
+    let typed: Vec<char> = typed.chars().flat_map(char::to_lowercase).collect();
+    let fitting = paths.iter().enumerate().filter(|(_, path)| fits_typed(&typed, path));
+    let mut ranked: Vec<((u8, usize, usize), usize)> = fitting
+        .take(MAX_RANKED)
+        .map(|(at, path)| {
+            let name = name_of(path);
+            let lower = name.to_lowercase();
+            let text: String = typed.iter().collect();
+            let class = match (lower.starts_with(&text), lower.contains(&text)) {
+                (true, _) => 0,
+                (false, true) => 1,
+                (false, false) if fits_typed(&typed, name) => 2,
+                (false, false) if path.to_lowercase().contains(&text) => 3,
+                (false, false) => 4,
+            };
+            ((class, path.matches('/').count(), path.len()), at)
+        })
+        .collect();
+    ranked.sort_unstable();
+    ranked.into_iter().map(|(_, at)| at).collect()
+}
+
+fn name_of(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn fits_typed(typed: &[char], path: &str) -> bool {
+    let mut letters = path.chars().flat_map(char::to_lowercase);
+    typed.iter().all(|wanted| letters.any(|letter| letter == *wanted))
 }
 
 /// The folder that is listed, with its slash, and the beginning of a name in it.
@@ -247,8 +344,13 @@ mod tests {
             ("", vec!["asked/", "src/", "Cargo.toml"]),
             ("src/", vec!["src/deep/", "src/main.rs"]),
             ("src/m", vec!["src/main.rs"]),
-            ("src/dp", vec!["src/deep/"]),
+            ("src/dp", vec!["src/deep/", "src/deep/lib.rs"]),
             ("cgo", vec!["Cargo.toml"]),
+            // From anywhere in the tree, the name before the folders.
+            ("lib", vec!["src/deep/lib.rs"]),
+            ("LIB.RS", vec!["src/deep/lib.rs"]),
+            ("rs", vec!["src/main.rs", "src/deep/lib.rs"]),
+            ("key", vec![]),
             ("zzz", vec![]),
             ("secrets/", vec![]),
             ("asked/", vec![]),

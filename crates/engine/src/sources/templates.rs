@@ -3,7 +3,7 @@
 
 use crate::sources::front;
 use crate::sources::{self, MAX_BYTES, Reader};
-use ostler_wire::{CommandInfo, Language, Word};
+use ostler_wire::{CommandGroup, CommandInfo, Language, Word};
 use std::path::{Path, PathBuf};
 
 /// Files of one folder.
@@ -57,6 +57,7 @@ impl Template {
             name: self.name.clone(),
             help: crate::sources::about(&self.description, language).to_owned(),
             arguments: self.argument_hint.clone(),
+            group: CommandGroup::Own,
         }
     }
 

@@ -78,14 +78,19 @@ impl SessionState {
         ServerServices {
             sandbox,
             questions: self.settings.server_questions.clone(),
-            side_request: SideRequest {
-                account: self.account.clone(),
-                model: self.conversation.model.clone(),
-                feed: self.feed.clone(),
-                language: self.settings.language,
-                services: self.settings.side_requests.services.clone(),
-                cancel,
-            },
+            side_request: self.side_request(cancel),
+        }
+    }
+
+    /// A request beside the conversation, to its model.
+    pub fn side_request(&self, cancel: CancellationToken) -> SideRequest {
+        SideRequest {
+            account: self.account.clone(),
+            model: self.conversation.model.clone(),
+            feed: self.feed.clone(),
+            language: self.settings.language,
+            services: self.settings.side_requests.services.clone(),
+            cancel,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::tool::{Context, Done, Question, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
+use ostler_wire::{CallVerb, ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -38,6 +38,7 @@ impl Typed for Ask {
     type Uses = ();
     const NAME: &'static str = "ask";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Talk)
+        .verb(CallVerb::Ask)
         .result(ResultForm::Answer)
         .common_name("AskUserQuestion")
         .advice("Ask only when a wrong guess would cost much; otherwise decide and say so.");

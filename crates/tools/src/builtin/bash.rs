@@ -252,6 +252,8 @@ struct Run {
 enum Ended {
     Exited(Exit),
     OutOfTime,
+    /// The person wants it in the background.
+    SentAway,
     Cancelled,
 }
 
@@ -275,7 +277,9 @@ impl Run {
                 let data = self.streams.report(exit_code(exit), note(exit));
                 Ok(judged(self.confinement, exit, data).await)
             }
-            (Ended::OutOfTime, Wait::For(_) | Wait::Not) => self.hand_over(command),
+            (Ended::OutOfTime, Wait::For(_) | Wait::Not) | (Ended::SentAway, _) => {
+                self.hand_over(command)
+            }
             (Ended::OutOfTime, Wait::Whole) => self.time_out(cap).await,
             (Ended::Cancelled, _) => Err(self.cancelled().await),
         }
@@ -312,12 +316,14 @@ impl Run {
     }
 
     async fn watch(&mut self, deadline: Option<Instant>) -> Ended {
+        let mut background = self.cx.services.jobs.background_wish();
         loop {
             let due = self.live.due();
             tokio::select! {
                 biased;
                 () = self.cx.cancel.cancelled() => return Ended::Cancelled,
                 () = until(deadline) => return Ended::OutOfTime,
+                () = background.wished() => return Ended::SentAway,
                 () = until(due) => self.live.flush(),
                 output = self.process.next() => {
                     if let Output::Exited(exit) = output {

@@ -3,7 +3,7 @@
 use super::{bash, bash_output};
 use crate::jobs::Until;
 use crate::tool::{CommandServices, Context, Done, Rendered, Scope, Subject, ToolError, Typed};
-use ostler_wire::{Access, Segment};
+use ostler_wire::{CallVerb, Access, Segment};
 use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -28,6 +28,7 @@ impl Typed for BashInput {
     type Uses = CommandServices;
     const NAME: &'static str = "bash_input";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run)
+        .verb(CallVerb::Send)
         .result(ResultForm::Command)
         .question(Word::WantsToRun)
         .marks(&[

@@ -5,7 +5,7 @@ use super::wait::Wait;
 use crate::jobs::{JobState, News, Until};
 use crate::tool::{CommandServices, Context, Done, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ResultForm, ToolDeclaration, ToolFact, ToolKind, ToolMark};
+use ostler_wire::{CallVerb, ResultForm, ToolDeclaration, ToolFact, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,6 +30,7 @@ impl Typed for BashOutput {
     type Uses = CommandServices;
     const NAME: &'static str = "bash_output";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run)
+        .verb(CallVerb::Watch)
         .result(ResultForm::Command)
         .common_name("BashOutput")
         .fact(ToolFact::Nothing)

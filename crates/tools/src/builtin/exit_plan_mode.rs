@@ -1,7 +1,7 @@
 //! `exit_plan_mode`: a plan, put to the person. Dispatch asks and changes the mode; this only says what was decided.
 
 use crate::tool::{Context, Done, Question, Rendered, Scope, Subject, ToolError, Typed};
-use ostler_wire::{Access, PlanChoice};
+use ostler_wire::{CallVerb, ResultForm, Access, PlanChoice};
 use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,6 +26,8 @@ impl Typed for ExitPlanMode {
     type Uses = ();
     const NAME: &'static str = "exit_plan_mode";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Talk)
+        .verb(CallVerb::Plan)
+        .result(ResultForm::Plan)
         .common_name("ExitPlanMode")
         .marks(&[ToolMark::NotForChildren]);
     const PROSE: &'static str = include_str!("exit_plan_mode.md");
@@ -45,7 +47,7 @@ impl Typed for ExitPlanMode {
         Ok(match cx.answer {
             None => json!({"decision": KEEP, "note": NOBODY}),
             Some(answer) => match PlanChoice::from_id(&answer.choice) {
-                PlanChoice::Approve => json!({"decision": APPROVE}),
+                PlanChoice::Approve | PlanChoice::ApproveAsk => json!({"decision": APPROVE}),
                 PlanChoice::Edit => json!({"decision": EDIT, "plan": answer.reason}),
                 PlanChoice::Keep => json!({"decision": KEEP, "reason": answer.reason}),
             },

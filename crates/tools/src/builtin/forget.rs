@@ -5,7 +5,7 @@ use super::{memory, walk};
 use crate::memory::Memory;
 use crate::tool::{Context, Done, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark, Word};
+use ostler_wire::{CallVerb, ResultForm, ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -27,6 +27,7 @@ impl Typed for Forget {
     type Uses = Arc<Memory>;
     const NAME: &'static str = "forget";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Memory)
+        .verb(CallVerb::Forget)
         .result(ResultForm::Fact)
         .question(Word::WantsToForget)
         .marks(&[

@@ -7,7 +7,7 @@ use ignore::DirEntry;
 use ostler_guard::Guard;
 use ostler_host::TreeReader;
 use ostler_wire::Access;
-use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
+use ostler_wire::{CallVerb, ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -34,6 +34,7 @@ impl Typed for Glob {
     type Uses = ();
     const NAME: &'static str = "glob";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Read)
+        .verb(CallVerb::Find)
         .result(ResultForm::Paths)
         .common_name("Glob");
     const PROSE: &'static str = include_str!("glob.md");

@@ -10,7 +10,7 @@ use globset::GlobSet;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use ignore::types::{Types, TypesBuilder};
 use ostler_wire::Access;
-use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
+use ostler_wire::{CallVerb, ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use search::Query;
 use serde::Deserialize;
@@ -56,6 +56,7 @@ impl Typed for Grep {
     type Uses = ();
     const NAME: &'static str = "grep";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Read)
+        .verb(CallVerb::Search)
         .result(ResultForm::Matches)
         .common_name("Grep");
     const PROSE: &'static str = include_str!("grep.md");

@@ -3,7 +3,7 @@
 use super::{bash, bash_output};
 use crate::tool::{CommandServices, Context, Done, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{CallVerb, ResultForm, ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -21,6 +21,7 @@ impl Typed for KillJob {
     type Uses = CommandServices;
     const NAME: &'static str = "kill_job";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run)
+        .verb(CallVerb::Stop)
         .result(ResultForm::Command)
         .common_name("KillShell")
         .marks(&[ToolMark::Deferred, ToolMark::NotForReaders]);

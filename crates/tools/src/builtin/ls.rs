@@ -6,7 +6,7 @@ use ignore::DirEntry;
 use ostler_guard::Guard;
 use ostler_host::{Kind, TreeReader};
 use ostler_wire::Access;
-use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
+use ostler_wire::{CallVerb, ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -33,6 +33,7 @@ impl Typed for Ls {
     type Uses = ();
     const NAME: &'static str = "ls";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Read)
+        .verb(CallVerb::List)
         .result(ResultForm::Entries)
         .common_name("LS");
     const PROSE: &'static str = include_str!("ls.md");

@@ -35,7 +35,7 @@ pub mod web_search;
 pub mod write_file;
 
 pub mod files;
-mod ignored;
+pub mod ignored;
 #[cfg(all(test, unix))]
 mod races;
 pub mod server_result;

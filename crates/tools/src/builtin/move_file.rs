@@ -4,7 +4,7 @@ use super::files::{Fault, answered, resolve};
 use crate::tool::{Context, Done, FileServices, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_host::{Error, RenameOptions};
 use ostler_wire::Access;
-use ostler_wire::{ResultForm, ToolDeclaration, ToolFact, ToolKind, ToolMark, Word};
+use ostler_wire::{CallVerb, ResultForm, ToolDeclaration, ToolFact, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -38,6 +38,7 @@ impl Typed for MoveFile {
     type Uses = FileServices;
     const NAME: &'static str = "move_file";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
+        .verb(CallVerb::Move)
         .result(ResultForm::Nothing)
         .question(Word::WantsToMove)
         .common_name("Edit")

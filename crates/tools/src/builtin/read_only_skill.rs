@@ -6,7 +6,7 @@ use crate::tool::{
     Context, Delegate, Done, Rendered, Scope, SkillOrder, Subject, ToolError, Typed,
 };
 use ostler_wire::Access;
-use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{CallVerb, ResultForm, ToolDeclaration, ToolKind, ToolMark};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -18,6 +18,7 @@ impl Typed for ReadOnlySkill {
     type Uses = Option<Arc<dyn Delegate>>;
     const NAME: &'static str = "read_only_skill";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Delegate)
+        .verb(CallVerb::UseSkill)
         .result(ResultForm::Report)
         .marks(&[ToolMark::TakesSkills, ToolMark::Deferred]);
     const PROSE: &'static str = include_str!("read_only_skill.md");

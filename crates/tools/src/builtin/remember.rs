@@ -5,7 +5,7 @@ use super::{memory, walk};
 use crate::memory::{Fact, Kind, Memory, Place, Wish};
 use crate::tool::{Context, Done, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark, Word};
+use ostler_wire::{CallVerb, ResultForm, ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -75,6 +75,7 @@ impl Typed for Remember {
     type Uses = Arc<Memory>;
     const NAME: &'static str = "remember";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Memory)
+        .verb(CallVerb::Remember)
         .result(ResultForm::Fact)
         .question(Word::WantsToRemember)
         .marks(&[ToolMark::Private, ToolMark::NotForReaders]);

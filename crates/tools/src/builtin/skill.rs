@@ -5,7 +5,7 @@ use crate::tool::{
     Context, Delegate, Done, Rendered, Scope, SkillOrder, Subject, ToolError, Typed,
 };
 use ostler_wire::Access;
-use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark};
+use ostler_wire::{CallVerb, ResultForm, ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -26,6 +26,7 @@ impl Typed for Skill {
     type Uses = Option<Arc<dyn Delegate>>;
     const NAME: &'static str = "skill";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Delegate)
+        .verb(CallVerb::UseSkill)
         .result(ResultForm::Report)
         .common_name("Skill")
         .marks(&[ToolMark::TakesSkills, ToolMark::NotForReaders]);

@@ -1,7 +1,7 @@
 //! `todo`: the plan of the turn, always given whole. Nothing is stored here; the list is an entry of the log.
 
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
-use ostler_wire::{Access, Body, TodoItem, TodoState};
+use ostler_wire::{CallVerb, Access, Body, TodoItem, TodoState};
 use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,7 +37,8 @@ impl Typed for Todo {
     type Uses = ();
     const NAME: &'static str = "todo";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Talk)
-        .result(ResultForm::Nothing)
+        .verb(CallVerb::Plan)
+        .result(ResultForm::Entry)
         .aliases(&["todowrite"])
         .common_name("TodoWrite")
         .advice("Keep a todo list for work of three steps or more, and keep it current.");

@@ -3,7 +3,7 @@
 use super::web;
 use crate::tool::{Context, Done, Rendered, Scope, Subject, ToolError, ToolSettings, Typed};
 use ostler_wire::Access;
-use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark, Word};
+use ostler_wire::{CallVerb, ResultForm, ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -26,6 +26,7 @@ impl Typed for WebSearch {
     type Uses = Arc<ToolSettings>;
     const NAME: &'static str = "web_search";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Net)
+        .verb(CallVerb::SearchWeb)
         .result(ResultForm::WebResults)
         .question(Word::WantsToSearch)
         .aliases(&["websearch"])

@@ -7,7 +7,7 @@ use super::text::{self, Coding};
 use crate::tool::{Context, Done, FileServices, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_host::Span;
 use ostler_wire::Access;
-use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark, Word};
+use ostler_wire::{CallVerb, ResultForm, ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -27,6 +27,7 @@ impl Typed for WriteFile {
     type Uses = FileServices;
     const NAME: &'static str = "write_file";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
+        .verb(CallVerb::Write)
         .result(ResultForm::WholeFile)
         .question(Word::WantsToWrite)
         .aliases(&["write"])

@@ -34,7 +34,7 @@ impl Failure {
         let title: Line = [
             Span::new("✗ ", style),
             Span::new(
-                say::error_kind(theme.language, &self.kind),
+                say::error_head(theme.language, &self.kind),
                 theme.style(Role::Strong).with(style),
             ),
         ]

@@ -18,7 +18,8 @@ pub fn tail(text: &str, count: usize, style: Style, columns: usize, theme: &Them
     let hidden = total.saturating_sub(count);
     let mut out = Vec::new();
     if hidden > 0 {
-        out.push(note(say::earlier_lines(theme.language, hidden), theme));
+        let note = say::folded_before(theme.language, hidden);
+        out.push(cut(&note, theme.style(Role::Faint), columns));
     }
     let last = text.lines().skip(hidden);
     out.extend(last.map(|line| cut(line, style, columns)));
@@ -41,7 +42,7 @@ pub fn head(text: &str, count: usize, style: Style, columns: usize, theme: &Them
     let hidden = lines.count();
     if hidden > 0 {
         out.push(Line::new(
-            say::more_lines(theme.language, hidden),
+            say::folded_after(theme.language, hidden),
             theme.style(Role::Faint),
         ));
     }

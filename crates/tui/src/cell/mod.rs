@@ -28,7 +28,7 @@ pub use notice::{Notice, Tone};
 pub use reasoning::Reasoning;
 pub use retry::Retry;
 pub use todo::TodoList;
-pub use tool::{State as ToolState, Tail, Tool};
+pub use tool::{Lookups, State as ToolState, Tail, Tool};
 pub use turn::Turn;
 pub use user::User;
 
@@ -55,6 +55,7 @@ pub enum Cell {
     Assistant(Assistant),
     Reasoning(Reasoning),
     Tool(Box<Tool>),
+    Lookups(Lookups),
     Todo(TodoList),
     Notice(Notice),
     Failure(Failure),
@@ -119,6 +120,7 @@ impl Cell {
             Self::Assistant(cell) => cell.rows(columns, theme, fold),
             Self::Reasoning(cell) => cell.rows(columns, theme, fold),
             Self::Tool(cell) => cell.rows(columns, theme, fold),
+            Self::Lookups(cell) => cell.rows(columns, theme, fold),
             Self::Todo(cell) => cell.rows(columns, theme, fold),
             Self::Notice(cell) => cell.rows(columns, theme, fold),
             Self::Failure(cell) => cell.rows(columns, theme, fold),

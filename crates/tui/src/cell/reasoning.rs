@@ -1,9 +1,10 @@
 //! What the model thought: one line, or all of it.
 
-use super::{Fold, lines};
+use super::Fold;
+use super::lines::INDENT;
 use crate::line::{Line, Span};
 use crate::theme::{Role, Theme};
-use crate::{say, text};
+use crate::{rows, say, text};
 use ostler_wire::Word;
 use std::time::Duration;
 
@@ -46,11 +47,16 @@ impl Reasoning {
         };
         let mut title = Line::new(title, style);
         let body = match (fold, self.state) {
-            (Fold::Open, _) => lines::all(self.text.trim(), style, columns),
+            (Fold::Open, _) => {
+                let text = crate::markdown::render(self.text.trim(), columns - INDENT, theme);
+                let text = text.into_iter().map(|line| line.on(style)).collect();
+                rows::indent(text, &rows::spaces(INDENT), &rows::spaces(INDENT))
+            }
             (Fold::Closed, State::Thinking(_)) => {
                 // What nobody can see need not be laid out.
                 let recent = recent(self.text.trim_end());
-                let mut rows = lines::all(recent, style, columns);
+                let wrapped = rows::prose(recent, style, columns - INDENT);
+                let mut rows = rows::indent(wrapped, &rows::spaces(INDENT), &rows::spaces(INDENT));
                 rows.drain(..rows.len().saturating_sub(LIVE));
                 rows
             }

@@ -9,7 +9,7 @@ use ostler_wire::{
     Approval, Compaction, DigestBy, ErrorEntry, Image, Interrupted, Json, Language, Message, Mode,
     Outcome, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage,
 };
-use ostler_wire::{CallTitle, ResultForm, ToolKind};
+use ostler_wire::{CallTitle, CallVerb, ResultForm, ToolKind};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -50,6 +50,7 @@ fn title_of(tool: &str, input: &Value) -> Option<CallTitle> {
     let body = found.filter(|key| more && bodies.contains(key));
     Some(CallTitle {
         kind: ToolKind::Other,
+        verb: verb_of(tool),
         subject,
         body: body.map(Into::into),
         result: form_of(tool),
@@ -57,6 +58,27 @@ fn title_of(tool: &str, input: &Value) -> Option<CallTitle> {
 }
 
 /// As these tools declare it.
+fn verb_of(tool: &str) -> Option<CallVerb> {
+    Some(match tool {
+        "bash" => CallVerb::Run,
+        "bash_output" => CallVerb::Watch,
+        "kill_job" => CallVerb::Stop,
+        "read_file" => CallVerb::Read,
+        "edit_file" | "multi_edit" | "delete_range" | "notebook_edit" => CallVerb::Edit,
+        "write_file" => CallVerb::Write,
+        "grep" => CallVerb::Search,
+        "glob" => CallVerb::Find,
+        "ls" => CallVerb::List,
+        "move_file" => CallVerb::Move,
+        "web_search" => CallVerb::SearchWeb,
+        "fetch_url" => CallVerb::Fetch,
+        "ask" => CallVerb::Ask,
+        "task" => CallVerb::Delegate,
+        "exit_plan_mode" => CallVerb::Plan,
+        _ => return None,
+    })
+}
+
 fn form_of(tool: &str) -> ResultForm {
     match tool {
         "bash" | "bash_input" | "bash_output" | "kill_job" => ResultForm::Command,
@@ -74,7 +96,9 @@ fn form_of(tool: &str) -> ResultForm {
         "memory" => ResultForm::Facts,
         "remember" | "forget" => ResultForm::Fact,
         "task" | "skill" => ResultForm::Report,
-        "todo" | "complete_step" | "move_file" => ResultForm::Nothing,
+        "complete_step" | "move_file" => ResultForm::Nothing,
+        "todo" => ResultForm::Entry,
+        "exit_plan_mode" => ResultForm::Plan,
         _ => ResultForm::Text,
     }
 }

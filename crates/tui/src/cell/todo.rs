@@ -16,16 +16,24 @@ const MAX_ITEM: usize = 2 * 1024;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TodoList {
     pub items: Vec<TodoItem>,
+    /// How it stood when it was shown last: only what changed since is shown again.
+    before: Vec<TodoItem>,
 }
 
 impl From<Todo> for TodoList {
     fn from(todo: Todo) -> Self {
-        Self { items: todo.items }
+        Self {
+            items: todo.items,
+            before: Vec::new(),
+        }
     }
 }
 
 impl TodoList {
     pub fn rows(&self, columns: usize, theme: &Theme, fold: Fold) -> Vec<Line> {
+        if fold == Fold::Closed && self.is_same_plan() {
+            return vec![self.line(columns, theme, |at, item| self.before.get(at) != Some(item))];
+        }
         let done = self.count(TodoState::Done);
         let faint = theme.style(Role::Faint);
         let title: Line = [
@@ -67,6 +75,53 @@ impl TodoList {
             ));
         }
         out
+    }
+
+    /// The same after another one was shown; `None` where nothing is new.
+    pub fn after(mut self, before: Option<&Self>) -> Option<Self> {
+        let before = before.map(|before| before.items.as_slice()).unwrap_or_default();
+        if before == self.items {
+            return None;
+        }
+        self.before = before.to_vec();
+        Some(self)
+    }
+
+    fn is_same_plan(&self) -> bool {
+        let texts = |items: &[TodoItem]| -> Vec<String> {
+            items.iter().map(|item| item.text.clone()).collect()
+        };
+        !self.before.is_empty() && texts(&self.before) == texts(&self.items)
+    }
+
+    /// What is being done, in one row, unless all is done.
+    pub fn now(&self, columns: usize, theme: &Theme) -> Option<Line> {
+        let is_open = self.items.iter().any(|item| item.state != TodoState::Done);
+        let is_now = |_, item: &TodoItem| item.state == TodoState::InProgress;
+        is_open.then(|| self.line(columns, theme, is_now))
+    }
+
+    fn line(
+        &self,
+        columns: usize,
+        theme: &Theme,
+        is_shown: impl Fn(usize, &TodoItem) -> bool,
+    ) -> Line {
+        let done = self.count(TodoState::Done);
+        let mut line: Line = [
+            Span::new(theme.language.say(Word::TodoTitle), theme.style(Role::Strong)),
+            Span::new(format!(" {done}/{}", self.items.len()), theme.style(Role::Faint)),
+        ]
+        .into_iter()
+        .collect();
+        for (at, item) in self.items.iter().enumerate() {
+            if is_shown(at, item) {
+                let (mark, style) = looks(item.state, theme);
+                let text = rows::head(&item.text, MAX_ITEM);
+                line.push(Span::new(format!("   {mark}{text}"), style));
+            }
+        }
+        text::cut(&line, columns)
     }
 
     fn count(&self, state: TodoState) -> usize {

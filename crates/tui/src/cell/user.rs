@@ -5,7 +5,7 @@ use crate::line::Line;
 use crate::rows::{self, spaces};
 use crate::say;
 use crate::theme::{Role, Theme};
-use ostler_wire::Message;
+use ostler_wire::{Message, Word};
 
 /// Lines of a message that the transcript shows.
 const FOLDED: usize = 20;
@@ -39,6 +39,14 @@ impl From<&Message> for User {
 }
 
 impl User {
+    /// A slash command.
+    pub fn command(line: &str) -> Self {
+        Self {
+            text: format!("/{line}"),
+            ..Self::default()
+        }
+    }
+
     pub fn rows(&self, columns: usize, theme: &Theme, fold: Fold) -> Vec<Line> {
         let style = theme.style(Role::User);
         let width = columns.saturating_sub(2);
@@ -61,7 +69,10 @@ impl User {
         }
         let mut out = rows::indent(said, &Line::new("› ", style), &spaces(2));
         if let (Fold::Open, Some(context)) = (fold, &self.context) {
-            out.extend(lines::all(context, theme.style(Role::Faint), columns));
+            let note = theme.language.say(Word::ContextSent);
+            let size = say::size(context.len() as u64);
+            let text = format!("{note} ({size})");
+            out.push(lines::cut(&text, theme.style(Role::Faint), columns));
         }
         out
     }

@@ -2,7 +2,7 @@
 
 use super::asking::{LEAST_COLUMNS, Meaning, Page, Pick, Reply};
 use super::choices::{answer_rows, hint_line, moved_into, scrolled};
-use super::{Step, window};
+use super::{Step, heading, window};
 use crate::canvas::Canvas;
 use crate::key::{Code, Key};
 use crate::line::Line;
@@ -362,7 +362,7 @@ impl Approval {
             Some(from) => canvas.fill(Word::ChildWantsTo, &[from, &self.ask.title]),
             None => self.ask.title.clone(),
         };
-        let mut rows = text::wrap(&canvas.line(title, Role::Warning), canvas.columns);
+        let mut rows = heading(&title, canvas);
         let bar = canvas.span("│ ", Role::Frame);
         let inner = canvas.narrower(2);
         let mut barred = |lines: Vec<Line>| {
@@ -389,7 +389,12 @@ impl Approval {
                     crate::markdown::render(preview, inner.columns, &inner.theme)
                 }
                 PreviewFormat::Diff => {
-                    crate::diff::whole_rows(preview, inner.columns, &inner.theme)
+                    crate::diff::whole_rows(
+                        preview,
+                        &self.ask.subject,
+                        inner.columns,
+                        &inner.theme,
+                    )
                 }
                 PreviewFormat::Markdown | PreviewFormat::Text => {
                     let row = |line: &str| text::wrap(&inner.line(line, Role::Text), inner.columns);
@@ -402,8 +407,7 @@ impl Approval {
 
     /// What exactly would be saved, and where.
     fn confirmation(&self, choice: usize, canvas: &Canvas) -> Vec<Line> {
-        let title = canvas.line(canvas.say(Word::SaveForGood), Role::Warning);
-        let mut rows = text::wrap(&title, canvas.columns);
+        let mut rows = heading(canvas.say(Word::SaveForGood), canvas);
         let choice = self.ask.options.get(choice);
         let detail = choice.and_then(|choice| choice.detail.as_deref());
         let label = choice.map_or("", |choice| choice.label.as_str());

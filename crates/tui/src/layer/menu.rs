@@ -6,6 +6,8 @@ use crate::canvas::Canvas;
 use crate::key::Key;
 use crate::line::Line;
 use crate::text;
+use crate::theme::Role;
+use ostler_wire::Word;
 use std::ops::Range;
 
 /// Rows it takes; the height changes only when it opens or closes.
@@ -50,6 +52,22 @@ impl Menu {
         };
         menu.sift(typed);
         menu
+    }
+
+    /// Of paths that fit what was typed, in their order.
+    pub fn of_answer(word: Range<usize>, all: Vec<Entry>) -> Self {
+        Self {
+            kind: MenuKind::Files,
+            word,
+            fits: (0..all.len()).collect(),
+            all,
+            chosen: 0,
+        }
+    }
+
+    /// Its paths are of several folders.
+    pub fn is_search(&self) -> bool {
+        self.all.iter().any(|entry| entry.label == entry.name)
     }
 
     /// Other letters were typed.
@@ -101,7 +119,10 @@ impl Menu {
     }
 
     pub fn rows(&self, canvas: &Canvas) -> Vec<Line> {
-        let room = ROWS.min(canvas.rows / 2).max(1);
+        let height = ROWS.min(canvas.rows / 2).max(1);
+        // The last row says how many there are, where not all can be seen.
+        let is_counted = self.fits.len() > height && height > 2;
+        let room = height - usize::from(is_counted);
         let from = self.chosen.saturating_sub(room.saturating_sub(1));
         let labels = self.all.iter().map(|entry| entry.label.as_str());
         let columns = label_columns(labels, canvas);
@@ -118,6 +139,11 @@ impl Menu {
             })
             .collect();
         rows.resize(room, Line::default());
+        if is_counted {
+            let [at, of] = [self.chosen + 1, self.fits.len()].map(|n| n.to_string());
+            let count = canvas.fill(Word::MenuCount, &[&at, &of]);
+            rows.push(canvas.line(format!("  {count}"), Role::Faint));
+        }
         rows
     }
 }

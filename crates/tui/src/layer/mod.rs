@@ -20,6 +20,7 @@ use crate::canvas::Canvas;
 use crate::key::Key;
 use crate::line::Line;
 use crate::screen::Frame;
+use crate::text;
 use crate::theme::Role;
 use ostler_wire::{Act, Ask, Op};
 
@@ -98,6 +99,18 @@ impl Layer {
             Self::Pager(layer) => layer.frame(canvas),
         }
     }
+}
+
+/// A title in a rule from edge to edge; a long one is wrapped.
+fn heading(title: &str, canvas: &Canvas) -> Vec<Line> {
+    let mut rows = text::wrap(&canvas.line(title, Role::Warning), canvas.columns);
+    if let [row] = rows.as_mut_slice()
+        && let Some(rest @ 1..) = canvas.columns.checked_sub(row.width() + 4)
+    {
+        row.spans.insert(0, canvas.span("── ", Role::Frame));
+        row.push(canvas.span(format!(" {}", "─".repeat(rest)), Role::Frame));
+    }
+    rows
 }
 
 /// A part of `rows` with a note of what is left out.

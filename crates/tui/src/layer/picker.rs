@@ -9,7 +9,7 @@ use crate::say;
 use crate::screen::Frame;
 use crate::text;
 use crate::theme::Role;
-use ostler_wire::{Act, List, Word};
+use ostler_wire::{Act, Deed, List, Word};
 
 /// Items shown at a time.
 const MAX_SHOWN: usize = 12;
@@ -61,9 +61,22 @@ impl Picker {
         self.fits.len() + usize::from(self.deeper().is_some())
     }
 
+    /// The theme that the cursor is at, in a list of themes.
+    pub fn theme(&self) -> Option<&str> {
+        let item = self.list.items.get(*self.fits.get(self.chosen)?)?;
+        match &item.actions.first()?.act {
+            Act::Do(Deed::Theme(name)) => Some(name),
+            Act::Do(_) | Act::Command(_) => None,
+        }
+    }
+
     pub fn key(&mut self, key: Key) -> Step {
         if let Some(chosen) = moved(self.chosen, self.rows(), key) {
-            (self.chosen, self.action) = (chosen, 0);
+            self.chosen = chosen;
+            let item = self.fits.get(chosen).and_then(|n| self.list.items.get(*n));
+            // Who has chosen an action means it for the row they go to.
+            let actions = item.map_or(1, |item| item.actions.len());
+            self.action = self.action.min(actions.saturating_sub(1));
             return Step::Stay;
         }
         let item = self

@@ -2,7 +2,7 @@
 
 use super::{Effect, State};
 use crate::layer::{Layer, Picker};
-use crate::theme::{Look, Theme};
+use crate::theme::Look;
 use ostler_wire::{Deed, Word};
 use std::time::{Duration, Instant};
 
@@ -31,11 +31,37 @@ impl State {
         }
     }
 
+    /// A list of themes shows the one that the cursor is at, and puts the old one back when it is left.
+    pub(super) fn preview_theme(&mut self) {
+        let shown = match self.layers.last() {
+            Some(Layer::Picker(picker)) => picker.theme(),
+            Some(Layer::Ask(_) | Layer::Pager(_)) | None => None,
+        };
+        let look = shown.and_then(Look::from_name);
+        match (look, self.moment.theme_before) {
+            (Some(look), before) => {
+                self.moment.theme_before = before.or(Some(self.theme.look));
+                self.theme.look = look;
+            }
+            (None, Some(before)) => {
+                self.moment.theme_before = None;
+                if !std::mem::take(&mut self.moment.theme_chosen) {
+                    self.theme.look = before;
+                }
+            }
+            (None, None) => self.moment.theme_chosen = false,
+        }
+    }
+
     fn set_theme(&mut self, name: &str, now: Instant) {
         let language = self.settings.language;
         match Look::from_name(name) {
-            Some(look) => self.theme = Theme::new(look).speaking(language),
+            Some(look) => {
+                self.theme.look = look;
+                self.moment.theme_chosen = true;
+            }
             None if name.is_empty() => {
+                self.moment.theme_chosen = false;
                 let looks = Look::list(self.theme.look, language);
                 self.layers.push(Layer::Picker(Picker::new(looks)));
             }

@@ -9,6 +9,8 @@ pub enum Global {
     Interrupt,
     Queue,
     NextMode,
+    Background,
+    Help,
     Page,
     Editor,
     PasteImage,
@@ -22,7 +24,9 @@ pub const GLOBALS: &[Binding<Global>] = &[
     Binding::new(Global::Stop, "stop", &["esc"], "stop the turn; first leaves a menu, a search or vim's insert mode; twice when idle rewinds"),
     Binding::new(Global::Interrupt, "interrupt", &["ctrl-c"], "stop the turn, else empty the composer, else leave when pressed twice"),
     Binding::new(Global::Queue, "queue", &["tab"], "while it works: send as the next turn"),
-    Binding::new(Global::NextMode, "next_mode", &["shift-tab"], "the next mode: normal, plan"),
+    Binding::new(Global::NextMode, "next_mode", &["shift-tab"], "approval: ask first, accept edits, auto; then plan mode, and back"),
+    Binding::new(Global::Background, "background", &["ctrl-b"], "while a command runs: let it go on in the background"),
+    Binding::new(Global::Help, "help", &["?"], "in an empty composer: show the keys"),
     Binding::new(Global::Page, "page", &["ctrl-t"], "page through everything, unfolded"),
     Binding::new(Global::Editor, "editor", &["ctrl-g"], "write in your own editor"),
     Binding::new(Global::PasteImage, "paste_image", &["ctrl-v"], "attach the picture on the clipboard"),
@@ -73,7 +77,9 @@ mod tests {
             assert!(seen.insert(format!("action {name}")), "{name}");
             for key in keys {
                 let key = Key::from_name(key).unwrap();
-                assert!(seen.insert(key.name()), "{name} {}", key.name());
+                // It is the composer's while no command runs.
+                let is_shared = key.name() == "ctrl-b";
+                assert!(seen.insert(key.name()) || is_shared, "{name} {}", key.name());
             }
         }
         let key = |name| Key::from_name(name).unwrap();

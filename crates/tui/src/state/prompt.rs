@@ -6,7 +6,7 @@ use crate::layer::{Menu, MenuEntry, MenuKind};
 use crate::surroundings::FoundPicture;
 use crate::text;
 use ostler_wire::{
-    Completion, CompletionItem, CompletionRequest, Delivery, Image, MAX_PICTURE, Op, Word,
+    Completion, CompletionItem, CompletionRequest, Delivery, Image, MAX_PICTURE, Op, Outcome, Word,
     command_of,
 };
 use std::time::Instant;
@@ -15,6 +15,10 @@ use std::time::Instant;
 const PICTURES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 /// Of the name of a picture that is shown.
 const NAME_COLUMNS: usize = 30;
+/// Commands that stand first in the menu.
+const USUAL: [&str; 10] = [
+    "help", "model", "plan", "resume", "rewind", "compact", "new", "diff", "permissions", "status",
+];
 /// Longest path that is looked at.
 const MAX_PATH: usize = 4096;
 
@@ -55,6 +59,44 @@ impl State {
             delivery,
             images: sent.images,
         }));
+    }
+
+    /// A command that a key stands for: nobody has to read its answer.
+    pub(super) fn quiet_command(&mut self, line: String) {
+        self.work.expect_quiet(&line);
+        self.effects.push(Effect::Send(Op::Command { line }));
+    }
+
+    /// Prompts that wait for the running turn; the one that began it is about to appear.
+    pub(super) fn waiting_prompts(&self) -> Vec<&(String, Delivery)> {
+        let own = usize::from(self.transcript.is_idle() && self.work.at.is_none());
+        self.work.waiting.iter().skip(own).collect()
+    }
+
+    /// Up in an empty composer takes the last prompt that waits back into it.
+    pub(super) fn edit_queued(&mut self, key: Key) -> bool {
+        let is_up = key.code == Code::Up && !key.ctrl && !key.alt && !key.shift;
+        let is_free = self.editor.is_empty() && self.menu.is_none();
+        if !(is_up && is_free) || self.waiting_prompts().is_empty() {
+            return false;
+        }
+        self.work.waiting.pop_back();
+        self.effects.push(Effect::Send(Op::Command {
+            line: "queue edit".into(),
+        }));
+        true
+    }
+
+    /// A prompt that failed before anything was answered is put back, to be sent again.
+    pub(super) fn put_back_failed(&mut self, outcome: Outcome, now: Instant) {
+        let prompt = self.work.unanswered.take();
+        let Some(prompt) = prompt.filter(|_| outcome == Outcome::Error && self.editor.is_empty())
+        else {
+            return;
+        };
+        self.editor.set_text(&prompt);
+        self.typed(now);
+        self.remark(self.settings.language.say(Word::PromptIsBack), now);
     }
 
     /// Whether the key was for the menu.
@@ -125,16 +167,23 @@ impl State {
 
     /// Narrows the open menu at once, and asks the session what fits.
     fn file_menu(&mut self, range: std::ops::Range<usize>, path: &str) {
-        let (folder, typed) = split_path(path);
-        let same = self.menu_folder() == Some(folder);
-        if let Some(menu) = self.menu.as_mut().filter(|_| same) {
-            menu.retype(range, typed);
+        let is_files = |menu: &&mut Menu| menu.kind == MenuKind::Files;
+        // What is listed stays a list of its folder; what is searched for is narrowed as it is.
+        let same = self.menu_folder() == Some(split_path(path).0) || self.is_searching_files();
+        if let Some(menu) = self.menu.as_mut().filter(is_files).filter(|_| same) {
+            menu.retype(range, path);
             if menu.is_empty() {
                 self.menu = None;
             }
         }
         let request = CompletionRequest::of(path);
         self.effects.push(Effect::Send(Op::Complete(request)));
+    }
+
+    /// The open menu shows paths of several folders.
+    fn is_searching_files(&self) -> bool {
+        let menu = self.menu.as_ref().filter(|m| m.kind == MenuKind::Files);
+        menu.is_some_and(Menu::is_search)
     }
 
     /// The folder whose names the open menu shows.
@@ -152,15 +201,15 @@ impl State {
             return;
         }
         let entry = |item: &CompletionItem| MenuEntry {
-            name: item.label.trim_end_matches('/').to_owned(),
+            name: item.insert.clone(),
             label: item.label.clone(),
             detail: String::new(),
             insert: format!("@{}", item.insert),
             goes_on: item.is_folder,
         };
         let entries = completion.items.iter().map(entry).collect();
-        let (_, typed) = split_path(&completion.text);
-        let mut menu = Menu::new(MenuKind::Files, range, entries, typed);
+        // They came in their order, and all of them fit.
+        let mut menu = Menu::of_answer(range, entries);
         if let Some(old) = &self.menu {
             menu.keep_choice(old);
         }
@@ -173,14 +222,21 @@ impl State {
         } else {
             let entry = |command: &ostler_wire::CommandInfo| MenuEntry {
                 name: command.name.clone(),
-                label: format!("/{} {}", command.name, command.arguments)
-                    .trim_end()
-                    .to_owned(),
-                detail: command.help.clone(),
+                label: format!("/{}", command.name),
+                detail: match command.arguments.is_empty() {
+                    true => command.help.clone(),
+                    false => format!("{}  {}", command.help, command.arguments),
+                },
                 insert: format!("/{}", command.name),
                 goes_on: false,
             };
-            let entries = self.commands.iter().map(entry).collect();
+            let mut entries: Vec<MenuEntry> = self.commands.iter().map(entry).collect();
+            // The usual ones first, the rest by name.
+            let usual = |entry: &MenuEntry| {
+                let place = USUAL.iter().position(|name| *name == entry.name);
+                place.unwrap_or(USUAL.len())
+            };
+            entries.sort_by_key(usual);
             self.menu = Some(Menu::new(MenuKind::Commands, range, entries, name));
         }
         if self.menu.as_ref().is_some_and(Menu::is_empty) {

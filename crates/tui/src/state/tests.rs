@@ -45,6 +45,7 @@ impl Bench {
             name: name.into(),
             help: help.into(),
             arguments: arguments.into(),
+            group: ostler_wire::CommandGroup::Session,
         };
         let commands = vec![
             command("help", "this list", ""),
@@ -318,6 +319,7 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                 repair: None,
                 title: Some(CallTitle {
                     kind: ToolKind::Run,
+                    verb: Some(ostler_wire::CallVerb::Run),
                     subject: "make".into(),
                     body: Some("command".into()),
                     result: ResultForm::Command,
@@ -727,7 +729,7 @@ fn a_turn_that_ends_leaves_nothing_behind() {
     }));
     assert!(!bench.state.is_asking() && !bench.state.is_working());
     let effects = bench.state.take_effects();
-    assert_eq!(effects, [Effect::Look, Effect::Notify("finished".into())]);
+    assert_eq!(effects, [Effect::Look, Effect::Notify("finished: go".into())]);
     assert_eq!(bench.state.wake(bench.now), None);
     assert_snapshot!(bench.shown());
 }
@@ -747,19 +749,20 @@ fn jobs_and_usage_are_in_the_status_line() {
     }));
     assert_eq!(
         status(&bench),
-        "wise-2 · ask · 50% context · 75% cached · jobs 1 · main"
+        "wise-2 · asks first (shift-tab) · context 50% · cached 75% · jobs 1 · main"
     );
     let running = Vec::new();
     bench.delta(Delta::Jobs { running });
     assert_eq!(
         status(&bench),
-        "wise-2 · ask · 50% context · 75% cached · main"
+        "wise-2 · asks first (shift-tab) · context 50% · cached 75% · main        ? keys"
     );
     for (posture, shown) in [
-        ("auto for 10m", "auto"),
+        ("edits", "accepts edits"),
+        ("auto for 10m", "auto for 10m"),
         ("yolo", "yolo"),
-        ("yolo for commands", "yolo for commands"),
-        ("refuse", "refuse"),
+        ("yolo for commands", "commands auto-approved"),
+        ("refuse", "deny all"),
     ] {
         bench.entry(Body::Mode(ostler_wire::Mode {
             mode: "plan".into(),
@@ -767,7 +770,7 @@ fn jobs_and_usage_are_in_the_status_line() {
             goal: None,
             ..Default::default()
         }));
-        let shown = format!("wise-2 · plan · {shown} · ");
+        let shown = format!("wise-2 · plan · {shown} (shift-tab) · ");
         assert!(status(&bench).starts_with(&shown), "{}", status(&bench));
     }
 }

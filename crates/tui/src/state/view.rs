@@ -1,6 +1,8 @@
 //! The live region: what is going on, remarks, the layer or the composer with its menu, the status line.
 
 use super::State;
+use super::help::key_rows;
+use super::work::Seen;
 use crate::canvas::Canvas;
 use crate::editor::Mode;
 use crate::line::{Line, Span};
@@ -16,6 +18,13 @@ const WAITING_ROWS: usize = 3;
 const LIVE_ROWS: usize = 3;
 /// Rows of the composer on a terminal that has room.
 const COMPOSER_ROWS: usize = 12;
+
+/// Rows of a terminal where the composer has a frame.
+const FRAMED_ROWS: usize = 14;
+
+fn is_framed(canvas: &Canvas) -> bool {
+    canvas.rows >= FRAMED_ROWS
+}
 
 /// On a terminal of a few rows the one with the caret stays, or the end.
 fn fit(rows: &mut Vec<Line>, caret: &mut Option<(usize, usize)>, most: usize) {
@@ -70,12 +79,21 @@ impl State {
         let room = canvas.rows.saturating_sub(taken).min(half);
         let mut rows = self.transcript.live(canvas, room, now);
         if !self.is_asking() {
-            rows.extend(self.work.line(canvas, now));
+            if self.is_working() {
+                rows.extend(self.transcript.plan_row(canvas));
+            }
+            let seen = Seen {
+                tokens: self.transcript.answered_tokens(),
+                command_since: self.transcript.running_command(),
+            };
+            rows.extend(self.work.line(canvas, seen, now));
         }
         rows.extend(self.work.background.line(canvas, now));
         rows.append(&mut above);
-        // An empty row keeps the composer apart from what is said above it.
-        rows.push(Line::default());
+        // An empty row keeps the composer apart from what is said above it, where its frame does not.
+        if !self.layers.is_empty() || !is_framed(canvas) {
+            rows.push(Line::default());
+        }
         let over = (rows.len() + below.rows.len()).saturating_sub(canvas.rows);
         rows.drain(..over.min(rows.len()));
         let mut caret = below.caret.map(|(row, column)| (row + rows.len(), column));
@@ -93,21 +111,33 @@ impl State {
             .as_ref()
             .map(|menu| menu.rows(canvas))
             .unwrap_or_default();
-        let room = canvas.rows.saturating_sub(menu.len() + 2);
+        let frame = if is_framed(canvas) { 2 } else { 0 };
+        let room = canvas.rows.saturating_sub(menu.len() + 2 + frame);
         let view = self
             .editor
             .view(canvas.columns, room.clamp(1, COMPOSER_ROWS), &canvas.theme);
         let mut rows = view.rows;
         if self.editor.is_empty()
+            && !self.editor.is_searching()
             && let Some(first) = rows.first_mut()
         {
             first.push(canvas.span(canvas.say(Word::Placeholder), Role::Faint));
             *first = text::cut(first, canvas.columns);
         }
+        let mut caret = view.caret;
+        if is_framed(canvas) {
+            let rule = canvas.line("─".repeat(canvas.columns), Role::Frame);
+            rows.insert(0, rule.clone());
+            caret.0 += 1;
+            rows.push(rule);
+        }
         rows.extend(menu);
+        if self.shows_keys {
+            rows.extend(key_rows(canvas));
+        }
         Frame {
             rows,
-            caret: Some(view.caret),
+            caret: Some(caret),
         }
     }
 
@@ -146,10 +176,9 @@ impl State {
 
     /// Prompts that are sent and not heard yet.
     fn waiting(&self, canvas: &Canvas) -> Vec<Line> {
-        // The one that starts a turn is about to appear.
-        let own = usize::from(self.transcript.is_idle() && self.work.at.is_none());
+        let waiting = self.waiting_prompts();
         let mut rows = Vec::new();
-        for (prompt, delivery) in self.work.waiting.iter().skip(own) {
+        for (prompt, delivery) in &waiting {
             let word = match delivery {
                 Delivery::Steer => Word::Steers,
                 Delivery::Queue => Word::Queued,
@@ -158,6 +187,10 @@ impl State {
             line.push(Span::new(prompt.as_str(), canvas.style(Role::User)));
             let wrapped = text::wrap(&line, canvas.columns);
             rows.extend(wrapped.into_iter().take(WAITING_ROWS));
+        }
+        if !waiting.is_empty() && !self.is_asking() {
+            let keys = canvas.line(format!("  {}", canvas.say(Word::QueueKeys)), Role::Faint);
+            rows.push(text::cut(&keys, canvas.columns));
         }
         rows
     }

@@ -11,7 +11,7 @@ pub use table::{
     format_size, short_id,
 };
 
-use crate::{Completion, Open};
+use crate::{Completion, Open, Word};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -228,4 +228,45 @@ pub struct CommandInfo {
     /// What may follow it, such as `<duration>`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub arguments: String,
+    /// Where help lists it.
+    #[serde(default)]
+    pub group: CommandGroup,
+}
+
+/// Groups of commands, in the order in which help lists them.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandGroup {
+    Session,
+    Work,
+    Model,
+    Inspect,
+    Setup,
+    /// Skills, prompts of servers, and files of the person.
+    #[default]
+    Own,
+}
+
+impl CommandGroup {
+    pub const ALL: [Self; 6] = [
+        Self::Session,
+        Self::Work,
+        Self::Model,
+        Self::Inspect,
+        Self::Setup,
+        Self::Own,
+    ];
+
+    pub fn word(self) -> Word {
+        match self {
+            Self::Session => Word::GroupStart,
+            Self::Work => Word::GroupWork,
+            Self::Model => Word::GroupModel,
+            Self::Inspect => Word::GroupLook,
+            Self::Setup => Word::GroupSetup,
+            Self::Own => Word::GroupOwn,
+        }
+    }
 }

@@ -180,7 +180,7 @@ impl LocalHub {
         let stance = Stance::Posture(policy.posture).stricter(Stance::of_name(&stood.posture));
         policy.posture = match stance {
             Stance::Posture(posture) => posture,
-            Stance::Never | Stance::Shell | Stance::Until(_) => Posture::Ask,
+            Stance::Never | Stance::Shell | Stance::Until(..) => Posture::Ask,
         };
         hub
     }

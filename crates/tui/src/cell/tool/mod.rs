@@ -3,14 +3,16 @@
 mod result;
 mod tail;
 mod title;
+mod together;
 
 pub use tail::Tail;
+pub use together::Lookups;
 
 use super::{Fold, lines};
 use crate::line::{Line, Span};
 use crate::theme::{Role, Theme};
 use crate::{rows, say, text};
-use ostler_wire::{CallTitle, Language, ToolResult, ToolUse, Word};
+use ostler_wire::{CallTitle, CallVerb, Caller, Language, ResultForm, ToolResult, ToolUse, Word};
 use result::Outcome;
 use serde_json::Value;
 use std::time::Duration;
@@ -22,7 +24,7 @@ const MIN_SUBJECT: usize = 8;
 /// Bytes of what a title says about the result.
 const MAX_FACT: usize = 100;
 /// Shorter calls do not say how long they took.
-const WORTH_TELLING: Duration = Duration::from_millis(100);
+const WORTH_TELLING: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug)]
 pub struct Tool {
@@ -31,6 +33,8 @@ pub struct Tool {
     input: Value,
     title: Option<CallTitle>,
     repair: Option<String>,
+    /// The person typed it.
+    is_own: bool,
     state: State,
     outcome: Outcome,
     took: Duration,
@@ -83,6 +87,7 @@ impl Tool {
             input: call.input.to_value(),
             title: call.title.clone(),
             repair: call.repair.clone(),
+            is_own: call.by == Some(Caller::Person),
             state: State::default(),
             outcome: Outcome::default(),
             took: Duration::ZERO,
@@ -93,6 +98,39 @@ impl Tool {
 
     pub fn state(&self) -> State {
         self.state
+    }
+
+    fn form(&self) -> ResultForm {
+        self.title.as_ref().map(|title| title.result).unwrap_or_default()
+    }
+
+    /// An entry of its own shows what came of it.
+    pub fn goes_without_saying(&self) -> bool {
+        self.form() == ResultForm::Entry
+            && match self.state {
+                State::Queued | State::Asked | State::Running(_) | State::Done => true,
+                State::Failed | State::Denied | State::Interrupted => false,
+            }
+    }
+
+    /// What it looked up, if that is all it did.
+    pub fn lookup(&self) -> Option<CallVerb> {
+        let verb = self.title.as_ref()?.verb?;
+        (self.state == State::Done && verb.looks_up()).then_some(verb)
+    }
+
+    /// It runs a command.
+    pub fn runs_command(&self) -> bool {
+        self.form() == ResultForm::Command
+    }
+
+    /// What it is about, for a list of several.
+    fn in_short(&self) -> String {
+        let subject = title::subject(self.title.as_ref(), &self.input);
+        match self.outcome.facts.first().filter(|_| self.lookup() != Some(CallVerb::Read)) {
+            Some(fact) => format!("{subject} ({fact})"),
+            None => subject,
+        }
     }
 
     /// Where it stands before it is over.
@@ -110,8 +148,10 @@ impl Tool {
             (false, Some("interrupted")) => State::Interrupted,
             (false, _) => State::Failed,
         };
-        let form = self.title.as_ref().map(|title| title.result);
-        self.outcome = result::read(form.unwrap_or_default(), &self.input, envelope, to);
+        self.outcome = result::read(self.form(), &self.input, envelope, to);
+        if self.is_own {
+            self.outcome.show_a_screen();
+        }
         for fact in &mut self.outcome.facts {
             fact.truncate(rows::head(fact, MAX_FACT).len());
         }
@@ -143,7 +183,11 @@ impl Tool {
 
     fn title(&self, columns: usize, theme: &Theme) -> Line {
         let (mark, role) = self.state.looks();
-        let name = title::name(&self.name);
+        let verb = self.title.as_ref().and_then(|title| title.verb);
+        let name = match verb {
+            Some(verb) => theme.language.say(verb.word(self.state.is_over())).to_owned(),
+            None => title::name(&self.name),
+        };
         let mut facts = self.outcome.facts.clone();
         match self.state {
             State::Asked => facts.push(theme.language.say(Word::WaitsForYou).into()),
@@ -165,6 +209,8 @@ impl Tool {
         }
         let facts = match facts.as_slice() {
             [] => String::new(),
+            // What changed belongs to the name of the file.
+            facts if facts.concat().starts_with('(') => format!(" {}", facts.join(" · ")),
             facts => format!("  {}", facts.join(" · ")),
         };
         let mut line: Line = [
@@ -177,7 +223,8 @@ impl Tool {
         if !subject.is_empty() {
             let taken = line.width() + 2 + text::width(&facts);
             let room = columns.saturating_sub(taken).max(MIN_SUBJECT);
-            line.push(Span::plain(format!("  {}", text::cut_text(&subject, room))));
+            let gap = if verb.is_some() { " " } else { "  " };
+            line.push(Span::plain(format!("{gap}{}", text::cut_text(&subject, room))));
         }
         if !facts.is_empty() {
             line.push(Span::new(facts, theme.style(Role::Faint)));

@@ -14,6 +14,8 @@ use serde_json::Value;
 
 /// Lines of output, of a change and of a new file that the transcript shows.
 const FOLDED_OUTPUT: usize = 5;
+/// The same of a command that the person ran: about a screen.
+const OWN_OUTPUT: usize = 40;
 const FOLDED_ERROR: usize = 8;
 const FOLDED_DIFF: usize = 40;
 const FOLDED_FILE: usize = 10;
@@ -32,7 +34,12 @@ pub struct Outcome {
 #[derive(Clone, Debug)]
 enum Part {
     /// The transcript shows its end.
-    Output(String),
+    Output {
+        text: String,
+        folded: usize,
+    },
+    /// A document.
+    Markdown(String),
     /// Only the open form shows it.
     Hidden(String),
     /// The same, as code in the language of the file.
@@ -65,7 +72,7 @@ pub fn read(form: ResultForm, input: &Value, envelope: Value, to: Language) -> O
     match form {
         ResultForm::Command => command(data, to),
         ResultForm::File => file(data, to),
-        ResultForm::Edit => edit(data),
+        ResultForm::Edit => edit(input, data),
         ResultForm::WholeFile => written(input, data, to),
         ResultForm::Matches => listed(data, "matches", |n, data| {
             say::matches(to, count(data, "count").unwrap_or(n))
@@ -105,12 +112,22 @@ pub fn read(form: ResultForm, input: &Value, envelope: Value, to: Language) -> O
                 .collect(),
             ..unknown(data)
         },
-        ResultForm::Nothing => Outcome::default(),
+        ResultForm::Nothing | ResultForm::Entry => Outcome::default(),
+        ResultForm::Plan => plan(input, data, to),
         ResultForm::Text => unknown(data),
     }
 }
 
 impl Outcome {
+    /// Shows as much of its output as a screen holds.
+    pub fn show_a_screen(&mut self) {
+        for part in &mut self.body {
+            if let Part::Output { folded, .. } = part {
+                *folded = OWN_OUTPUT;
+            }
+        }
+    }
+
     pub fn rows(&self, columns: usize, theme: &Theme, fold: Fold) -> Vec<Line> {
         let parts = self.body.iter();
         parts
@@ -123,10 +140,14 @@ impl Part {
     fn rows(&self, columns: usize, theme: &Theme, fold: Fold) -> Vec<Line> {
         let faint = theme.style(Role::Faint);
         match (self, fold) {
-            (Self::Output(text), Fold::Closed) => {
-                lines::tail(text.trim_end(), FOLDED_OUTPUT, faint, columns, theme)
+            (Self::Output { text, folded }, Fold::Closed) => {
+                lines::tail(text.trim_end(), *folded, faint, columns, theme)
             }
-            (Self::Output(text) | Self::Hidden(text), Fold::Open) => {
+            (Self::Markdown(text), _) => {
+                let width = columns.saturating_sub(lines::INDENT);
+                indented(crate::markdown::render(text, width, theme))
+            }
+            (Self::Output { text, .. } | Self::Hidden(text), Fold::Open) => {
                 lines::all(text.trim_end(), Style::PLAIN, columns)
             }
             (Self::Hidden(_) | Self::Code { .. }, Fold::Closed) => Vec::new(),
@@ -207,10 +228,11 @@ fn command(data: &Value, to: Language) -> Outcome {
         .map(|text| text.trim_end_matches('\n'))
         .filter(|text| !text.is_empty())
         .collect();
-    out.body.push(Part::Output(match said.as_slice() {
+    let text = match said.as_slice() {
         [] if out.facts.is_empty() => to.say(Word::NoOutput).into(),
         said => said.join("\n"),
-    }));
+    };
+    out.body.push(output(text));
     if let Some(hint) = data.get("denied").and_then(|d| d.get("hint")?.as_str()) {
         out.body.push(Part::Warning(hint.to_owned()));
     }
@@ -245,15 +267,43 @@ fn file(data: &Value, to: Language) -> Outcome {
     out
 }
 
-fn edit(data: &Value) -> Outcome {
+fn output(text: String) -> Part {
+    Part::Output {
+        text,
+        folded: FOLDED_OUTPUT,
+    }
+}
+
+fn changed(diff: &Diff) -> String {
+    format!("(+{} −{})", diff.added, diff.removed)
+}
+
+/// A plan stays readable after it was decided about.
+fn plan(input: &Value, data: &Value, to: Language) -> Outcome {
+    let decided = match (text(data, "decision"), pick(data, &["plan"])) {
+        ("approve", _) => Word::PlanWasApproved,
+        (_, Some(_)) => Word::PlanWasEdited,
+        (_, None) => Word::PlanWasKept,
+    };
+    let shown = pick(data, &["plan"]).or_else(|| pick(input, &["plan"]));
+    let mut body = vec![Part::Markdown(shown.unwrap_or_default().to_owned())];
+    body.extend(pick(data, &["reason"]).map(|reason| Part::Answer(reason.to_owned())));
+    Outcome {
+        facts: vec![to.say(decided).into()],
+        went_wrong: false,
+        body,
+    }
+}
+
+fn edit(input: &Value, data: &Value) -> Outcome {
     let edits = data.get("edits").and_then(Value::as_array);
     let diffs: Vec<&str> = match edits {
         Some(edits) => edits.iter().map(|edit| text(edit, "diff")).collect(),
         None => vec![text(data, "diff")],
     };
-    let diff = Diff::unified(&diffs.join("\n"));
+    let diff = Diff::unified(&diffs.join("\n")).of_file(path_of(input));
     Outcome {
-        facts: vec![format!("+{} -{}", diff.added, diff.removed)],
+        facts: vec![changed(&diff)],
         went_wrong: false,
         body: vec![Part::Diff {
             diff,
@@ -266,12 +316,12 @@ fn written(input: &Value, data: &Value, to: Language) -> Outcome {
     let is_new = data.get("created").and_then(Value::as_bool) == Some(true);
     let content = pick(input, &["content", "contents", "text"]).unwrap_or_default();
     if let Some(diff) = data.get("diff").and_then(Value::as_str) {
-        let diff = Diff::unified(diff);
+        let diff = Diff::unified(diff).of_file(path_of(input));
         let facts = match diff.is_empty() {
             true => vec![to.say(Word::NotChanged).into()],
             false => vec![
+                changed(&diff),
                 to.say(Word::Overwritten).into(),
-                format!("+{} -{}", diff.added, diff.removed),
             ],
         };
         return Outcome {
@@ -292,10 +342,14 @@ fn written(input: &Value, data: &Value, to: Language) -> Outcome {
         facts: vec![fact.into(), say::lines(to, content.lines().count())],
         went_wrong: false,
         body: vec![Part::Diff {
-            diff: Diff::between("", content),
+            diff: Diff::between("", content).of_file(path_of(input)),
             folded: FOLDED_FILE,
         }],
     }
+}
+
+fn path_of(input: &Value) -> &str {
+    pick(input, &["path", "file_path"]).unwrap_or_default()
 }
 
 fn notebook(input: &Value, data: &Value, to: Language) -> Outcome {
@@ -416,7 +470,7 @@ fn unknown(data: &Value) -> Outcome {
             folded: FOLDED_DIFF,
         });
     }
-    body.push(Part::Output(text));
+    body.push(output(text));
     Outcome {
         facts: Vec::new(),
         went_wrong: false,

@@ -80,6 +80,7 @@ mod tests {
     fn a_title_says_what_a_call_is_about() {
         let title = |subject: &str, body: Option<&'static str>| CallTitle {
             kind: ToolKind::Run,
+            verb: None,
             subject: subject.into(),
             body: body.map(Into::into),
             result: Default::default(),

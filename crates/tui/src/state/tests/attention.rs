@@ -36,8 +36,8 @@ fn nothing_moves_when_nothing_happens() {
 fn the_title_says_whether_it_works_or_waits() {
     for (state, expect) in [
         ("idle", "ostler here"),
-        ("running", "● ostler here"),
-        ("approval", "? ostler here"),
+        ("running", "● go · ostler here"),
+        ("approval", "? go · ostler here"),
     ] {
         assert_eq!(bench(state, 60, Look::Mono).state.title(), expect);
     }
