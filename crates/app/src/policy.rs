@@ -26,7 +26,12 @@ use std::path::{Path, PathBuf};
 /// Bytes of a system prompt.
 const MAX_PROMPT_FILE: u64 = 1 << 20;
 
+/// Each path is resolved once, however many others it is compared with.
 pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
+    ostler_host::sight::at_once(|| folders_now(boot))
+}
+
+fn folders_now(boot: &Boot) -> anyhow::Result<Folders> {
     let places = &boot.places;
     let mut inside = grants::granted(boot);
     inside.extend(grants::memory(boot));

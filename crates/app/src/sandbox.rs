@@ -19,6 +19,7 @@ use ostler_config::text::Speak as _;
 use ostler_engine::confine::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings};
 use ostler_engine::tool::Scope;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Policy};
+use ostler_host::sight;
 use ostler_wire::{Language, Word};
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -41,11 +42,17 @@ pub fn wanted(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     Ok(settings)
 }
 
+/// Each path is resolved once, however many others it is compared with.
 pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
-    let mode = mode(boot);
-    if mode == SandboxMode::Off {
-        return Ok(SandboxSettings::default());
+    match mode(boot) {
+        SandboxMode::Off => Ok(SandboxSettings::default()),
+        mode @ (SandboxMode::Enforce | SandboxMode::Require) => {
+            sight::at_once(|| settings_now(boot, mode))
+        }
     }
+}
+
+fn settings_now(boot: &Boot, mode: SandboxMode) -> anyhow::Result<SandboxSettings> {
     let mut forbid_read = forbidden(boot)?;
     let mut sealed = boot.places.sealed();
     let denied = denied(boot);

@@ -3,6 +3,7 @@
 
 use crate::text::phrase;
 use ostler_guard::normalise;
+use ostler_host::sight;
 use ostler_wire::{Why, Word};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -162,7 +163,7 @@ impl Places {
         let placed = home
             .iter()
             .flat_map(|home| [".env", AUTH_FILE, OLD_TOKENS].map(|name| home.join(name)));
-        let real = all.iter().filter_map(|path| path.canonicalize().ok());
+        let real = all.iter().filter_map(|path| sight::canonicalize(path).ok());
         let more: Vec<PathBuf> = placed.chain(real).collect();
         all.extend(more);
         all.sort();
@@ -177,7 +178,7 @@ impl Places {
         let placed = home
             .iter()
             .flat_map(|home| RESERVED.map(|name| home.join(name)));
-        let real = named.iter().filter_map(|path| path.canonicalize().ok());
+        let real = named.iter().filter_map(|path| sight::canonicalize(path).ok());
         let mut all: Vec<PathBuf> = placed.chain(real).collect();
         all.extend(named);
         all.sort();
@@ -312,7 +313,7 @@ pub fn real(path: &Path) -> PathBuf {
     path.ancestors()
         .find_map(|ancestor| {
             let rest = path.strip_prefix(ancestor).ok()?;
-            let real = ancestor.canonicalize().ok()?;
+            let real = sight::canonicalize(ancestor).ok()?;
             // A slash at its end would make a folder of a file.
             Some(match rest.as_os_str().is_empty() {
                 true => real,

@@ -30,7 +30,7 @@ use folders::Folders;
 use git_settings::SettingsCopies;
 use ostler_guard::Rule;
 use ostler_host::sandbox::{self, Layer, Network, PROXY, Plan, Policy, Records};
-use ostler_host::{Command, Exit, Process};
+use ostler_host::{Command, Exit, Process, sight};
 use ostler_tools::SandboxReport;
 use ostler_tools::sandbox_report::{Change, HostRequest};
 use ostler_wire::Why;
@@ -145,7 +145,7 @@ async fn prepare(
                 };
                 let mut policy = Policy {
                     shared: network,
-                    ..shape::shape(&services.sandbox, &request)
+                    ..sight::at_once(|| shape::shape(&services.sandbox, &request))
                 };
                 let mut copies = SettingsCopies::default();
                 // Without a session nobody takes the changes over.
@@ -222,7 +222,7 @@ fn make(
         folders,
         copies,
     } = made;
-    let plan = Plan::prepare(&policy)?;
+    let plan = services.share.plans.prepare(&policy)?;
     let Some(layer) = plan.layer() else {
         return Ok(Outcome::Free);
     };

@@ -28,6 +28,7 @@ mod program;
 pub mod raw;
 pub mod sandbox;
 mod scratch;
+pub mod sight;
 pub mod signals;
 pub mod socket;
 pub mod watchdog;

@@ -441,6 +441,9 @@ fn is_below(folder: &Path, other: &Path) -> bool {
 
 /// Puts back what differs, and keeps what was there.
 fn put_back(watch: &mut Watch, artifacts: Option<&Artifacts>, call_id: &str) -> Vec<Change> {
+    if watch.is_unchanged() {
+        return Vec::new();
+    }
     let keep = |(number, path): (usize, &PathBuf)| {
         let name = format!("protected-{call_id}-{number}");
         let bytes = watch.read(path, MAX_ASIDE)?;

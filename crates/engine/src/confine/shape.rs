@@ -2,6 +2,7 @@
 
 use super::{SandboxSettings, Terms};
 use ostler_host::sandbox::{EmptyHome, Network, Policy, UnixSockets};
+use ostler_host::sight;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -182,7 +183,7 @@ fn beside(outer: &Path, inner: &Path) -> Option<Vec<PathBuf>> {
 }
 
 fn real(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+    sight::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 #[cfg(test)]

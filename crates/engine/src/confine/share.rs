@@ -4,7 +4,7 @@ use super::helpers;
 use super::protection::Protection;
 use crate::proxy::Proxy;
 use ostler_host::Host;
-use ostler_host::sandbox::{Choice, Error, SharedNetwork};
+use ostler_host::sandbox::{Choice, Error, Plans, SharedNetwork};
 use ostler_tools::SandboxReport;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,6 +16,8 @@ pub struct SandboxShare {
     made: OnceCell<Option<Common>>,
     /// What they may not change although nothing holds it.
     pub(super) protection: Protection,
+    /// Those that were made for earlier commands.
+    pub(super) plans: Plans,
 }
 
 pub struct Common {

@@ -2,6 +2,7 @@
 //! `.vscode -> editor`: whoever writes `editor/tasks.json` writes what an editor reads. Links and repositories in the folders
 //! above a file are looked up each time, those elsewhere in the project by a bounded walk whose answer holds for a moment.
 
+use super::absent;
 use super::border::is_below;
 use super::glob::matches;
 use super::resolve::follow;
@@ -55,6 +56,9 @@ static HELD: Mutex<Vec<Held>> = Mutex::new(Vec::new());
 impl Links {
     /// Those that stand in this folder. Names with a `*` are left to the walk.
     pub fn in_folder(folder: &Path, wanted: Wanted<'_>) -> Self {
+        if folder.metadata().is_err_and(|error| absent(&error)) {
+            return Self::default();
+        }
         let included = included_by(settings_of(folder), wanted.home);
         let mut targets = Vec::new();
         let mut last = ("", false);

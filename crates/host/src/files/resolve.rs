@@ -3,6 +3,7 @@
 
 use super::{absent, check_path};
 use crate::error::{Error, Result};
+use crate::sight;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -93,16 +94,13 @@ fn push_parts(todo: &mut Vec<Part>, path: &Path) {
 }
 
 fn link_target(path: &Path) -> Result<Option<PathBuf>> {
-    let meta = match std::fs::symlink_metadata(path) {
-        Ok(meta) => meta,
-        Err(error) if absent(&error) => return Ok(None),
-        Err(error) => return Err(cannot_follow(path, error)),
-    };
-    if !meta.is_symlink() {
-        return Ok(None);
-    }
-    match std::fs::read_link(path) {
-        Ok(target) => Ok(Some(target)),
+    match sight::look_in_place(path) {
+        Ok(sight::Seen {
+            kind: sight::Kind::Link(target),
+            ..
+        }) => Ok(Some(target)),
+        Ok(_) => Ok(None),
+        Err(error) if absent(&error) => Ok(None),
         Err(error) => Err(cannot_follow(path, error)),
     }
 }

@@ -31,7 +31,7 @@ pub use elsewhere::{Repositories, Tampered};
 #[cfg(not(unix))]
 pub use elsewhere::{read_unchanged, set_records};
 #[cfg(target_os = "linux")]
-pub use linux::SharedNetwork;
+pub use linux::{Plans, SharedNetwork};
 #[cfg(unix)]
 pub use record::{Leftover, Others, PutBack, Record, Records, Turn, Written};
 #[cfg(target_os = "linux")]
@@ -268,8 +268,8 @@ impl From<&Error> for Why {
     }
 }
 
-/// A policy ready to be put on, for any number of commands. It speaks of the files that were there when it was made, so
-/// it is best made anew for each command.
+/// A policy ready to be put on, for any number of commands. It speaks of the files that were there when it was made:
+/// `Plans` makes it anew when they are others.
 #[derive(Debug)]
 pub struct Plan {
     layer: Option<Layer>,
@@ -346,6 +346,18 @@ impl Plan {
 #[cfg(not(target_os = "linux"))]
 #[derive(Debug, PartialEq, Eq)]
 pub enum SharedNetwork {}
+
+/// There are none on this system.
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug, Default)]
+pub struct Plans;
+
+#[cfg(not(target_os = "linux"))]
+impl Plans {
+    pub fn prepare(&self, policy: &Policy) -> Result<Plan, Error> {
+        Plan::prepare(policy)
+    }
+}
 
 /// A network for the commands of a session, with a listener at the proxy's address in it that does not block.
 pub type Opened = Option<(SharedNetwork, std::net::TcpListener)>;

@@ -7,6 +7,7 @@ mod state;
 use super::gitconfig::{Kind, Merged};
 use put_back::{lead_back, put_back, remove, spot};
 use state::{Seen, links_above, place, snapshot};
+use crate::sight;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -49,16 +50,39 @@ pub struct Change {
 impl Watch {
     /// Remembers the paths as they are now.
     pub fn new(roots: &[PathBuf]) -> Self {
-        let placed = roots.iter().map(|root| (root.clone(), place(root)));
-        let placed: Vec<(PathBuf, PathBuf)> = placed.collect();
+        let (placed, links) = sight::at_once(|| {
+            let placed = roots.iter().map(|root| (root.clone(), place(root)));
+            (placed.collect::<Vec<_>>(), links_above(roots))
+        });
         let Seen { found, cut } = snapshot(&placed);
         Self {
             before: found,
             roots: placed,
-            links: links_above(roots),
+            links,
             open: BTreeSet::new(),
             partial: cut,
         }
+    }
+
+    /// Whether everything is as it was, in one look. If not, the rest here tells what to do about it.
+    pub fn is_unchanged(&self) -> bool {
+        if !self.open.is_empty() || sight::at_once(|| self.roots.iter().any(|one| self.strays(one)))
+        {
+            return false;
+        }
+        let Seen { found, cut } = snapshot(&self.roots);
+        found == self.before && cut == self.partial
+    }
+
+    /// Whether a protected path is no longer reached where it was.
+    fn strays(&self, (root, before): &(PathBuf, PathBuf)) -> bool {
+        place(root) != *before || self.blocked(root, before).is_some()
+    }
+
+    /// The protected paths that are reached where they were, and those that are not.
+    fn in_place(&self) -> (Vec<(PathBuf, PathBuf)>, Vec<(PathBuf, PathBuf)>) {
+        let roots = self.roots.iter().cloned();
+        sight::at_once(|| roots.partition(|(root, at)| place(root) == *at))
     }
 
     /// Of the paths that are remembered here, takes the state that another session remembers.
@@ -165,9 +189,7 @@ impl Watch {
 
     /// Remembers a path, all below it and new folders above it as they are now: the person wants them so.
     pub fn accept(&mut self, path: &Path) {
-        let roots = self.roots.clone().into_iter();
-        let here = roots.filter(|(root, at)| place(root) == *at);
-        for (root, at) in here {
+        for (root, at) in self.in_place().0 {
             let named = match path.strip_prefix(&at) {
                 Ok(_) => below(&at, &root, path),
                 Err(_) => path.to_owned(),
@@ -192,8 +214,7 @@ impl Watch {
     /// What differs from before and is not taken over; nothing is put back.
     pub fn changed(&self) -> Vec<PathBuf> {
         // Behind a link lies what the command could not show us otherwise.
-        let here = self.roots.iter().filter(|(root, at)| place(root) == *at);
-        let here: Vec<(PathBuf, PathBuf)> = here.cloned().collect();
+        let (here, _) = self.in_place();
         let Seen { found: after, .. } = snapshot(&here);
         let differs = |path: &&PathBuf| match judge(path, self.before.get(*path), after.get(*path))
         {
@@ -235,11 +256,7 @@ impl Watch {
     fn undo_once(&mut self) -> (Vec<Change>, BTreeSet<PathBuf>) {
         let mut changes = self.remove_detours();
         // A folder above that became a link would lead us out of the workspace, where we may write and the command not.
-        let (here, led_away): (Vec<_>, Vec<_>) = self
-            .roots
-            .iter()
-            .cloned()
-            .partition(|(root, before)| place(root) == *before);
+        let (here, led_away) = self.in_place();
         let Seen { found: after, cut } = snapshot(&here);
         changes.extend(led_away.into_iter().map(|(path, _)| Change {
             path,
@@ -267,6 +284,9 @@ impl Watch {
     /// Folders above a protected path that a command replaced by links or files, or links that it led elsewhere, as they were.
     fn remove_detours(&self) -> Vec<Change> {
         let mut changes: Vec<Change> = Vec::new();
+        if !sight::at_once(|| self.roots.iter().any(|one| self.strays(one))) {
+            return changes;
+        }
         for (root, before) in &self.roots {
             for _ in 0..MAX_DETOURS {
                 let blocked = self.blocked(root, before);
@@ -295,8 +315,8 @@ impl Watch {
     /// What was a folder on the way to something that was there, and is neither a folder nor a link now.
     fn blocked(&self, root: &Path, before: &Path) -> Option<PathBuf> {
         let is_odd = |path: &&Path| {
-            let meta = fs::symlink_metadata(path);
-            meta.is_ok_and(|meta| !meta.is_dir() && !meta.is_symlink())
+            let seen = sight::look(path);
+            seen.is_ok_and(|seen| !matches!(seen.kind, sight::Kind::Folder | sight::Kind::Link(_)))
         };
         let mut above = before.ancestors().skip(1);
         let found = self.before.contains_key(root).then(|| above.find(is_odd));

@@ -3,6 +3,7 @@
 use super::jail::Mount;
 use super::places::place;
 use crate::sandbox::holder;
+use crate::sight;
 use std::path::{Path, PathBuf};
 
 /// What is seen of a folder that is closed.
@@ -25,10 +26,10 @@ impl Closed {
             }
         }
         // Names that commands are refused instead of not finding them, so that what is said of it makes sense.
-        let at_top = |path: &PathBuf| path.parent() == Some(&folder) && !path.is_dir();
+        let at_top = |path: &PathBuf| path.parent() == Some(&folder) && !sight::is_folder(path);
         let blank = forbidden.iter().filter_map(|path| place(path));
         let mut blank: Vec<PathBuf> = blank.filter(at_top).collect();
-        blank.retain(|path| path.symlink_metadata().is_ok() && !shown.contains(path));
+        blank.retain(|path| sight::look(path).is_ok() && !shown.contains(path));
         blank.sort();
         blank.dedup();
         Self {

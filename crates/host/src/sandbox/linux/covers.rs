@@ -3,7 +3,7 @@
 
 use super::jail::Mount;
 use crate::sandbox::holder;
-use std::fs;
+use crate::sight::{self, Kind};
 use std::path::{Path, PathBuf};
 
 /// What of `/run` programs need to find their settings and each other, as names below it. None of them is a socket.
@@ -84,7 +84,7 @@ impl Cover {
         for path in paths {
             self.keep_link(path);
         }
-        let real: Vec<PathBuf> = paths.iter().flat_map(fs::canonicalize).collect();
+        let real: Vec<PathBuf> = paths.iter().flat_map(|path| sight::canonicalize(path)).collect();
         self.keep(&real);
     }
 
@@ -95,7 +95,7 @@ impl Cover {
         let mut place = self.folder.clone();
         for part in inside {
             place.push(part);
-            if let Ok(target) = fs::read_link(&place) {
+            if let Some(target) = sight::read_link(&place) {
                 self.links.push((target, place));
                 break;
             }
@@ -155,7 +155,7 @@ impl Cover {
 /// `/run` without what programs outside left there.
 pub(super) fn run_folder() -> Option<Cover> {
     let folder = PathBuf::from("/run");
-    if !fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_dir()) {
+    if !sight::look(&folder).is_ok_and(|seen| seen.kind == Kind::Folder) {
         return None;
     }
     let mut cover = Cover::new(folder.clone(), By::Empty);
@@ -163,7 +163,7 @@ pub(super) fn run_folder() -> Option<Cover> {
     let runtime = folder.join("user").join(user).join(KEPT_OF_RUNTIME);
     let mut named: Vec<PathBuf> = KEPT_OF_RUN.iter().map(|name| folder.join(name)).collect();
     named.push(runtime);
-    named.retain(|path| fs::symlink_metadata(path).is_ok());
+    named.retain(|path| sight::look(path).is_ok());
     cover.keep_named(&named);
     Some(cover)
 }

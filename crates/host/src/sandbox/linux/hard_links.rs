@@ -1,9 +1,8 @@
 //! Other names of forbidden files, and what lies beneath a folder but for some of it.
 
 use crate::sandbox::{Error, holder};
+use crate::sight::{self, Kind};
 use std::collections::{HashSet, VecDeque};
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Most files of `forbid_read` that are looked at for other names.
@@ -18,24 +17,24 @@ pub fn linked_files(tops: &[PathBuf]) -> HashSet<FileId> {
     let mut found = HashSet::new();
     let mut open = VecDeque::from(tops.to_vec());
     // Where devices have a file system of their own, none of them has a name elsewhere.
-    let device = |path: &str| fs::symlink_metadata(path).map(|meta| meta.dev()).ok();
+    let device = |path: &str| sight::look(Path::new(path)).map(|seen| seen.device).ok();
     if device("/dev") != device("/") {
         open.retain(|top| top != Path::new("/dev"));
     }
     let mut seen = 0;
     while let Some(path) = open.pop_front() {
         seen += 1;
-        let Ok(meta) = fs::symlink_metadata(&path) else {
+        let Ok(entry) = sight::count_names(&path) else {
             continue;
         };
-        if meta.is_file() && meta.nlink() > 1 {
-            found.insert((meta.dev(), meta.ino()));
+        if entry.kind == Kind::File && entry.names > 1 {
+            found.insert((entry.device, entry.inode));
         }
-        if meta.is_dir()
+        if entry.kind == Kind::Folder
             && seen < MAX_LINK_SEARCH
-            && let Ok(entries) = fs::read_dir(&path)
+            && let Ok(entries) = sight::entries(&path)
         {
-            open.extend(entries.flatten().map(|entry| entry.path()));
+            open.extend(entries);
         }
     }
     found
@@ -59,8 +58,8 @@ pub fn beneath_but(
             if linked.is_empty() || !is_one_of(&path, linked) {
                 found.push(path);
             }
-        } else if let Ok(entries) = fs::read_dir(&path) {
-            open.extend(entries.flatten().map(|entry| entry.path()));
+        } else if let Ok(entries) = sight::entries(&path) {
+            open.extend(entries);
         } else {
             // One that can be passed through, not listed, as that of all homes may be.
             let mut next: Vec<PathBuf> = left_out
@@ -80,5 +79,5 @@ pub fn beneath_but(
 }
 
 pub fn is_one_of(path: &Path, files: &HashSet<FileId>) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|meta| files.contains(&(meta.dev(), meta.ino())))
+    sight::look(path).is_ok_and(|seen| files.contains(&(seen.device, seen.inode)))
 }

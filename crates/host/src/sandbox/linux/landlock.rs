@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "Landlock has no wrapper in the C library")]
 
 use super::mounts::open_real;
+use crate::sight::{self, Seen};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -163,10 +164,19 @@ impl Ruleset {
     pub(super) fn allow(&self, path: &Path, rights: u64) -> io::Result<()> {
         let fd = match open_real(path) {
             Ok(fd) => fd,
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => return Ok(()),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => {
+                // Seen as it is, so that it is noticed when it comes.
+                drop(sight::look(path));
+                return Ok(());
+            }
             Err(error) => return Err(error.into()),
         };
-        let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode);
+        let found = rustix::fs::fstat(&fd)?;
+        match Seen::of(&found) {
+            Some(seen) => sight::opened(path, seen),
+            None => drop(sight::look(path)),
+        }
+        let kind = rustix::fs::FileType::from_raw_mode(found.st_mode);
         let fitting = match kind {
             rustix::fs::FileType::Directory => u64::MAX,
             rustix::fs::FileType::Symlink => return Ok(()),

@@ -10,6 +10,7 @@ mod landlock;
 mod mount_table;
 mod mounts;
 mod places;
+mod plans;
 mod seccomp;
 mod shared;
 mod supervised;
@@ -17,11 +18,12 @@ mod supervised;
 pub(crate) use enter::{Step, isolate, namespaces, open_table, restrict, retire, try_listener};
 pub(crate) use jail::{Jail, Way};
 pub(crate) use mounts::open_real;
+pub use plans::Plans;
 pub use shared::SharedNetwork;
 pub(crate) use shared::{join, make as make_network};
 
 use super::{
-    Choice, Error, Layer, Missing, Network, Plan, Policy, Readable, Report, UnixSockets, holder,
+    Choice, Error, Layer, LinkedFile, Missing, Network, Plan, Policy, Readable, Report, UnixSockets, holder,
     wanted,
 };
 use covers::By;
@@ -64,82 +66,122 @@ const PROCESSES_SEEN: &str = "names and command lines of processes outside can b
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) ruleset: Option<OwnedFd>,
+    pub(crate) ruleset: Option<Arc<OwnedFd>>,
     pub(crate) network: Option<Arc<SharedNetwork>>,
 }
 
 pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
-    if policy.layer == Choice::Bubblewrap {
-        return bubblewrap::prepare(policy);
+    match policy.layer {
+        Choice::Bubblewrap => bubblewrap::prepare(policy),
+        Choice::Auto | Choice::Namespaces | Choice::Landlock | Choice::Off => {
+            let ground = crate::sight::at_once(|| Ground::find(policy))?;
+            Ok(ground.plan(&policy.links))
+        }
     }
-    let report = super::probe();
-    let layer = choose(policy.layer, report)?;
-    let unix = unix_sockets(policy, layer);
-    let places = Places::find(policy, layer, unix)?;
-    let mut limits = Vec::new();
-    let Namespaces { way, pids } = match layer {
-        Layer::Namespaces => found().clone().map_err(|reason| Error::Unavailable {
-            wanted: layer.name().into(),
-            reason,
-        })?,
-        Layer::Landlock | Layer::Bubblewrap => Namespaces {
-            way: Way::None,
-            pids: false,
-        },
-    };
-    let inet = match policy.network {
-        Network::On => true,
-        Network::Loopback | Network::Proxy => layer == Layer::Namespaces,
-        Network::Off => false,
-    };
-    let filter = Filter {
-        inet,
-        unix,
-        netlink: inet || layer == Layer::Namespaces,
-        processes_outside: !pids,
-        ipc_outside: way == Way::None,
-    };
-    let ruleset = match report.landlock_abi {
-        0 => None,
-        abi => Some(rules(policy, &places, layer, abi, &mut limits)?),
-    };
-    let mounts = match layer {
-        Layer::Namespaces => places.mounts(),
-        Layer::Landlock | Layer::Bubblewrap => Vec::new(),
-    };
-    let network = policy
-        .shared
-        .clone()
-        .filter(|_| layer == Layer::Namespaces && policy.network == Network::Proxy);
-    let frame = frame(policy, Namespaces { way, pids }, unix);
-    let borrowed: Vec<(Mount, &Path)> = mounts
-        .iter()
-        .map(|(mount, path)| (*mount, path.as_path()))
-        .collect();
-    let lists = Lists {
-        mounts: &borrowed,
-        filter: &seccomp::program(filter),
-        sockets: &policy.sockets,
-    };
-    let bytes = jail::encode(frame, &lists, ruleset.is_some());
-    if unix == Unix::Free {
-        limits.push(LATER_SOCKETS);
+}
+
+/// All of a plan but the links that single commands see in the place of files.
+#[derive(Debug)]
+struct Ground {
+    layer: Layer,
+    limits: Vec<&'static str>,
+    loose: Vec<PathBuf>,
+    /// Files that a link may be seen in the place of.
+    protected: Vec<PathBuf>,
+    frame: Frame,
+    filter: Vec<u8>,
+    sockets: Vec<PathBuf>,
+    /// Before such links and after them.
+    mounts: [Vec<(Mount, PathBuf)>; 2],
+    ruleset: Option<Arc<OwnedFd>>,
+    network: Option<Arc<SharedNetwork>>,
+}
+
+impl Ground {
+    fn find(policy: &Policy) -> Result<Self, Error> {
+        let report = super::probe();
+        let layer = choose(policy.layer, report)?;
+        let unix = unix_sockets(policy, layer);
+        let places = Places::find(policy, layer, unix)?;
+        let mut limits = Vec::new();
+        let Namespaces { way, pids } = match layer {
+            Layer::Namespaces => found().clone().map_err(|reason| Error::Unavailable {
+                wanted: layer.name().into(),
+                reason,
+            })?,
+            Layer::Landlock | Layer::Bubblewrap => Namespaces {
+                way: Way::None,
+                pids: false,
+            },
+        };
+        let inet = match policy.network {
+            Network::On => true,
+            Network::Loopback | Network::Proxy => layer == Layer::Namespaces,
+            Network::Off => false,
+        };
+        let filter = Filter {
+            inet,
+            unix,
+            netlink: inet || layer == Layer::Namespaces,
+            processes_outside: !pids,
+            ipc_outside: way == Way::None,
+        };
+        let ruleset = match report.landlock_abi {
+            0 => None,
+            abi => Some(rules(policy, &places, layer, abi, &mut limits)?),
+        };
+        if unix == Unix::Free {
+            limits.push(LATER_SOCKETS);
+        }
+        if !pids {
+            limits.push(PROCESSES_SEEN);
+        }
+        name_limits(policy, &places, layer, report.landlock_abi, &mut limits);
+        let joins = layer == Layer::Namespaces && policy.network == Network::Proxy;
+        Ok(Self {
+            layer,
+            limits,
+            loose: loose(policy, &places, layer),
+            frame: frame(policy, Namespaces { way, pids }, unix),
+            filter: seccomp::program(filter),
+            sockets: policy.sockets.clone(),
+            mounts: match layer {
+                Layer::Namespaces => places.mounts(),
+                Layer::Landlock | Layer::Bubblewrap => [Vec::new(), Vec::new()],
+            },
+            ruleset: ruleset.map(|rules| Arc::new(rules.into_fd())),
+            network: policy.shared.clone().filter(|_| joins),
+            protected: places.protected.paths,
+        })
     }
-    if !pids {
-        limits.push(PROCESSES_SEEN);
+
+    fn plan(&self, links: &[LinkedFile]) -> Plan {
+        let links = match self.layer {
+            Layer::Namespaces => places::link_mounts(links, &self.protected),
+            Layer::Landlock | Layer::Bubblewrap => Vec::new(),
+        };
+        let [before, after] = &self.mounts;
+        let mounts = before.iter().chain(&links).chain(after);
+        let borrowed: Vec<(Mount, &Path)> = mounts
+            .map(|(mount, path)| (*mount, path.as_path()))
+            .collect();
+        let lists = Lists {
+            mounts: &borrowed,
+            filter: &self.filter,
+            sockets: &self.sockets,
+        };
+        Plan {
+            layer: Some(self.layer),
+            limits: self.limits.clone(),
+            loose: self.loose.clone(),
+            wrap: Vec::new(),
+            jail: Some(Prepared {
+                bytes: jail::encode(self.frame, &lists, self.ruleset.is_some()),
+                ruleset: self.ruleset.clone(),
+                network: self.network.clone(),
+            }),
+        }
     }
-    name_limits(policy, &places, layer, report.landlock_abi, &mut limits);
-    Ok(Plan {
-        layer: Some(layer),
-        limits,
-        loose: loose(policy, &places, layer),
-        wrap: Vec::new(),
-        jail: Some(Prepared {
-            bytes,
-            ruleset: ruleset.map(Ruleset::into_fd),
-            network,
-        }),
-    })
 }
 
 /// What only a comparison can hold.
@@ -278,7 +320,7 @@ fn readable(
     // reach it.
     let kept = places.covers.iter().flat_map(|cover| &cover.kept);
     let in_closed = places.closed.iter().flat_map(|closed| &closed.shown);
-    let in_closed: Vec<PathBuf> = in_closed.flat_map(std::fs::canonicalize).collect();
+    let in_closed: Vec<PathBuf> = in_closed.flat_map(|path| crate::sight::canonicalize(path)).collect();
     let shown: BTreeSet<&PathBuf> = places.shown.iter().chain(kept).chain(&in_closed).collect();
     let closed = places.closed.iter().map(|closed| &closed.folder);
     let closed: Vec<PathBuf> = closed.filter(outside).cloned().collect();

@@ -5,11 +5,14 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 
+/// All that is mounted, and how, as the kernel writes it.
+pub fn read() -> Vec<u8> {
+    fs::read("/proc/self/mountinfo").unwrap_or_default()
+}
+
 /// Where something is mounted.
 pub fn mount_points() -> Vec<PathBuf> {
-    let Ok(table) = fs::read("/proc/self/mountinfo") else {
-        return Vec::new();
-    };
+    let table = read();
     let point = |line: &[u8]| {
         let field = line.split(|byte| *byte == b' ').nth(4)?;
         Some(PathBuf::from(OsString::from_vec(unescape(field))))

@@ -7,9 +7,9 @@ use super::jail::{MAX_CARRIED, Mount};
 use super::mount_table::mount_points;
 use super::seccomp::Unix;
 use crate::sandbox::{ClosedFolder, EmptyHome, Error, Layer, LinkedFile, Policy, Readable, holder};
+use crate::sight::{self, Kind};
 use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileTypeExt;
@@ -32,8 +32,6 @@ pub(super) struct Places {
     pub absent: Vec<PathBuf>,
     pub protected: Protected,
     pub closed: Vec<Closed>,
-    /// Protected files in whose place a link is seen: the file, and the link.
-    pub links: Vec<(PathBuf, PathBuf)>,
     /// Folders that are to be seen as empty, none in another, and what is shown of them.
     pub emptied: Vec<PathBuf>,
     pub shown: Vec<PathBuf>,
@@ -88,11 +86,6 @@ impl Places {
             }
         }
         places.find_protected(policy)?;
-        for LinkedFile { file, link } in &policy.links {
-            let real = fs::canonicalize(file).ok();
-            let real = real.filter(|real| places.protected.paths.contains(real));
-            places.links.extend(real.map(|real| (real, link.clone())));
-        }
         places.find_closed(policy)?;
         places.protected.paths = outer_first(std::mem::take(&mut places.protected.paths));
         places.find_home(policy)?;
@@ -119,7 +112,7 @@ impl Places {
     fn forbid_other_names(&mut self, policy: &Policy) {
         let linked = linked_files(&self.forbidden);
         let shown = policy.empty_home.iter().flat_map(|home| &home.shown);
-        let shown = shown.flat_map(fs::canonicalize);
+        let shown = shown.flat_map(|path| sight::canonicalize(path));
         let tops = outer_first(self.writable.iter().cloned().chain(shown).collect());
         let mut found = other_names(&linked, tops);
         found.retain(|path| holder(path, &self.forbidden).is_none());
@@ -132,8 +125,8 @@ impl Places {
         let mut plain: HashSet<&Path> = HashSet::new();
         for path in &policy.protect {
             absolute(path)?;
-            let is_link = path.is_symlink();
-            match fs::canonicalize(path) {
+            let is_link = sight::is_link(path);
+            match sight::canonicalize(path) {
                 Ok(real) if !is_link => self.protected.paths.push(real),
                 Ok(_) | Err(_) => self.protected.unmountable.push(path.clone()),
             }
@@ -151,7 +144,7 @@ impl Places {
                 .extend(links.filter(|link| holder(link, &self.writable).is_some()));
         }
         self.protected.turned = outer_first(std::mem::take(&mut self.protected.turned));
-        let files = self.protected.paths.iter().filter(|path| path.is_file());
+        let files = self.protected.paths.iter().filter(|path| sight::is_file(path));
         let files: Vec<PathBuf> = files.cloned().collect();
         self.protected.other_names = other_names(&linked_files(&files), self.writable.clone());
         self.protected
@@ -181,11 +174,12 @@ impl Places {
             let mut listed: Vec<PathBuf> = shown.iter().filter_map(|path| place(path)).collect();
             // One that holds a writable folder gives way to that: as a whole it could not be kept from changes.
             listed.retain(|path| {
-                is_in(&path) && path.exists() && !inner.iter().any(|w| w.starts_with(path))
+                is_in(&path) && sight::exists(path) && !inner.iter().any(|w| w.starts_with(path))
             });
             let is_fixed = |path: &&PathBuf| !inner.iter().any(|w| path.starts_with(w));
             if holder(&folder, &self.writable).is_some() {
-                let fixed = listed.iter().filter(is_fixed).flat_map(fs::canonicalize);
+                let fixed = listed.iter().filter(is_fixed);
+                let fixed = fixed.flat_map(|path| sight::canonicalize(path));
                 self.protected.paths.extend(fixed);
             }
             let more = self
@@ -220,7 +214,7 @@ impl Places {
             seen.any(|path| folder.starts_with(path))
         };
         let folders = std::iter::once(home).chain(others);
-        let real = folders.filter_map(|folder| fs::canonicalize(folder).ok());
+        let real = folders.filter_map(|folder| sight::canonicalize(folder).ok());
         let emptied = real.filter(|folder| !is_shown(folder)).collect();
         self.emptied = outermost(emptied);
         Ok(())
@@ -232,7 +226,7 @@ impl Places {
         let memory = PathBuf::from(SHARED_MEMORY);
         let writes_memory = self.writable.contains(&memory);
         self.writable.retain(|path| *path != memory);
-        if memory.is_dir() && holder(&memory, &self.writable).is_none() {
+        if sight::is_folder(&memory) && holder(&memory, &self.writable).is_none() {
             let by = if writes_memory { By::Fresh } else { By::Empty };
             covers.push(Cover::new(memory, by));
         }
@@ -243,7 +237,7 @@ impl Places {
         for folder in &self.emptied {
             let mut cover = Cover::new(folder.clone(), By::Empty);
             if let Some(empty) = &policy.empty_home {
-                let home = fs::canonicalize(&empty.home).unwrap_or_else(|_| empty.home.clone());
+                let home = sight::canonicalize(&empty.home).unwrap_or_else(|_| empty.home.clone());
                 let named = empty.shown.iter().filter_map(|path| {
                     let inside = path.strip_prefix(&empty.home).ok();
                     inside.map_or_else(|| place(path), |inside| Some(home.join(inside)))
@@ -302,8 +296,8 @@ impl Places {
             path: temp.to_owned(),
             source: io::ErrorKind::NotFound.into(),
         })?;
-        let real = TEMP_FOLDERS.iter().filter_map(|f| fs::canonicalize(f).ok());
-        let folders = outer_first(real.filter(|folder| folder.is_dir()).collect());
+        let real = TEMP_FOLDERS.iter().filter_map(|f| sight::canonicalize(Path::new(f)).ok());
+        let folders = outer_first(real.filter(|folder| sight::is_folder(folder)).collect());
         let named = |path: &PathBuf| folders.contains(path) || source.starts_with(path);
         let writable = self.writable.iter().any(named);
         self.writable.retain(|path| !folders.contains(path));
@@ -314,8 +308,9 @@ impl Places {
         Ok(folders.into_iter().map(cover).collect())
     }
 
-    /// Everything becomes read-only, then the writable folders come back, then their exceptions are put on top.
-    pub(super) fn mounts(&self) -> Vec<(Mount, PathBuf)> {
+    /// Everything becomes read-only, then the writable folders come back, then their exceptions are put on top. In two parts:
+    /// links that are seen in the place of protected files come between them.
+    pub(super) fn mounts(&self) -> [Vec<(Mount, PathBuf)>; 2] {
         let mut mounts = Vec::new();
         let seen = |path: &&PathBuf| !self.covers.iter().any(|cover| cover.hides(path));
         let sources = self.covers.iter().filter_map(Cover::source);
@@ -336,12 +331,9 @@ impl Places {
             mounts.push((Mount::Bind, path.clone()));
             mounts.push((Mount::ReadOnlyTree, path.clone()));
         }
-        for (file, link) in &self.links {
-            mounts.push((Mount::Source, link.clone()));
-            mounts.push((Mount::ShowLink, file.clone()));
-        }
+        let before_links = std::mem::take(&mut mounts);
         for path in self.covered_forbidden().filter(seen) {
-            let kind = match path.is_dir() {
+            let kind = match sight::is_folder(path) {
                 true => Mount::HideFolder,
                 false => Mount::HideFile,
             };
@@ -355,7 +347,7 @@ impl Places {
         let closed = self.closed.iter().filter(|closed| seen(&&closed.folder));
         mounts.extend(closed.flat_map(Closed::mounts));
         mounts.extend(self.covers.iter().flat_map(Cover::mounts));
-        mounts
+        [before_links, mounts]
     }
 
     /// Forbidden paths that are to be covered one by one: a closed folder hides the rest.
@@ -408,6 +400,19 @@ impl Places {
     }
 }
 
+/// Protected files in whose place a link is seen.
+pub(super) fn link_mounts(links: &[LinkedFile], protected: &[PathBuf]) -> Vec<(Mount, PathBuf)> {
+    let real = |linked: &LinkedFile| {
+        let real = sight::canonicalize(&linked.file).ok();
+        real.filter(|real| protected.contains(real))
+    };
+    let each = links.iter().filter_map(|linked| {
+        let source = (Mount::Source, linked.link.clone());
+        Some([source, (Mount::ShowLink, real(linked)?)])
+    });
+    each.flatten().collect()
+}
+
 /// Names of these files below folders, as far as they are found near the top.
 fn other_names(files: &HashSet<FileId>, tops: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -422,10 +427,10 @@ fn other_names(files: &HashSet<FileId>, tops: Vec<PathBuf>) -> Vec<PathBuf> {
             if is_one_of(&path, files) {
                 found.push(path);
             } else if seen < MAX_LINK_SEARCH
-                && fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir())
-                && let Ok(entries) = fs::read_dir(&path)
+                && sight::look(&path).is_ok_and(|seen| seen.kind == Kind::Folder)
+                && let Ok(entries) = sight::entries(&path)
             {
-                open.extend(entries.flatten().map(|entry| entry.path()));
+                open.extend(entries);
             }
         }
     }
@@ -437,13 +442,13 @@ fn add_private(policy: &Policy, covers: &mut Vec<Cover>) -> Result<Vec<PathBuf>,
     let mut absent = Vec::new();
     for path in &policy.private {
         absolute(path)?;
-        let Ok(real) = fs::canonicalize(path) else {
+        let Ok(real) = sight::canonicalize(path) else {
             absent.extend(missing_place(path));
             continue;
         };
         match covers.iter_mut().find(|cover| cover.folder == real) {
             Some(cover) => cover.by = By::Fresh,
-            None if real.is_dir() => covers.push(Cover::new(real, By::Fresh)),
+            None if sight::is_folder(&real) => covers.push(Cover::new(real, By::Fresh)),
             None => {}
         }
     }
@@ -454,7 +459,7 @@ fn add_private(policy: &Policy, covers: &mut Vec<Cover>) -> Result<Vec<PathBuf>,
 fn missing_place(path: &Path) -> Option<PathBuf> {
     let there = path
         .ancestors()
-        .find_map(|p| Some((p, fs::canonicalize(p).ok()?)));
+        .find_map(|p| Some((p, sight::canonicalize(p).ok()?)));
     let (lexical, real) = there?;
     Some(real.join(path.strip_prefix(lexical).ok()?))
 }
@@ -462,7 +467,7 @@ fn missing_place(path: &Path) -> Option<PathBuf> {
 /// The path with the links of its folder resolved, not its own.
 pub(super) fn place(path: &Path) -> Option<PathBuf> {
     Some(
-        fs::canonicalize(path.parent()?)
+        sight::canonicalize(path.parent()?)
             .ok()?
             .join(path.file_name()?),
     )
@@ -470,7 +475,7 @@ pub(super) fn place(path: &Path) -> Option<PathBuf> {
 
 /// A path that does not exist, as far as its folders are resolved and do.
 fn absent(path: &Path) -> Option<PathBuf> {
-    if fs::canonicalize(path).is_ok() {
+    if sight::canonicalize(path).is_ok() {
         return None;
     }
     let mut missing = path.to_owned();
@@ -497,7 +502,7 @@ fn resolve(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut real = Vec::new();
     for path in paths {
         absolute(path)?;
-        match fs::canonicalize(path) {
+        match sight::canonicalize(path) {
             Ok(path) => real.push(path),
             Err(error) if gone(&error) => {}
             Err(source) => {
@@ -516,7 +521,7 @@ fn in_place(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     for path in paths {
         absolute(path)?;
-        match fs::canonicalize(path) {
+        match sight::canonicalize(path) {
             Ok(real) if real == *path => found.push(real),
             Ok(real) => {
                 let path = path.clone();
@@ -561,14 +566,16 @@ fn outer_first(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
 
 /// Paths of the unix sockets that programs outside listen on.
 fn foreign_sockets() -> Vec<PathBuf> {
-    let Ok(table) = fs::read("/proc/net/unix") else {
+    // Others may be there at the next look.
+    sight::tear();
+    let Ok(table) = std::fs::read("/proc/net/unix") else {
         return Vec::new();
     };
     let socket = |line: &[u8]| {
         let at = line.windows(2).position(|pair| pair == b" /")?;
         let path = PathBuf::from(OsString::from_vec(line.get(at + 1..)?.to_vec()));
-        let real = fs::canonicalize(path).ok()?;
-        let kind = fs::symlink_metadata(&real).ok()?.file_type();
+        let real = sight::canonicalize(&path).ok()?;
+        let kind = std::fs::symlink_metadata(&real).ok()?.file_type();
         kind.is_socket().then_some(real)
     };
     let lines = table.split(|byte| *byte == b'\n');
@@ -579,6 +586,7 @@ fn foreign_sockets() -> Vec<PathBuf> {
 mod tests {
     use super::super::hard_links::beneath_but;
     use super::*;
+    use std::fs;
 
     #[test]
     fn what_is_left_out_is_replaced_by_its_neighbours() {

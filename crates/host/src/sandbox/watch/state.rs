@@ -1,11 +1,11 @@
 //! What is at and below protected paths, read from folders that are held open. No link is followed.
 
-use super::put_back::spot;
-use crate::files::Kind;
+use crate::files::{Dir, Found, Kind};
 use crate::raw::Mark;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use crate::sight;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Most files and folders below the protected paths.
@@ -13,6 +13,8 @@ pub const MAX_ENTRIES: usize = 4096;
 /// Most bytes of one file, and of all.
 pub const MAX_FILE: u64 = 1 << 20;
 const MAX_TOTAL: u64 = 16 << 20;
+/// Most folders that are held open at a time.
+const MAX_OPEN: usize = 32;
 
 /// Which file it is, and when it was last changed in any way.
 pub type Stamp = [u64; 4];
@@ -45,6 +47,7 @@ pub fn snapshot(roots: &[(PathBuf, PathBuf)]) -> Seen {
         found: BTreeMap::new(),
         cut: BTreeSet::new(),
     };
+    let mut folders = Folders::default();
     for (root, at) in roots {
         let mut left = MAX_TOTAL;
         let mut count = 0;
@@ -59,7 +62,7 @@ pub fn snapshot(roots: &[(PathBuf, PathBuf)]) -> Seen {
                 break;
             }
             count += 1;
-            let Some(looked) = look(&real, &mut left) else {
+            let Some(looked) = folders.look(&real, &mut left) else {
                 continue;
             };
             if !looked.is_whole {
@@ -92,10 +95,44 @@ impl Looked {
     }
 }
 
-/// What is at a real path, or nothing. All of it is read from what was opened; what is too large or cannot be read is there
-/// all the same.
-fn look(real: &Path, left: &mut u64) -> Option<Looked> {
-    let found = spot(real).and_then(|(dir, name)| Ok((dir.look(&name)?, dir, name)));
+/// Folders that a snapshot holds open: many protected names lie in one.
+#[derive(Default)]
+struct Folders {
+    open: HashMap<PathBuf, Result<Dir, io::ErrorKind>>,
+}
+
+impl Folders {
+    fn open(&mut self, folder: &Path) -> io::Result<&Dir> {
+        if !self.open.contains_key(folder) {
+            if self.open.len() == MAX_OPEN {
+                self.open.clear();
+            }
+            let opened = Dir::open(folder).map_err(|error| error.kind());
+            self.open.insert(folder.to_owned(), opened);
+        }
+        match self.open.get(folder) {
+            Some(Ok(dir)) => Ok(dir),
+            Some(Err(kind)) => Err((*kind).into()),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn find<'a>(&'a mut self, real: &'a Path) -> io::Result<(Found, &'a Dir, &'a [u8])> {
+        let missing = || io::Error::from(io::ErrorKind::InvalidInput);
+        let folder = real.parent().ok_or_else(missing)?;
+        let name = real.file_name().ok_or_else(missing)?.as_bytes();
+        let dir = self.open(folder)?;
+        Ok((dir.look(name)?, dir, name))
+    }
+
+    /// What is at a real path, or nothing.
+    fn look(&mut self, real: &Path, left: &mut u64) -> Option<Looked> {
+        look(self.find(real), left)
+    }
+}
+
+/// All of it is read from what was opened; what is too large or cannot be read is there all the same.
+fn look(found: io::Result<(Found, &Dir, &[u8])>, left: &mut u64) -> Option<Looked> {
     let (found, dir, name) = match found {
         Ok(found) => found,
         Err(error) => {
@@ -108,12 +145,12 @@ fn look(real: &Path, left: &mut u64) -> Option<Looked> {
     };
     let unread = || Kept::Unread(stamp(&found.mark));
     Some(match found.kind {
-        Kind::Symlink => Looked::new(match dir.read_link(&name) {
+        Kind::Symlink => Looked::new(match dir.read_link(name) {
             Ok(target) => Kept::Link(crate::raw::name(&target).into()),
             Err(_) => unread(),
         }),
         Kind::Directory => {
-            let names = dir.enter(&name).and_then(|folder| folder.names());
+            let names = dir.enter(name).and_then(|folder| folder.names());
             let is_whole = names.as_ref().is_ok_and(|names| names.len() < MAX_ENTRIES);
             let names = names.unwrap_or_default().into_iter();
             Looked {
@@ -122,7 +159,7 @@ fn look(real: &Path, left: &mut u64) -> Option<Looked> {
                 is_whole,
             }
         }
-        Kind::File => Looked::new(match dir.read_file(&name, MAX_FILE.min(*left)) {
+        Kind::File => Looked::new(match dir.read_file(name, MAX_FILE.min(*left)) {
             Some(bytes) => {
                 *left -= bytes.len() as u64;
                 let mode = found.mark.mode;
@@ -143,12 +180,12 @@ fn stamp(mark: &Mark) -> Stamp {
 pub fn place(path: &Path) -> PathBuf {
     let mut rest = vec![path.file_name()];
     for folder in path.ancestors().skip(1) {
-        if let Ok(mut real) = fs::canonicalize(folder) {
+        if let Ok(mut real) = sight::canonicalize(folder) {
             real.extend(rest.into_iter().rev().flatten());
             return real;
         }
         // A link that leads nowhere yet may lead somewhere later.
-        if let Ok(target) = fs::read_link(folder) {
+        if let Some(target) = sight::read_link(folder) {
             let mut led = folder.parent().unwrap_or(folder).join(target);
             led.extend(rest.into_iter().rev().flatten());
             return led;
@@ -162,7 +199,7 @@ pub fn links_above(roots: &[PathBuf]) -> BTreeMap<PathBuf, PathBuf> {
     let above = roots.iter().flat_map(|root| root.ancestors().skip(1));
     let above: BTreeSet<&Path> = above.collect();
     let links = above.into_iter().filter_map(|path| {
-        let target = fs::read_link(path).ok()?;
+        let target = sight::read_link(path)?;
         Some((path.to_owned(), target))
     });
     links.collect()
