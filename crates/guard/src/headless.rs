@@ -69,6 +69,32 @@ pub fn folders_written(policy: &Policy, call: Call<'_>) -> Result<Vec<PathBuf>, 
     Judge::new(policy, call).folders_written()
 }
 
+/// What a command that nobody approved sees outside of the project: what allow rules name, and of its own words the paths
+/// that such rules cover.
+pub fn shown(policy: &Policy, call: Call<'_>) -> Vec<PathBuf> {
+    let judge = Judge::new(policy, call);
+    if !judge.shell {
+        return Vec::new();
+    }
+    let rules = policy.rules.allow.iter();
+    let mut shown: Vec<PathBuf> = rules.filter_map(|r| r.shown_path(call.scope)).collect();
+    let named = call.accesses.iter().flat_map(|access| match access {
+        Access::Run(segments) => segments.iter().flat_map(|s| &s.names).collect(),
+        Access::Read(path) => vec![path],
+        Access::Write(_)
+        | Access::Net(_)
+        | Access::Mcp { .. }
+        | Access::Job(_)
+        | Access::Delegate { .. }
+        | Access::Memory
+        | Access::History => Vec::new(),
+    });
+    let allowed = named.filter(|path| judge.may_read(path) && !judge.is_broad(path));
+    shown.extend(allowed.flat_map(|path| call.real(path)).map(Path::to_owned));
+    shown.dedup();
+    shown
+}
+
 /// Whether a call that would be asked runs where nobody can be asked. `rule` is the ask rule that speaks of it.
 pub fn judge(policy: &Policy, call: Call<'_>, rule: Option<&str>) -> Result<(), Held> {
     match (policy.headless, rule) {
