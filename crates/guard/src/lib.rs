@@ -25,7 +25,7 @@ pub mod stance;
 #[cfg(test)]
 mod testing;
 
-pub use address::is_public_address;
+pub use address::{is_public_address, with_local_port};
 pub use call::{Call, Resolved};
 pub use containment::Containment;
 pub use decide::needs_a_fresh_yes;

@@ -230,3 +230,61 @@ fn ordinary_builds_go_on() {
         }
     }
 }
+
+/// Each deletes some of the history by words that are not those of a delete below `.git`.
+const DELETES: [&str; 9] = [
+    "cd -P .git && rm -rf objects refs logs HEAD packed-refs",
+    "env -C .git rm -rf objects",
+    "rm -rf \"$(git rev-parse --git-dir)\"/refs",
+    "echo 'find .git/objects -type f -delete' | sh",
+    "python3 -c \"import shutil; shutil.rmtree('.git/logs'); shutil.rmtree('.git/refs')\"",
+    "x=.g; mv ${x}it/refs/heads/side gone",
+    "perl -e 'unlink glob(\".git/HEAD .git/packed-refs\")'",
+    "cp -r . /tmp/copy && cd /tmp && python3 -c \"import os; os.remove(os.environ['OLDPWD'] + '/.git/refs/heads/main')\"",
+    "sh -c \"$(echo cm0gLXJmIC5naXQvb2JqZWN0cwo= | base64 -d)\"",
+];
+
+/// What git itself removes stays removed.
+const BY_GIT: &str = "git branch -q other && git branch -q -D other && git tag t && git tag -d t && git pack-refs --all && git gc -q && git stash -q -u 2>&1; git stash drop -q; git branch --list side";
+
+#[test]
+fn deletes_below_git_are_taken_back() {
+    for layer in layers() {
+        let set_up = |scene: &Scene| {
+            scene.space.git(["branch", "side"]);
+            scene.space.write("more", "more");
+            scene.space.git(["add", "-A"]);
+            scene.space.git(["commit", "-q", "-m", "second"]);
+        };
+        for command in DELETES {
+            let (scene, told, _) = unattended(layer, &[], set_up, |run| run, &[command]);
+            let about = format!("{layer}: {command}: {}", told[0]);
+            let git = |args: &[&str]| {
+                let out = std::process::Command::new("git")
+                    .args(args)
+                    .current_dir(scene.space.root())
+                    .output()
+                    .expect("git runs");
+                let text = String::from_utf8_lossy(&out.stdout).into_owned();
+                assert!(out.status.success(), "{about}: {args:?}: {out:?}");
+                text
+            };
+            assert_eq!(
+                git(&["log", "--oneline", "main"]).lines().count(),
+                2,
+                "{about}"
+            );
+            assert_eq!(
+                git(&["log", "--oneline", "side"]).lines().count(),
+                1,
+                "{about}"
+            );
+            git(&["fsck", "--full"]);
+            let refused = told[0].starts_with("Blocked");
+            assert!(refused || told[0].contains("was put back"), "{about}");
+        }
+        let (_, told, _) = unattended(layer, &[], set_up, |run| run, &[BY_GIT]);
+        assert!(!told[0].contains("put back"), "{layer}: {}", told[0]);
+        assert!(told[0].contains("side"), "{layer}: {}", told[0]);
+    }
+}

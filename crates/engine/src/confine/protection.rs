@@ -204,6 +204,29 @@ impl Protection {
         }
     }
 
+    /// Whether a look that is still to come compares this path with what it was.
+    pub fn may_put_back(&self, path: &Path, records: Option<&Path>) -> bool {
+        let mut state = self.lock();
+        state.leftovers.retain(Leftovers::is_alive);
+        let compares = |watch: &Watch| watch.paths().iter().any(|one| path.starts_with(one));
+        let runs = state.running > 0 || !state.leftovers.is_empty();
+        if runs && state.watch.as_ref().is_some_and(compares) {
+            return true;
+        }
+        let own = state.own.iter().filter_map(Weak::upgrade);
+        let own = own.map(|record| record.path().to_owned()).collect();
+        drop(state);
+        let Some(records) = records.filter(|records| records.is_dir()) else {
+            return false;
+        };
+        let records = Records::new(records.to_owned());
+        let Ok(turn) = records.turn() else {
+            return false;
+        };
+        let others = records.live(&own, &turn);
+        others.iter().any(|written| compares(&written.watch))
+    }
+
     /// One program less that runs.
     fn release(&self) {
         let mut state = self.lock();

@@ -21,7 +21,7 @@ use ostler_tools::NoPrograms;
 use ostler_wire::{
     Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice, Silence, Word,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Characters of a refused call that the person reads.
@@ -496,7 +496,17 @@ pub async fn save(
     };
     let language = state.settings.language;
     let lines: Vec<String> = rules.iter().map(Rule::canonical).collect();
-    let saving = tokio::task::spawn_blocking(move || save_all(&store, &lines, keep));
+    let share = state.services.sandbox.share.clone();
+    let records = state.services.sandbox.settings.records.clone();
+    let held = language.say(Word::SaveWhileRunning);
+    let saving = tokio::task::spawn_blocking(move || {
+        // What a command could have written would be taken for the person's, or their rule be put back with it.
+        let is_held = |file: PathBuf| share.may_put_back(&file, records.as_deref());
+        match store.file(keep).is_some_and(is_held) {
+            true => Err(held.to_owned()),
+            false => save_all(&store, &lines, keep),
+        }
+    });
     let saved = match inbox.attend(saving).await {
         Ok(Ok(saved)) => saved,
         Ok(Err(_)) => Err(language.say(Word::SaveLost).into()),
