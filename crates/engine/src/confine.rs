@@ -9,6 +9,7 @@ mod git_settings;
 pub mod helpers;
 mod outside;
 mod protection;
+mod search;
 mod settings;
 mod shape;
 mod share;

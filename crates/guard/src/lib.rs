@@ -11,6 +11,7 @@ pub(crate) mod glob;
 pub mod guard;
 pub mod headless;
 mod mcp;
+mod mention;
 pub mod plain_look;
 pub mod plan;
 mod policy;
