@@ -9,7 +9,7 @@ mod serve;
 
 pub use agents::{Agents, Skills};
 pub use checkpoint::Checkpoint;
-pub use mcp::{Mcp, McpAdd, McpScope};
+pub use mcp::{Mcp, McpAdd, McpScope, McpType};
 pub use memory::{Memory, MemorySwitch};
 pub use serve::Serve;
 

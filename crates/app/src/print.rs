@@ -228,6 +228,7 @@ impl<O: Write, E: Write> Printer<O, E> {
             Body::Meta(_)
             | Body::Settings(_)
             | Body::Approval(_)
+            | Body::Child(_)
             | Body::Checkpoint(_)
             | Body::Rewind(_) => {}
         }

@@ -616,3 +616,34 @@ fn a_project_s_server_does_not_take_the_name_of_another() {
         assert_eq!(alone, "blocked", "{file}");
     }
 }
+
+#[test]
+fn a_kind_of_server_that_does_not_fit_is_refused_with_what_to_use() {
+    let scene = Scene::new(Kind::Chat, Vec::new());
+    for (args, part) in [
+        (
+            vec!["--type", "sse", "x", "https://one.example"],
+            "streamable HTTP",
+        ),
+        (
+            vec!["--transport", "stdio", "x", "https://one.example"],
+            "does not fit",
+        ),
+        (vec!["-t", "http", "x", "--", "program"], "does not fit"),
+    ] {
+        let refused = scene.ostler(["mcp", "add"]).args(args).output();
+        assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains(part), "{}", refused.stderr);
+    }
+    scene
+        .ostler([
+            "mcp",
+            "add",
+            "--type",
+            "http",
+            "x",
+            "https://one.example/mcp",
+        ])
+        .output()
+        .ok();
+}

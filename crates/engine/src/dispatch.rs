@@ -3,6 +3,7 @@
 
 mod afford;
 mod changed;
+pub mod child_reports;
 mod delegate;
 mod offer;
 pub mod own;
@@ -10,7 +11,6 @@ mod permit;
 mod preview;
 mod question;
 mod read;
-mod refusals;
 mod regrant;
 mod rejudge;
 mod subject;
@@ -170,7 +170,7 @@ pub async fn dispatch(
         run_alone(state, inbox, prepared, cancel, &mut done).await?;
     }
     run_together(state, inbox, &mut together, cancel, &mut done).await?;
-    refusals::tell(state, inbox)?;
+    child_reports::commit(state, inbox)?;
     if !done.notes.is_empty() {
         let notes = format!("[Hooks say: {}]", done.notes.join("\n"));
         state.commit(vec![Body::Message(Message::note(notes))])?;

@@ -37,13 +37,16 @@ use crate::servers::ServerToolState;
 use crate::sources::briefing::{self, Way};
 use crate::sources::completion::OfferedNames;
 use crate::sources::definitions::Definitions;
+use crate::sources::roles::PLANNER;
 use crate::tool::{Scope, Typed as _};
 use crate::tools::Tools;
 use crate::tools::exit_plan_mode::ExitPlanMode;
 use attend::AnswerCommands;
 use ostler_guard::{Mode, Policy};
 use ostler_llm::{Answer, Effort};
-use ostler_wire::{Body, Delta, Entry, Language, Notice, Rewind, Role, TodoItem, Usage, When};
+use ostler_wire::{
+    Body, ChildOutcome, Delta, Entry, Language, Notice, Rewind, Role, TodoItem, Usage, When,
+};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -224,6 +227,12 @@ impl SessionState {
             if let Some(goal) = &mut self.permissions.goal {
                 goal.planned(&todo.items);
             }
+        }
+        if let Body::Child(child) = body
+            && child.role == PLANNER
+            && child.outcome == ChildOutcome::Done
+        {
+            self.extensions.agents.planned = Some(child.session_id.clone());
         }
         self.settings.folding.gauge.note(body);
         self.settings.recall.note(body);

@@ -587,13 +587,15 @@ async fn a_planner_plans_and_the_other_model_carries_it_out() {
         _ => Step::answer().text("Done it."),
     });
     let bench = Bench::with(Kind::Chat, server);
-    let planned = agents(|settings| {
-        settings.planner = Some(ostler_engine::agents::PlannerSettings {
-            model: "mock/planner".into(),
-            max_steps: 0,
-        });
-    });
-    let mut session = bench.open_with(Open::New, planned).await;
+    let planned = || {
+        agents(|settings| {
+            settings.planner = Some(ostler_engine::agents::PlannerSettings {
+                model: "mock/planner".into(),
+                max_steps: 0,
+            });
+        })
+    };
+    let mut session = bench.open_with(Open::New, planned()).await;
     let shown = session.run("first thing").await;
     assert_eq!(shown.outcome(), Some(Outcome::Done));
     let notices: Vec<String> = shown
@@ -634,6 +636,29 @@ async fn a_planner_plans_and_the_other_model_carries_it_out() {
     }
     let last = String::from_utf8_lossy(planner.last().unwrap()).into_owned();
     assert!(last.contains("ended its turn with: Done it."), "{last}");
+    let id = session.id().to_owned();
+    session.close().await;
+    // So does the planner of a session that is resumed.
+    let mut session = bench.open_with(Open::Resume(id), planned()).await;
+    let shown = session.run("third thing").await;
+    let children: Vec<&ostler_wire::Child> = shown
+        .entries
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            Body::Child(child) => Some(child),
+            _ => None,
+        })
+        .collect();
+    let [child] = children.as_slice() else {
+        panic!("one planner: {children:?}");
+    };
+    assert_eq!(
+        (child.role.as_str(), child.outcome, &child.tool_use_id),
+        ("planner", ostler_wire::ChildOutcome::Done, &None)
+    );
+    let again = bench.server.requests();
+    let again = again.iter().rfind(|r| r.model() == "planner").unwrap();
+    assert!(again.prompt_bytes().starts_with(planner.last().unwrap()));
     session.close().await;
 }
 

@@ -4,7 +4,7 @@ use crate::common::{Bench, Session, Shown};
 use ostler_engine::HubSettings;
 use ostler_guard::{Posture, Rule};
 use ostler_testkit::{Kind, Place, Step};
-use ostler_wire::{Body, Delivery, Delta, Event, Op, Open, Outcome, View};
+use ostler_wire::{Body, Deed, Delivery, Delta, Event, Op, Open, Outcome, View};
 use serde_json::{Value, json};
 
 fn attended(options: &mut HubSettings) {
@@ -396,4 +396,30 @@ async fn a_note_does_not_follow_a_link_out_of_the_project() {
         assert_eq!(left.as_deref(), there.then_some("as it was\n"));
         session.close().await;
     }
+}
+
+#[tokio::test]
+async fn session_lists_begins_and_resumes() {
+    let bench = Bench::new(Kind::Chat, [done(), done()]);
+    let mut first = bench.open_with(Open::New, attended).await;
+    first.run("one").await;
+    let id = first.id().to_owned();
+    first.close().await;
+    let mut session = bench.open_with(Open::New, attended).await;
+    session.run("two").await;
+    let opens = |open| View::Do(Deed::Open(open));
+    for (line, expect) in [
+        ("session new", opens(Open::New)),
+        ("session resume last", opens(Open::Resume(id.clone()))),
+        ("session resume abcd", opens(Open::Resume("abcd".into()))),
+    ] {
+        assert_eq!(told(&mut session, line).await.1, expect, "{line}");
+    }
+    let (_, View::Table(listed)) = told(&mut session, "session list").await else {
+        panic!("a list");
+    };
+    assert_eq!(listed.rows.len(), 1);
+    let (_, refused) = told(&mut session, "session start over").await;
+    assert!(matches!(refused, View::Error(why) if why.starts_with("Usage: /session")));
+    session.close().await;
 }

@@ -425,8 +425,11 @@ fn parse(bytes: &[u8]) -> (Vec<Entry>, u64, Damage) {
         }
     };
     first.entries.extend(second.entries);
+    // NUL alone is what a loss of power can leave of a whole log.
+    let is_blank = first.entries.is_empty() && bytes.contains(&0);
+    let bad_lines = first.bad_lines + second.bad_lines;
     let damage = Damage {
-        bad_lines: first.bad_lines + second.bad_lines,
+        bad_lines: bad_lines.max(usize::from(is_blank)),
         torn: first.torn || second.torn,
     };
     (first.entries, first.next.max(second.next), damage)

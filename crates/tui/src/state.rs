@@ -523,6 +523,7 @@ impl State {
             | Body::ToolResult(_)
             | Body::Approval(_)
             | Body::Todo(_)
+            | Body::Child(_)
             | Body::Notice(_)
             | Body::Error(_)
             | Body::Interrupted(_)

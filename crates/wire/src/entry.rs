@@ -1,5 +1,6 @@
 //! An entry: one line of the session log, on disk before anyone sees it.
 
+use crate::child::{Child, ChildOf};
 use crate::{CallTitle, Json, Message};
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,7 @@ pub enum Body {
     Compaction(Compaction),
     Checkpoint(Checkpoint),
     Rewind(Rewind),
+    Child(Child),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,15 +58,6 @@ pub struct Meta {
     pub forked_from: Option<ForkedFrom>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child_of: Option<ChildOf>,
-}
-
-/// The session that had this one do a piece of its work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChildOf {
-    pub session: String,
-    /// The call whose result it is.
-    pub call: String,
-    pub role: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -474,6 +467,7 @@ impl Entry {
             Body::Compaction(b) => serde_json::to_string(b),
             Body::Checkpoint(b) => serde_json::to_string(b),
             Body::Rewind(b) => serde_json::to_string(b),
+            Body::Child(b) => serde_json::to_string(b),
         }?;
         let parent = self
             .parent
@@ -523,6 +517,7 @@ impl Entry {
             "compaction" => Body::Compaction(serde_json::from_str(line).map_err(unknown)?),
             "checkpoint" => Body::Checkpoint(serde_json::from_str(line).map_err(unknown)?),
             "rewind" => Body::Rewind(serde_json::from_str(line).map_err(unknown)?),
+            "child" => Body::Child(serde_json::from_str(line).map_err(unknown)?),
             _ => return Err(not_ours(line, entry, parent)),
         };
         Ok(Self {
@@ -561,6 +556,7 @@ impl Body {
             Body::Compaction(_) => "compaction",
             Body::Checkpoint(_) => "checkpoint",
             Body::Rewind(_) => "rewind",
+            Body::Child(_) => "child",
         }
     }
 

@@ -4,6 +4,7 @@
 mod access;
 mod ask;
 mod blanks;
+mod child;
 mod client;
 mod clip;
 mod completion;
@@ -34,6 +35,7 @@ pub use ask::{
     PlanChoice, PreviewFormat, Silence, Takes, TextUse,
 };
 pub use blanks::count_blanks;
+pub use child::{Child, ChildOf, ChildOutcome};
 pub use client::{Client, Hub, HubError, OpPermit, OpSender, SessionClosed, SessionInfo};
 pub use clip::clip;
 pub use completion::{
@@ -42,9 +44,9 @@ pub use completion::{
 pub use decision::Decision;
 pub use duration::{LONGEST_DURATION, parse_duration, seconds_of};
 pub use entry::{
-    Approval, Body, Break, Caller, Checkpoint, ChildOf, Compaction, DigestBy, Entry, EntryError,
-    ErrorEntry, ForkedFrom, Goal, GoalState, Interrupted, Meta, Mode, Notice, Outcome, Rewind,
-    Rewound, Saved, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage, When,
+    Approval, Body, Break, Caller, Checkpoint, Compaction, DigestBy, Entry, EntryError, ErrorEntry,
+    ForkedFrom, Goal, GoalState, Interrupted, Meta, Mode, Notice, Outcome, Rewind, Rewound, Saved,
+    Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage, When,
 };
 pub use event::{Clients, Delta, DeltaSink, Doing, Event, QueuedPrompt, Reply, Task};
 pub use json::Json;

@@ -31,6 +31,7 @@ impl Body {
             | Body::Mode(_)
             | Body::Approval(_)
             | Body::Todo(_)
+            | Body::Child(_)
             | Body::TurnEnd(_)
             | Body::Checkpoint(_)
             | Body::Rewind(_) => None,

@@ -105,6 +105,7 @@ impl Snapshot {
             | Body::Usage(_)
             | Body::Approval(_)
             | Body::Todo(_)
+            | Body::Child(_)
             | Body::Notice(_)
             | Body::Compaction(_)
             | Body::Checkpoint(_)

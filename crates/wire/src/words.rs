@@ -307,7 +307,8 @@ words! {
     HelpPlan: "plan before anything is changed", "先计划，再修改";
     HelpQuit: "leave", "退出";
     HelpResume: "go on with an earlier session, or find one by what was said", "继续之前的会话，或按内容查找";
-    HelpSession: "where this session is kept", "此会话的保存位置";
+    HelpSession: "where this session is kept; list, begin or resume sessions", "此会话的保存位置；列出、新建或恢复会话";
+    SessionUsage: "Usage: /session, /session list, /session new, /session resume <id>|last", "用法：/session、/session list、/session new、/session resume <id>|last";
     HelpStatus: "session, model, mode, tools and what the prompt weighs", "会话、模型、模式、工具与提示大小";
     HelpTheme: "change the colours", "更改配色";
     NoCommand: "There is no command /{}. Try /help.", "没有命令 /{}。请看 /help。";
@@ -1205,6 +1206,7 @@ words! {
     SchemaNone: "--output-schema {} is not a JSON Schema: {}", "--output-schema {} 不是 JSON Schema：{}";
     ServerNoName: "it has no name", "没有名称";
     ServerNoCommand: "it has neither `command` nor `url`", "既没有 `command` 也没有 `url`";
+    McpTypeNotFitting: "`--type {}` does not fit: stdio takes a program with its arguments after --, http takes an address", "`--type {}` 不适用：stdio 需要 -- 之后的程序及其参数，http 需要地址";
     ServerSse: "`type = \"sse\"` is the transport of old; use `type = \"http\"` with the server's streamable HTTP address, which mostly ends in /mcp", "`type = \"sse\"` 是旧的传输方式；请用 `type = \"http\"` 与服务器的 streamable HTTP 地址（多以 /mcp 结尾）";
     ServerWantsKey: "it wants ${{}}, which is the key of a model provider; a project's file may not have it", "它需要 ${{}}，那是模型提供商的密钥；项目的文件不能使用";
     NoBraceIn: "a `}` is missing in `{}`", "`{}` 中缺少 `}`";

@@ -6,7 +6,7 @@ use crate::auth::{Loopback, browser_is_here, open_browser};
 use crate::boot::Boot;
 use crate::errors::UsageError;
 use crate::exit::{FAILED, INTERRUPTED, OK};
-use crate::flags::{Mcp, McpAdd, McpScope};
+use crate::flags::{Mcp, McpAdd, McpScope, McpType};
 use crate::lenient::Lenient;
 use crate::output;
 use crate::servers;
@@ -78,6 +78,13 @@ fn add(boot: &Boot, args: McpAdd) -> anyhow::Result<u8> {
         .split_first()
         .context(language.say(Word::McpNothingToAdd))?;
     let is_address = first.starts_with("http://") || first.starts_with("https://");
+    let unfit = |name: &str| Err(usage(language.filled(Word::McpTypeNotFitting, &[&name])));
+    match args.kind {
+        Some(McpType::Sse) => return Err(usage(language.say(Word::ServerSse).into())),
+        Some(McpType::Http) if !is_address => return unfit("http"),
+        Some(McpType::Stdio) if is_address => return unfit("stdio"),
+        Some(McpType::Http | McpType::Stdio) | None => {}
+    }
     let mut entry = Map::new();
     if is_address {
         if !rest.is_empty() || !args.env.is_empty() {

@@ -54,6 +54,15 @@ pub struct McpAdd {
         value_name = "COMMAND|URL"
     )]
     pub what: Vec<String>,
+    /// How it is reached: stdio (a program) or http (an address); found out from what follows when left out
+    #[arg(
+        long = "type",
+        short = 't',
+        visible_alias = "transport",
+        value_enum,
+        value_name = "TYPE"
+    )]
+    pub kind: Option<McpType>,
     /// Where it is kept: user (every project), project (.mcp.json) or local (this project, not shared)
     #[arg(long, short = 's', value_enum, default_value = "user")]
     pub scope: McpScope,
@@ -72,6 +81,16 @@ pub struct McpAdd {
     /// The port that the browser comes back to, where the issuer wants a certain one
     #[arg(long, value_name = "PORT")]
     pub callback_port: Option<u16>,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum McpType {
+    Stdio,
+    #[value(alias = "streamable-http")]
+    Http,
+    /// Not spoken any more
+    Sse,
 }
 
 /// A file that holds servers.

@@ -117,8 +117,8 @@ impl Workbench {
             Ok(boot) => boot.places.home.clone(),
             Err(_) => return Vec::new(),
         };
-        let found = store.history(&home, None).search(
-            &Query {
+        let found = store.history(&home, None).search_widely(
+            Query {
                 text: query.to_owned(),
                 words: Words::All,
                 reach: Reach::Project,

@@ -1,6 +1,7 @@
 //! Sessions that run below another one: each has a log of its own and a task that watches over it. Their asks go to whoever
 //! is attached to the parent, their end comes back as news. Whoever drops this stops them all.
 
+mod ended;
 mod watch;
 
 use crate::agents::ChildRole;
@@ -10,8 +11,8 @@ use crate::sources::definitions::Definitions;
 use ostler_guard::{Mode, Policy};
 use ostler_llm::{Effort, Prefix};
 use ostler_wire::{
-    Ask, Checkpoint, Client, Delivery, Doing, Entry, HubError, Language, Op, OpSender, Task, Usage,
-    Word,
+    self as wire, Ask, Checkpoint, Client, Delivery, Doing, Entry, HubError, Language, Op,
+    OpSender, Task, Word,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -21,6 +22,8 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use watch::{Seen, Watch};
+
+pub use ended::{Ended, How, Spent};
 
 /// Calls that may wait to have their child started.
 const ASSIGNMENTS: usize = 64;
@@ -130,6 +133,8 @@ struct Assignments {
     saved: Vec<Checkpoint>,
     /// What was refused to them, with their names.
     refused: Vec<String>,
+    /// Those that are through, for the log of the parent.
+    ended: Vec<wire::Child>,
 }
 
 struct Child {
@@ -172,67 +177,6 @@ pub enum What {
     Ended(Ended),
 }
 
-/// What a session took, and those below it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spent {
-    pub input: u64,
-    pub cached: u64,
-    pub output: u64,
-    /// USD, as far as prices are known.
-    pub cost: Option<f64>,
-}
-
-impl Spent {
-    pub fn tokens(&self) -> u64 {
-        self.input.saturating_add(self.output)
-    }
-
-    pub fn add(&mut self, other: Self) {
-        self.input = self.input.saturating_add(other.input);
-        self.cached = self.cached.saturating_add(other.cached);
-        self.output = self.output.saturating_add(other.output);
-        self.cost = match (self.cost, other.cost) {
-            (Some(one), Some(more)) => Some(one + more),
-            (one, more) => one.or(more),
-        };
-    }
-}
-
-impl From<&Usage> for Spent {
-    fn from(usage: &Usage) -> Self {
-        Self {
-            input: usage.input,
-            cached: usage.cached,
-            output: usage.output,
-            cost: usage.cost,
-        }
-    }
-}
-
-/// How a child ended.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ended {
-    pub id: String,
-    pub role: String,
-    /// What it was to do, shortened.
-    pub prompt: String,
-    /// Of its log.
-    pub session: String,
-    pub how: How,
-    /// The last answer, or what went wrong.
-    pub text: String,
-    pub took: Duration,
-    pub spent: Spent,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
-    Done,
-    Failed,
-    Stopped,
-    OutOfTime,
-}
-
 impl Children {
     pub fn new(open: Opener, jobs: Arc<Jobs>, language: Language, slots: Slots) -> Self {
         let (sender, reports) = mpsc::channel(REPORTS);
@@ -251,6 +195,7 @@ impl Children {
                 mode: Mode::Normal,
                 saved: Vec::new(),
                 refused: Vec::new(),
+                ended: Vec::new(),
             },
             slots,
             ended: VecDeque::new(),
@@ -443,6 +388,10 @@ impl Children {
         std::mem::take(&mut self.assignments.refused)
     }
 
+    pub fn take_ended(&mut self) -> Vec<wire::Child> {
+        std::mem::take(&mut self.assignments.ended)
+    }
+
     pub fn take_saved(&mut self) -> Vec<Checkpoint> {
         std::mem::take(&mut self.assignments.saved)
     }
@@ -515,7 +464,10 @@ impl Children {
         self.past.push_back(ended.clone());
         match call {
             // A call that was stopped had its result already.
-            Some(call) => drop(call.reply.send(Ok(ended))),
+            Some(call) => {
+                self.assignments.ended.push(ended.entry(Some(call.id)));
+                drop(call.reply.send(Ok(ended)));
+            }
             None => self.ended.push_back(ended),
         }
     }

@@ -47,6 +47,20 @@ pub fn resume(session: &mut Session, id: &str) -> View {
     View::Table(table)
 }
 
+/// Resumes the session of this project that was used last, beside this one.
+pub fn newest(session: &mut Session) -> View {
+    let own = session.state.account.session.clone();
+    let context = HubContext::of(session);
+    let listed = match context.store.list_own() {
+        Ok(listed) => listed,
+        Err(why) => return View::Error(why),
+    };
+    match listed.into_iter().find(|info| info.id != own) {
+        Some(info) => resume(session, &info.id),
+        None => View::Error(context.say(Word::ResumeNone).into()),
+    }
+}
+
 /// A search for sessions. It reads many files, so it runs beside the session.
 pub struct Look {
     context: HubContext,
@@ -122,27 +136,16 @@ impl Look {
         })
     }
 
-    /// Where all of the words are, or some where all are nowhere.
+    /// Where all of the words are, then where some are.
     fn found(&self, stop: &dyn Fn() -> bool) -> Result<Found, HistoryError> {
-        let search = |words| {
-            let query = Query {
-                text: self.words.clone(),
-                words,
-                reach: Reach::Project,
-                limit: MAX_HITS,
-                patience: PATIENCE,
-            };
-            self.history.search(&query, stop)
+        let query = Query {
+            text: self.words.clone(),
+            words: Words::All,
+            reach: Reach::Project,
+            limit: MAX_HITS,
+            patience: PATIENCE,
         };
-        match search(Words::All) {
-            // Nothing but signs has no words in it, and so was nowhere said.
-            Err(HistoryError::NoWords) => Ok(Found::default()),
-            Ok(found) if found.hits.is_empty() => Ok(Found {
-                remarks: found.remarks,
-                ..search(Words::Any)?
-            }),
-            other => other,
-        }
+        self.history.search_widely(query, stop)
     }
 
     fn is_titled(&self, info: &SessionInfo) -> bool {

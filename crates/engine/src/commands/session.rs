@@ -1,5 +1,6 @@
 //! `/new`, `/clear`, `/fork`, `/session`, `/title`, `/model`, `/effort`, `/export`: which session, and with what.
 
+use super::resume;
 use super::tasks::refusal;
 use crate::context::export;
 use crate::inbox::Inbox;
@@ -70,8 +71,18 @@ pub fn fork(session: &mut Session, number: &str) -> View {
     View::Do(Deed::Open(Open::Fork(id)))
 }
 
-pub fn session(session: &mut Session, _: &str) -> View {
+/// Where the session is kept; with words it lists, begins or resumes one.
+pub fn session(session: &mut Session, words: &str) -> View {
     let language = session.options.run.language;
+    let words: Vec<&str> = words.split_whitespace().collect();
+    match words.as_slice() {
+        [] => {}
+        ["list"] | ["resume"] => return resume::resume(session, ""),
+        ["new"] => return new(session, ""),
+        ["resume", "last"] => return resume::newest(session),
+        ["resume", id] => return resume::resume(session, id),
+        _ => return View::Error(language.say(Word::SessionUsage).into()),
+    }
     let state = &session.state;
     let id = &state.account.session;
     let mut rows = vec![vec![language.say(Word::RowSession).into(), id.clone()]];
@@ -108,15 +119,18 @@ pub fn title(state: &mut SessionState, _: &mut Inbox, text: &str) -> View {
 }
 
 pub fn model(session: &mut Session, reference: &str) -> View {
-    if !reference.is_empty() {
-        return session.switch_model(reference);
-    }
     let language = session.options.run.language;
     let origin = &session.state.conversation.model.target().origin;
     let now = format!("{}/{}", origin.provider, origin.model);
     let mut all = session.options.model.models.list();
     if all.iter().all(|(reference, _)| *reference != now) {
         all.insert(0, (now.clone(), String::new()));
+    }
+    if !reference.is_empty() {
+        let numbered = reference.parse().ok().and_then(|n: usize| n.checked_sub(1));
+        let listed = numbered.and_then(|at| all.get(at)).map(|(name, _)| name);
+        let reference = listed.map_or(reference, String::as_str).to_owned();
+        return session.switch_model(&reference);
     }
     let items = all.into_iter().map(|(reference, detail)| Item {
         marked: reference == now,

@@ -3,7 +3,7 @@
 use super::context::{HubContext, report};
 use super::transcript;
 use crate::context::digest::archive;
-use crate::history::{Found, HistoryError, Hit, Query, Reach, Words};
+use crate::history::{Hit, Query, Reach, Words};
 use crate::log;
 use crate::prefixes;
 use crate::store::{DryRun, title};
@@ -168,11 +168,9 @@ fn search(context: &HubContext, words: &[String]) -> Result<View, String> {
         patience: PATIENCE,
     };
     let history = context.store.history(&context.home, None);
-    let found = match history.search(&query, &|| false) {
-        // Nothing but signs has no words in it, and so is nowhere.
-        Err(HistoryError::NoWords) => Found::default(),
-        other => other.map_err(|error| error.say(context.language))?,
-    };
+    let found = history
+        .search_widely(query, &|| false)
+        .map_err(|error| error.say(context.language))?;
     let mut remarks: Vec<String> = found.notice(context.language).into_iter().collect();
     let hits = by_session(found.hits);
     if hits.is_empty() {

@@ -160,7 +160,8 @@ pub fn tell(state: &mut SessionState, ended: &Ended) {
     if state.log.is_empty() {
         return state.feed.announce(View::Text(text));
     }
-    if let Err(error) = state.commit(vec![Body::Notice(Notice { text })]) {
+    let child = Body::Child(ended.entry(None));
+    if let Err(error) = state.commit(vec![child, Body::Notice(Notice { text })]) {
         state
             .feed
             .announce(View::Error(error.say(state.settings.language)));

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 const WARN_AT: f64 = 0.7;
 const WARN_LATE: f64 = 0.8;
 /// The window that is assumed for a warning when nobody knows the real one.
-const ASSUMED_WINDOW: u64 = 128_000;
+const ASSUMED_WINDOW: u64 = 8_192;
 
 /// When a request is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

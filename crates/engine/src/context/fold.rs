@@ -145,6 +145,7 @@ impl Fold {
             | Body::Mode(_)
             | Body::Approval(_)
             | Body::Todo(_)
+            | Body::Child(_)
             | Body::Notice(_)
             | Body::Error(_)
             | Body::TurnEnd(_)

@@ -5,6 +5,7 @@ use crate::agents::children::{Ended, How, post_prompt};
 use crate::agents::send::{Failed, assignment};
 use crate::agents::{ChildRole, Delegation};
 use crate::cut::clip;
+use crate::dispatch::child_reports;
 use crate::inbox::Inbox;
 use crate::log::{Log, LogError};
 use crate::permissions::Leave;
@@ -45,6 +46,7 @@ pub async fn before_turn(
         Err(_) => Err(Failed::Stopped),
     };
     state.progress(Task::NAME, "");
+    child_reports::commit(state, inbox)?;
     let language = state.settings.language;
     let why = match ended {
         Ok(ended) if ended.how == How::Done && !ended.text.trim().is_empty() => {
@@ -126,7 +128,6 @@ fn planner_prompt(log: &Log, words: &str, planned: Option<&String>) -> String {
 
 fn hand_over(state: &mut SessionState, ended: Ended) -> Result<(), LogError> {
     let plan = clip(ended.text.trim(), MAX_PLAN);
-    state.extensions.agents.planned = Some(ended.session);
     let notice = state.settings.language.fill(Word::PlanMade, &[&plan]);
     let note = format!(
         "<plan>\n{plan}\n</plan>\n[Another model has looked at the code and made this plan for what was asked. Carry it out where it holds, and say where it does not.]"

@@ -366,6 +366,7 @@ impl Shared {
             | Body::Mode(_)
             | Body::Settings(_)
             | Body::Todo(_)
+            | Body::Child(_)
             | Body::Notice(_)
             | Body::Interrupted(_)
             | Body::Error(_)

@@ -20,7 +20,7 @@ use index::{About, Candidate, Index};
 use ostler_wire::{Language, Say, Word};
 use serde::Serialize;
 use source::{Meaning, Source};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -157,6 +157,36 @@ impl History {
             }
             other => other,
         }
+    }
+
+    /// Messages with all of the words, then those with some of them, whatever `query.words` is. Text without words is
+    /// found nowhere.
+    pub fn search_widely(
+        &self,
+        query: Query,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Found, HistoryError> {
+        let search = |words| {
+            let query = Query {
+                words,
+                ..query.clone()
+            };
+            self.search(&query, stop)
+        };
+        let mut found = match search(Words::All) {
+            Err(HistoryError::NoWords) => return Ok(Found::default()),
+            found => found?,
+        };
+        let room = query.limit.saturating_sub(found.hits.len());
+        if room == 0 {
+            return Ok(found);
+        }
+        let place = |hit: &Hit| (hit.session.clone(), hit.entry);
+        let known: HashSet<_> = found.hits.iter().map(place).collect();
+        let more = search(Words::Any)?.hits.into_iter();
+        let more = more.filter(|hit| !known.contains(&place(hit)));
+        found.hits.extend(more.take(room));
+        Ok(found)
     }
 
     fn try_search(

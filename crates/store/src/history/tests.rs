@@ -174,6 +174,19 @@ fn the_best_is_kept_and_noise_dropped() {
     let all = |text| shown(&shelf.query(text, Reach::Project, Words::All));
     assert_eq!(all("hovercraft the"), "a:0 a:1");
     assert_eq!(all("hovercraft Zanzibar missing"), "");
+    let widely = |text: &str| {
+        let query = Query {
+            text: text.into(),
+            words: Words::All,
+            reach: Reach::Project,
+            limit: 10,
+            patience: Duration::from_secs(60),
+        };
+        shown(&shelf.history.search_widely(query, &|| false).unwrap())
+    };
+    assert_eq!(widely("hovercraft Zanzibar missing"), "a:0");
+    assert_eq!(widely("hovercraft the"), "a:0 a:1");
+    assert_eq!(widely("?!"), "");
 }
 
 #[test]

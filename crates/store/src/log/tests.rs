@@ -133,7 +133,7 @@ fn damaged_files_open_and_go_on() {
     for (text, expect, bad_lines, torn) in [
         (String::new(), &[][..], 0, false),
         ("\n\n".into(), &[], 0, false),
-        (nul.clone(), &[], 0, false),
+        (nul.clone(), &[], 1, false),
         (format!("{a}\n{b}\n{c}\n"), &["a", "b", "c"], 0, false),
         // The line break alone is missing.
         (format!("{a}\n{b}\n{c}"), &["a", "b", "c"], 0, false),

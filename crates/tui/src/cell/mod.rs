@@ -106,6 +106,7 @@ impl Cell {
             Body::Meta(_)
             | Body::ToolResult(_)
             | Body::Usage(_)
+            | Body::Child(_)
             | Body::Checkpoint(_)
             | Body::Rewind(_) => Vec::new(),
         }
