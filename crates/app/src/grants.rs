@@ -9,7 +9,7 @@ mod temp;
 use crate::boot::{Boot, agents};
 use anyhow::anyhow;
 pub use git::{Git, enclosing};
-pub use included::{InReach, find as settings_of_git};
+pub use included::{InReach, find as settings_of_git, of_person as git_settings_of_person};
 use ostler_config::paths::{Env, absolute, is_inside, real};
 use ostler_config::schema;
 use ostler_config::text::phrase;

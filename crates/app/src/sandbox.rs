@@ -7,8 +7,8 @@ mod stores;
 use crate::boot::Boot;
 use crate::grants::{
     COMMAND_CACHES, DECIDING, Git, Ground, InReach, SHARED_MEMORY, active, bubblewrap, enclosing,
-    find_temp, forbidden, granted, layer, mode, named_skill_folders, own_skills, protected_roots,
-    settings_of_git, shared_temp, visible_in_temp,
+    find_temp, forbidden, git_settings_of_person, granted, layer, mode, named_skill_folders,
+    own_skills, protected_roots, settings_of_git, shared_temp, visible_in_temp,
 };
 use crate::policy::policy;
 use anyhow::bail;
@@ -205,6 +205,7 @@ fn reader(boot: &Boot, ground: &Ground<'_>) -> Reader {
     let mut reader = ground.reader();
     reader.shown.extend(crate::grants::memory(boot));
     reader.shown.extend(own_skills(boot));
+    reader.shown.extend(git_settings_of_person(boot));
     reader
 }
 

@@ -24,6 +24,8 @@ mod servers;
 mod swaps;
 #[path = "sandbox/traces.rs"]
 mod traces;
+#[path = "sandbox/unapproved.rs"]
+mod unapproved;
 
 use common::{Scene, of_type, skipped};
 use ostler_host::sandbox::{Layer, probe};

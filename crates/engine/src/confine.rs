@@ -9,6 +9,7 @@ mod git_settings;
 pub mod helpers;
 mod outside;
 mod protection;
+mod search;
 mod settings;
 mod shape;
 mod share;
@@ -72,9 +73,12 @@ pub struct Terms {
     /// The reader's sandbox: nothing may be written, no host reached, and of the home little is seen.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
-    /// It may write, but sees no more of the home and the machine than a reader: its reading was never judged.
+    /// It may write, but sees no more of the home and the machine than a reader: nobody approved what it reads.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sees_as_reader: bool,
+    /// What it sees all the same, unless that is forbidden.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<PathBuf>,
     /// Hosts that may be reached, as in a `Net(…)` rule.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,

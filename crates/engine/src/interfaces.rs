@@ -6,6 +6,7 @@ pub mod model_plugin;
 use ostler_guard::Rule;
 use ostler_llm::Target;
 use ostler_wire::{BoxFuture, HubError, PermissionChoice, View};
+use std::path::PathBuf;
 
 /// Turns model references into targets. The binary implements it on the configuration.
 pub trait Models: Send + Sync {
@@ -22,6 +23,8 @@ pub trait Models: Send + Sync {
 pub trait RuleStore: Send + Sync {
     /// The file that `save` would write to, ready to show. None where that one is not to be written.
     fn place(&self, keep: Keep) -> Option<String>;
+    /// The same as a path. None where no command could change it meanwhile.
+    fn file(&self, keep: Keep) -> Option<PathBuf>;
     /// Adds an allow rule. Where it was written, ready to show.
     fn save(&self, rule: &str, keep: Keep) -> Result<String, String>;
 }

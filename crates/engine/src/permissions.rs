@@ -68,8 +68,11 @@ pub struct Leave {
     pub hosts: Vec<String>,
     /// The command runs unasked only because it reads, so it runs in the reader's sandbox.
     pub read_only: bool,
-    /// It ran as a reader before, and may write now: what a reader does not see stays unseen.
+    /// Nobody approved the command: it runs because the sandbox holds it, or ran as a reader before. What a reader does not
+    /// see stays unseen.
     pub sees_as_reader: bool,
+    /// What rules show to such a command outside of the project.
+    pub shown: Vec<PathBuf>,
     /// Real paths of the files that it was allowed to touch.
     pub paths: Vec<PathBuf>,
 }
@@ -81,6 +84,7 @@ impl Leave {
         Self {
             paths: decision.touched.clone(),
             read_only: decision.runs_as_reader() && accesses.iter().any(runs),
+            sees_as_reader: decision.runs_because_held(),
             ..Self::default()
         }
     }
@@ -193,6 +197,10 @@ impl PermissionState {
             Mode::Normal | Mode::Goal => self.read_only || leave.read_only,
         };
         terms.sees_as_reader = leave.sees_as_reader;
+        if leave.sees_as_reader {
+            terms.shown.clone_from(&leave.shown);
+            terms.shown.extend(self.reads.iter().cloned());
+        }
         for host in rules.hosts().iter().chain(&leave.hosts) {
             add(&mut terms.hosts, host);
         }
@@ -324,6 +332,7 @@ mod tests {
         let more = Terms {
             read_only: true,
             sees_as_reader: false,
+            shown: Vec::new(),
             hosts: vec!["a.test".into(), "good.example".into()],
             writable: vec!["/w".into()],
             readable: vec!["/r".into()],

@@ -42,14 +42,14 @@ impl Session {
         commands::answer_waiting(&mut self.state, &mut self.inbox);
         self.state.services.jobs.close().await;
         let put_back = self.state.services.sandbox.share.finish().await;
+        // Another session in this folder may have been killed meanwhile.
+        let left = Box::pin(confine::recover(self.recovery())).await;
+        let put_back = put_back.into_iter().chain(left);
         let put_back = put_back.map(|text| Body::Notice(Notice { text }));
         let notices: Vec<Body> = match self.state.log.is_empty() {
             // The end of the process says what servers did.
             true => Vec::new(),
-            false => put_back
-                .into_iter()
-                .chain(self.state.helper_notice())
-                .collect(),
+            false => put_back.chain(self.state.helper_notice()).collect(),
         };
         if !notices.is_empty() {
             // A log that cannot be written has said so before.
@@ -68,17 +68,20 @@ impl Session {
 
     /// Puts back what a session that was killed in this folder could not.
     async fn recover(&mut self) {
+        if let Some(text) = Box::pin(confine::recover(self.recovery())).await {
+            self.opening.entries.push(Body::Notice(Notice { text }));
+        }
+    }
+
+    fn recovery(&self) -> Services {
         let services = &self.state.services;
-        let services = Services {
+        Services {
             share: services.sandbox.share.clone(),
             artifacts: Some(services.artifacts.clone()),
             call_id: "recover".into(),
             root: Some(self.state.scope.root.clone()),
             user_home: self.state.scope.user_home.clone(),
             ..Services::without_session(services.host.clone(), services.sandbox.settings())
-        };
-        if let Some(text) = Box::pin(confine::recover(services)).await {
-            self.opening.entries.push(Body::Notice(Notice { text }));
         }
     }
 

@@ -18,7 +18,7 @@ use ostler_wire::{
 };
 use serde_json::{Value, json};
 use std::any::Any;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -530,6 +530,10 @@ impl RuleStore for Kept {
             Keep::Person => "~/config.toml".into(),
             Keep::Repository => "ostler.toml".into(),
         })
+    }
+
+    fn file(&self, _: Keep) -> Option<PathBuf> {
+        None
     }
 
     fn save(&self, rule: &str, _: Keep) -> Result<String, String> {

@@ -5,6 +5,7 @@
 use super::call::Call;
 use super::containment::Containment;
 use super::glob;
+use super::mention::is_mention;
 use super::policy::{Decision, Fallback, Headless, Policy, Posture, Reading};
 use ostler_host::{Beyond, Place};
 use ostler_wire::{Access, Mark, Segment, Word};
@@ -67,6 +68,32 @@ const TEMPORARY: &[&str] = &["/dev", "/tmp", "/var/tmp"];
 /// Folders that a command needs beside rules, because it writes there.
 pub fn folders_written(policy: &Policy, call: Call<'_>) -> Result<Vec<PathBuf>, Word> {
     Judge::new(policy, call).folders_written()
+}
+
+/// What a command that nobody approved sees outside of the project: what allow rules name, and of its own words the paths
+/// that such rules cover.
+pub fn shown(policy: &Policy, call: Call<'_>) -> Vec<PathBuf> {
+    let judge = Judge::new(policy, call);
+    if !judge.shell {
+        return Vec::new();
+    }
+    let rules = policy.rules.allow.iter();
+    let mut shown: Vec<PathBuf> = rules.filter_map(|r| r.shown_path(call.scope)).collect();
+    let named = call.accesses.iter().flat_map(|access| match access {
+        Access::Run(segments) => segments.iter().flat_map(|s| &s.names).collect(),
+        Access::Read(path) => vec![path],
+        Access::Write(_)
+        | Access::Net(_)
+        | Access::Mcp { .. }
+        | Access::Job(_)
+        | Access::Delegate { .. }
+        | Access::Memory
+        | Access::History => Vec::new(),
+    });
+    let allowed = named.filter(|path| judge.may_read(path) && !judge.is_broad(path));
+    shown.extend(allowed.flat_map(|path| call.real(path)).map(Path::to_owned));
+    shown.dedup();
+    shown
 }
 
 /// Whether a call that would be asked runs where nobody can be asked. `rule` is the ask rule that speaks of it.
@@ -519,60 +546,4 @@ fn names_it(name: &str, known: &str) -> bool {
 
 fn is_below(path: &Path, folders: &[&str]) -> bool {
     folders.iter().any(|folder| path.starts_with(folder))
-}
-
-/// Programs that take texts for people, and the options before such a text.
-const TEXT_TAKERS: [&str; 9] = [
-    "git", "gh", "glab", "hub", "jj", "hg", "svn", "echo", "printf",
-];
-const TEXT_OPTIONS: [&str; 9] = [
-    "-m",
-    "-am",
-    "--message",
-    "--body",
-    "-b",
-    "--title",
-    "-t",
-    "--notes",
-    "--description",
-];
-
-/// Whether a path only stands in a text that the command takes, as in the message of a commit or the code of a script.
-/// In code it counts as a name where it is more than a separator or the name of one folder.
-fn is_mention(segment: &Segment, path: &Path) -> bool {
-    // The part of an address behind its scheme looks like a path.
-    if segment.text.contains(&format!("/{}", path.display())) {
-        return true;
-    }
-    let program = segment
-        .argv
-        .first()
-        .map(|name| name.rsplit('/').next().unwrap_or(name));
-    let takes_text = program.is_some_and(|name| TEXT_TAKERS.contains(&name));
-    let prints = matches!(program, Some("echo" | "printf"));
-    let is_text = |word: &str| word.contains(|c: char| c.is_whitespace() || "()'\";{}".contains(c));
-    let holds = |word: &str| {
-        let mut pieces = word.split(|c: char| c.is_whitespace() || "=,:;|&<>()`\"'@".contains(c));
-        pieces.any(|piece| !piece.is_empty() && super::normalise(Path::new(piece)) == path)
-    };
-    let mut in_text = false;
-    let words = segment.argv.iter().skip(1);
-    for (before, word) in std::iter::once("")
-        .chain(segment.argv.iter().skip(1).map(String::as_str))
-        .zip(words)
-    {
-        match (holds(word), is_text(word)) {
-            (false, _) => {}
-            (true, false) => return false,
-            (true, true) => {
-                let is_message = takes_text && (prints || TEXT_OPTIONS.contains(&before));
-                let is_long = path.components().count() > 2;
-                if is_long && !is_message {
-                    return false;
-                }
-                in_text = true;
-            }
-        }
-    }
-    in_text
 }

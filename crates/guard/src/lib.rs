@@ -11,6 +11,7 @@ pub(crate) mod glob;
 pub mod guard;
 pub mod headless;
 mod mcp;
+mod mention;
 pub mod plain_look;
 pub mod plan;
 mod policy;
@@ -25,7 +26,7 @@ pub mod stance;
 #[cfg(test)]
 mod testing;
 
-pub use address::is_public_address;
+pub use address::{is_public_address, with_local_port};
 pub use call::{Call, Resolved};
 pub use containment::Containment;
 pub use decide::needs_a_fresh_yes;

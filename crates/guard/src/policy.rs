@@ -120,6 +120,11 @@ impl Decision {
     pub fn runs_as_reader(&self) -> bool {
         self.verdict == Verdict::Allow && self.reason == Word::WhyNothing
     }
+
+    /// The call runs only because the sandbox holds it: posture `auto` allows that, and no rule and no person.
+    pub fn runs_because_held(&self) -> bool {
+        self.verdict == Verdict::Allow && self.reason == Word::WhyHeld
+    }
 }
 
 /// What an ask becomes when nobody can be asked (`[permissions] headless`).

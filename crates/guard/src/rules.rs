@@ -411,6 +411,17 @@ impl Rule {
         }
     }
 
+    /// The file or folder that an allow rule opens for reading, where it names one and no pattern.
+    pub fn shown_path(&self, scope: &Scope) -> Option<PathBuf> {
+        let (Family::Read, Some(Spec::Glob(spec) | Spec::Words(spec))) = (&self.family, &self.spec)
+        else {
+            return None;
+        };
+        let folder = spec.strip_suffix(DEEP).unwrap_or(spec);
+        let is_placed = folder.contains('/') || folder.starts_with('~');
+        (is_placed && !is_pattern(folder)).then(|| scope.path(folder))
+    }
+
     fn is_of_tool(&self, tool: &ToolDeclaration) -> bool {
         self.tool().is_some_and(|name| tool.is_called(name))
     }

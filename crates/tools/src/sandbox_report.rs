@@ -140,6 +140,13 @@ fn changes(changes: &[Value]) -> String {
             let names: Vec<&str> = refused.iter().filter_map(Value::as_str).collect();
             let kept = change["kept"].as_str();
             let kept = kept.map_or_else(String::new, |kept| format!(" (as it was changed: {kept})"));
+            // Names of settings have no blanks; the rest says what was found.
+            if names.iter().any(|name| name.contains(' ')) {
+                return format!(
+                    "{path} was cleaned, because git believes what lies in its folder and a command had left there {}{kept}",
+                    names.join(", ")
+                );
+            }
             return format!(
                 "{path}: not taken over, because git could run a program by it or look elsewhere: {}; the person can set it in a terminal of their own{kept}",
                 names.join(", ")
@@ -183,6 +190,15 @@ mod tests {
             &[
                 "[sandbox: protected from changes: /r/a was put back, /r/b was put back (as it was changed: /k/b), /r/c was changed and could not be put back, /r/d is too deep, too large or closed and was not looked into: git may run programs that a command left there, so do not use git in it before you have looked]",
                 "[sandbox: no]",
+            ],
+        );
+        check(
+            json!({"protected": [
+                {"path": "/r/.git/config", "undone": true, "refused": ["core.hookspath"], "kept": "/k/c"},
+                {"path": "/r/.git/x", "undone": true, "refused": ["a link to /home/me/.bashrc"]},
+            ]}),
+            &[
+                "[sandbox: protected from changes: /r/.git/config: not taken over, because git could run a program by it or look elsewhere: core.hookspath; the person can set it in a terminal of their own (as it was changed: /k/c), /r/.git/x was cleaned, because git believes what lies in its folder and a command had left there a link to /home/me/.bashrc]",
             ],
         );
         let many: Vec<Value> = (0..MAX_LISTED + 2)

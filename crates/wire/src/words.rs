@@ -726,6 +726,7 @@ words! {
     InPlace: "{} in {}", "{}（{}）";
     NotSaved: "Not saved, it holds for this session only: {}", "未保存，仅在本会话内有效：{}";
     SaveLost: "the rule could not be saved", "无法保存规则";
+    SaveWhileRunning: "a command that runs could change that file, so what is in it now is put back when it has ended; end the command and choose again, or save the rule for yourself", "正在运行的命令可能会修改该文件，命令结束后其当前内容会被还原；请结束该命令后再选择，或将规则保存为您个人的规则";
     SaveStopped: "the turn was stopped before the rule was saved", "规则保存前回合已停止";
     TrustAsk: "Plan mode: {} says that it only reads. Trust it?", "计划模式：{} 声称只读取。信任它吗？";
     TrustOnce: "this time", "仅此一次";

@@ -22,6 +22,14 @@ pub fn find(boot: &Boot, roots: &[PathBuf]) -> Vec<SettingsFile> {
         .find()
 }
 
+/// Those that git reads in whatever repository: the person's, and what they include.
+pub fn of_person(boot: &Boot) -> Vec<PathBuf> {
+    let home = boot.places.user_home.as_deref();
+    let files = GitSettings::of_person(home, &boot.env, &boot.places.root).find();
+    let each = files.into_iter().flat_map(|file| [file.written, file.real]);
+    each.filter(|path| path.is_file()).collect()
+}
+
 /// What of them commands could change that write to these real folders: files that lie there or may have another name there,
 /// and links on the way to any of them.
 #[derive(Debug, Default)]

@@ -58,6 +58,7 @@ impl Ground<'_> {
         };
         let mut shown: Vec<PathBuf> = self.paths(VIEW, "show").collect();
         shown.extend(self.programs());
+        shown.extend(self.named_by_variables());
         // A toolchain that lies elsewhere is more than its programs.
         let elsewhere = self
             .programs()
@@ -128,6 +129,14 @@ impl Ground<'_> {
         })
     }
 
+    /// What variables name by which the person places toolchains: one path or a list.
+    fn named_by_variables(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let names = rows(VIEW, "list").into_iter().flatten();
+        let values = names.filter_map(|name| self.env.get(name));
+        let paths = values.flat_map(std::env::split_paths);
+        paths.filter(|path| path.is_absolute())
+    }
+
     /// The folders of PATH: who may run a program may read it.
     fn programs(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let path = self.env.get("PATH").map(String::as_str).unwrap_or_default();
@@ -192,6 +201,8 @@ mod tests {
                 "tools/mine",
                 "go/src/other/main.go",
                 "go/pkg/mod/x",
+                "jdk/bin/java",
+                "lib/a.pc",
             ],
         );
         let path = format!(
@@ -199,7 +210,16 @@ mod tests {
             home.join("tools").display(),
             home.display()
         );
-        let env: Env = [("PATH".to_owned(), path)].into();
+        let named = |names: &str| names.replace('~', &home.display().to_string());
+        let env: Env = [
+            ("PATH", path),
+            ("JAVA_HOME", named("~/jdk")),
+            // The home itself is nobody's toolchain.
+            ("PKG_CONFIG_PATH", named("~/lib:~:relative:/none")),
+            ("SOMETHING_ELSE", named("~/notes.txt")),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
         let see = |roots: &[PathBuf]| {
             let ground = Ground {
                 env: &env,
@@ -217,6 +237,8 @@ mod tests {
             ".rustup",
             "go/pkg",
             "go/pkg/mod",
+            "jdk",
+            "lib",
             "tools",
         ];
         assert_eq!(below(&home, &reader.shown), expect);
@@ -240,7 +262,7 @@ mod tests {
         }
         // Every line is one of the two, so that a slip of the pen is found.
         let lines = VIEW.lines().chain(CACHES.lines());
-        let kinds = ["show", "hide", "data", "system", "own", "download"];
+        let kinds = ["show", "hide", "list", "data", "system", "own", "download"];
         for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let verb = line.split_whitespace().next().unwrap_or_default();
             assert!(kinds.contains(&verb), "{line}");

@@ -292,6 +292,13 @@ impl RuleStore for Saved {
         }
     }
 
+    fn file(&self, keep: Keep) -> Option<PathBuf> {
+        match keep {
+            Keep::Person => None,
+            Keep::Repository => Some(self.files.path(RuleLayer::Project)),
+        }
+    }
+
     fn save(&self, rule: &str, keep: Keep) -> Result<String, String> {
         let layer = match keep {
             Keep::Person => RuleLayer::Local,

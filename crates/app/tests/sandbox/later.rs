@@ -2,7 +2,7 @@
 //! repository that file tools build, folders that are too deep to be looked at, and programs that we run ourselves.
 
 use super::traces::{bash, config, layers};
-use crate::common::{Scene, skipped, wait_for};
+use crate::common::{Scene, of_type, skipped, wait_for};
 use ostler_testkit::{Kind, Run, Step};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt as _;
@@ -147,6 +147,90 @@ fn a_killed_session_is_put_back_by_the_next() {
         let names = left.map(|entry| entry.file_name().into_string().expect("a name"));
         let records: Vec<String> = names.filter(|name| name.ends_with(".state")).collect();
         assert_eq!(records, [] as [&str; 0], "{layer}: {}", out.stderr);
+    }
+}
+
+/// A session that was there before another one was killed puts back at its end, although its own commands only read.
+#[test]
+fn a_session_that_only_reads_puts_back_what_a_killed_one_left() {
+    for layer in layers() {
+        let (scene, before) = repository(layer);
+        let mut b = scene
+            .ostler(["exec", "--input-format", "stream-json", "--format", "json"])
+            .open_stdin()
+            .spawn();
+        let prompt = json!({"op": "prompt", "text": "look"}).to_string() + "\n";
+        let (tool, args) = bash("cat README");
+        scene.server.push(Step::answer().call(tool, args));
+        scene.server.push(Step::answer().text("looked"));
+        b.write(&prompt);
+        b.wait_stdout("turn_end");
+        let (tool, args) = bash(&format!(
+            "{HOSTILE}; echo evil > ostler.toml; : > done; sleep 600"
+        ));
+        scene.server.push(Step::answer().call(tool, args));
+        let a = scene.ostler(["exec", "--yolo", "-p", "a"]).spawn();
+        wait_for("the command", || scene.space.exists("done").then_some(()));
+        let pid = a.pid().to_string();
+        Run::new("/bin/kill").args(["-KILL", &pid]).output().ok();
+        a.wait();
+        let (tool, args) = bash("cat README");
+        scene.server.push(Step::answer().call(tool, args));
+        scene.server.push(Step::answer().text("looked again"));
+        b.write(&prompt);
+        b.wait_stdout("looked again");
+        let out = b.wait().ok();
+        check_clean(&scene, &before, layer);
+        assert!(
+            out.stdout.contains("ostler.toml"),
+            "{layer}: {}",
+            out.stdout
+        );
+    }
+}
+
+/// A rule for everybody is not lost without a word where a job rewrites that file: its end would put back what was there.
+#[test]
+fn a_rule_for_everybody_is_saved_or_said_while_a_job_runs() {
+    for layer in layers() {
+        let (scene, _) = repository(layer);
+        let mut running = scene
+            .ostler(["exec", "--input-format", "stream-json", "--format", "json"])
+            .open_stdin()
+            .spawn();
+        let job = "while :; do echo '# mine' > ostler.toml; : > ran; sleep 0.05; done";
+        scene
+            .server
+            .push(Step::answer().call("bash", json!({"command": job, "wait": false})));
+        scene
+            .server
+            .push(Step::answer().call("bash", json!({"command": "echo 1 >> f"})));
+        scene.server.push(Step::answer().text("ok"));
+        running.write(&(json!({"op": "prompt", "text": "go"}).to_string() + "\n"));
+        let last_ask = |text: &str| {
+            let asks = ostler_testkit::json_lines(text);
+            let ask = of_type(&asks, "ask").last().expect("an ask")["ask"].clone();
+            ask.as_str().expect("a name").to_owned()
+        };
+        let asked = [
+            ("\"type\":\"ask\"", "once"),
+            ("always_project", "always_project"),
+        ];
+        for (asked, choice) in asked {
+            let ask = last_ask(&running.wait_stdout(asked));
+            if choice == "always_project" {
+                wait_for("the job", || scene.space.exists("ran").then_some(()));
+            }
+            let answer = json!({"op": "answer", "ask": ask, "choice": choice});
+            running.write(&(answer.to_string() + "\n"));
+        }
+        running.wait_stdout("turn_end");
+        let out = running.wait();
+        let saved = scene.space.exists("ostler.toml")
+            && scene.space.read("ostler.toml").contains("echo 1 >> f");
+        let said = out.stdout.contains("not saved") || out.stdout.contains("Not saved");
+        assert!(saved || said, "{layer}: {}", out.stdout);
+        assert_eq!(scene.space.read("f"), "1\n", "{layer}");
     }
 }
 

@@ -2,7 +2,7 @@
 //! to the repository, is `host`.
 
 use super::folders::TMP;
-use super::protection::keep_text;
+use super::search::keep_text;
 use super::{SandboxSettings, Terms};
 use crate::artifacts::Artifacts;
 use ostler_host::sandbox::{CopyPlace, Error, LinkedFile, SettingsCopy};

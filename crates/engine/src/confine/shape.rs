@@ -105,6 +105,7 @@ fn with_readers_view(policy: Policy, settings: &SandboxSettings, request: &Reque
     shown.extend(request.artifacts.map(Path::to_owned));
     shown.extend(request.own.iter().cloned());
     shown.extend(request.terms.readable.iter().cloned());
+    shown.extend(request.terms.shown.iter().cloned());
     let mut forbid_read = policy.forbid_read;
     forbid_read.extend(reader.hidden.iter().cloned());
     let is_empty = |path: &PathBuf| {

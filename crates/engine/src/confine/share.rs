@@ -6,7 +6,7 @@ use crate::proxy::Proxy;
 use ostler_host::Host;
 use ostler_host::sandbox::{Choice, Error, Plans, SharedNetwork};
 use ostler_tools::SandboxReport;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
@@ -50,6 +50,12 @@ impl SandboxShare {
         };
         // At the end of the runtime there is nothing more to compare.
         let _ = tokio::task::spawn_blocking(accept).await;
+    }
+
+    /// Whether a command that runs, in this session or another one, could change this file, so that it is put back to what it
+    /// was before. Blocks.
+    pub fn may_put_back(&self, path: &Path, records: Option<&Path>) -> bool {
+        self.protection.may_put_back(path, records)
     }
 
     /// To be called before files are brought back: ends what commands left in the background, so that nothing of theirs

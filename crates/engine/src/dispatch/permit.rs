@@ -14,14 +14,14 @@ use crate::state::SessionState;
 use crate::state::attend;
 use crate::tool::{Context, Scope, ToolError};
 use ostler_guard::{
-    BUILT_IN, Call, Decision, Gate, Mode, Policy, Posture, Refusal, Remedy, Rule, Verdict,
-    needs_a_fresh_yes, propose, remedy,
+    BUILT_IN, Call, Decision, Gate, Headless, Mode, Policy, Posture, Refusal, Remedy, Rule,
+    Verdict, headless, needs_a_fresh_yes, propose, remedy,
 };
 use ostler_tools::NoPrograms;
 use ostler_wire::{
     Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice, Silence, Word,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -68,6 +68,7 @@ pub async fn permit(
     let fresh = needs_a_fresh_yes(&prepared.accesses);
     let refuses = state.permissions.stance.refuses_prompts(Instant::now());
     let paths = decision.touched.clone();
+    let shown = headless::shown(&state.policy, call_of(prepared, &decision, &state.scope));
     let leave = match (decision.verdict, state.settings.interactive) {
         (Verdict::Allow, _) => Ok(Ok(Leave::unasked(&prepared.accesses, &decision))),
         // Whoever trusts the tool for planning was asked about this very call.
@@ -75,7 +76,10 @@ pub async fn permit(
         (Verdict::Ask, true) if !refuses => ask(state, inbox, prepared, decision).await,
         (Verdict::Ask, false) if !fresh && !refuses => {
             match unattended(prepared, &decision, (&state.policy, &state.scope)) {
-                Ok(()) => Ok(Ok(Leave::default())),
+                Ok(()) => Ok(Ok(Leave {
+                    sees_as_reader: state.policy.headless == Headless::Sandbox,
+                    ..Leave::default()
+                })),
                 Err(refusal) => {
                     record(state, prepared, &decision, Decided::no(), None)?;
                     refuse_unattended(state, prepared, &refusal).map(Err)
@@ -87,7 +91,11 @@ pub async fn permit(
             Ok(Err(blocked(prepared, &decision, surroundings(state))))
         }
     }?;
-    Ok(leave.map(|leave| Leave { paths, ..leave }))
+    Ok(leave.map(|leave| Leave {
+        paths,
+        shown,
+        ..leave
+    }))
 }
 
 /// What the setting for runs without a person says to a call that would be asked.
@@ -96,13 +104,16 @@ fn unattended(
     decision: &Decision,
     (policy, scope): (&Policy, &Scope),
 ) -> Result<(), Refusal> {
-    let call = Call {
+    remedy::answer(policy, call_of(prepared, decision, scope), decision)
+}
+
+fn call_of<'a>(prepared: &'a Prepared, decision: &'a Decision, scope: &'a Scope) -> Call<'a> {
+    Call {
         tool: prepared.tool.about(),
         accesses: &prepared.accesses,
         scope,
         resolved: &decision.resolved,
-    };
-    remedy::answer(policy, call, decision)
+    }
 }
 
 /// What the words of a question of this session are taken from.
@@ -487,7 +498,17 @@ pub async fn save(
     };
     let language = state.settings.language;
     let lines: Vec<String> = rules.iter().map(Rule::canonical).collect();
-    let saving = tokio::task::spawn_blocking(move || save_all(&store, &lines, keep));
+    let share = state.services.sandbox.share.clone();
+    let records = state.services.sandbox.settings.records.clone();
+    let held = language.say(Word::SaveWhileRunning);
+    let saving = tokio::task::spawn_blocking(move || {
+        // What a command could have written would be taken for the person's, or their rule be put back with it.
+        let is_held = |file: PathBuf| share.may_put_back(&file, records.as_deref());
+        match store.file(keep).is_some_and(is_held) {
+            true => Err(held.to_owned()),
+            false => save_all(&store, &lines, keep),
+        }
+    });
     let saved = match inbox.attend(saving).await {
         Ok(Ok(saved)) => saved,
         Ok(Err(_)) => Err(language.say(Word::SaveLost).into()),

@@ -6,6 +6,7 @@ use super::commands::{self, Files};
 use super::public;
 use super::spec::{self, Operands, Reader, Sorted};
 use super::word::Word;
+use crate::address::with_local_port;
 use ostler_wire::Mark;
 
 /// Everything below a folder, and everything visible below it.
@@ -435,5 +436,11 @@ fn host_of(text: &str) -> Option<String> {
         && host
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || ".-:".contains(c));
-    (plausible && clean).then(|| host.to_ascii_lowercase())
+    let port = match scheme {
+        Some("https") => Some(443),
+        Some("http") => Some(80),
+        // Which port a bare name means, only its program knows.
+        Some(_) | None => None,
+    };
+    (plausible && clean).then(|| with_local_port(&host.to_ascii_lowercase(), port))
 }

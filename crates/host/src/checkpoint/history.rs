@@ -293,7 +293,11 @@ impl Checkpoints {
 }
 
 /// Of what is kept, what a git folder lacks. An object may be there in a pack.
-fn missing(mut all: BTreeMap<Rel, Node>, common: &Path, folder: &Dir) -> Vec<Difference> {
+pub(super) fn missing(
+    mut all: BTreeMap<Rel, Node>,
+    common: &Path,
+    folder: &Dir,
+) -> Vec<Difference> {
     let width = all.keys().find_map(|path| id_of(path)).map(|id| id.len());
     let mut objects = Objects::open(&common.join("objects"), width.unwrap_or(WIDTH));
     all.retain(|path, _| {
@@ -321,7 +325,7 @@ fn missing(mut all: BTreeMap<Rel, Node>, common: &Path, folder: &Dir) -> Vec<Dif
 }
 
 /// All that is kept of a history, by its path in the git folder.
-fn entries(history: &History, packs: &mut Packs) -> Result<BTreeMap<Rel, Node>> {
+pub(super) fn entries(history: &History, packs: &mut Packs) -> Result<BTreeMap<Rel, Node>> {
     let mut out = BTreeMap::new();
     let tops: [(&[u8], Option<Hash>); 2] = [
         (b"", history.files_hash()),
@@ -341,7 +345,7 @@ fn entries(history: &History, packs: &mut Packs) -> Result<BTreeMap<Rel, Node>> 
 }
 
 /// The name of the object that a path in a git folder holds, if it is one of a single object.
-fn id_of(path: &[u8]) -> Option<Id> {
+pub(super) fn id_of(path: &[u8]) -> Option<Id> {
     let name = path.strip_prefix(b"objects/")?;
     let digits: Vec<u8> = name.iter().copied().filter(|b| *b != b'/').collect();
     let is_id = matches!(digits.len(), 40 | 64) && name.get(2) == Some(&b'/');

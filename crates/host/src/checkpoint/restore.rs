@@ -66,7 +66,7 @@ pub struct Kept {
     pub why: Why,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     pub restored: u64,
     /// The checkpoint that undoes this.

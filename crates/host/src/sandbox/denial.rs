@@ -141,7 +141,7 @@ fn judge(policy: &Policy, layer: Layer, cwd: &Path, line: &str) -> Option<Denial
         Kind::Path => about_path(policy, cwd, Path::new(name)),
         Kind::Hidden => {
             let path = from(cwd, Path::new(name));
-            let hidden = is_hidden(policy, &path);
+            let hidden = is_hidden(policy, &path) || is_unseen(policy, &path);
             hidden.then(|| about_path(policy, cwd, Path::new(name)))?
         }
         Kind::Host if policy.network == Network::On => None,
@@ -177,7 +177,13 @@ fn about_path(policy: &Policy, cwd: &Path, named: &Path) -> Option<Denial> {
     }
     let inside = |list: &[PathBuf]| holder(&path, list).is_some();
     let shown = path.display();
-    let (hint, grant) = if is_hidden(policy, &path) {
+    let (hint, grant) = if is_unseen(policy, &path) {
+        let hint = format!(
+            "{shown} lies outside of what a command sees that nobody approved; the person can show it with {}--add-dir",
+            flag_for(&path)
+        );
+        (hint, Some(Grant::Read(path.clone())))
+    } else if is_hidden(policy, &path) {
         let hint = format!(
             "{shown} may not be read by commands; the person can change `[sandbox] forbid_read`, or start with --no-sandbox"
         );
@@ -213,6 +219,29 @@ fn is_hidden(policy: &Policy, path: &Path) -> bool {
                 .any(|w| w.starts_with(&closed.folder) && path.starts_with(w))
     };
     holder(path, &policy.forbid_read).is_some() || policy.closed.iter().any(is_closed)
+}
+
+/// Whether a path is there, but not for a command that sees little of the home and of what others have on the machine.
+fn is_unseen(policy: &Policy, path: &Path) -> bool {
+    let Some(empty) = &policy.empty_home else {
+        return false;
+    };
+    let mut folders = empty.others.iter().chain([&empty.home]);
+    let is_seen = |list: &[PathBuf]| holder(path, list).is_some();
+    folders.any(|folder| path.starts_with(folder) && path != folder)
+        && !is_seen(&empty.shown)
+        && !is_seen(&policy.writable)
+        && holder(path, &policy.forbid_read).is_none()
+        && path.symlink_metadata().is_ok()
+}
+
+/// The flag that shows it, where it can be typed as it is.
+fn flag_for(path: &Path) -> String {
+    let text = path.display().to_string();
+    match text.contains(|c: char| "'*?[]{}()\\".contains(c) || c.is_control()) {
+        true => String::new(),
+        false => format!("--allow 'Read({text})' or "),
+    }
 }
 
 /// An absolute path without `.` and `..`, by name.

@@ -9,7 +9,7 @@ use crate::tool::{Context, ToolError, ToolSettings};
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8};
 use futures_util::StreamExt;
-use ostler_guard::is_public_address;
+use ostler_guard::{is_public_address, with_local_port};
 use ostler_host::leads_to;
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use std::net::SocketAddr;
@@ -107,7 +107,7 @@ pub fn parse(text: &str) -> Result<(Url, String), ToolError> {
     }
     let host = match url.port() {
         Some(port) => format!("{host}:{port}"),
-        None => host.to_owned(),
+        None => with_local_port(host, url.port_or_known_default()),
     };
     Ok((url, host))
 }
