@@ -2,7 +2,9 @@
 
 use crate::backend::{Backend, Listed};
 use crate::opening::{Opened, Opening, wishes};
-use crate::protocol::{Connection, Editor, Error, ErrorCode, Responder, error, invalid, schema as s};
+use crate::protocol::{
+    Connection, Editor, Error, ErrorCode, Responder, error, invalid, schema as s,
+};
 use crate::session::Wish;
 use crate::transport::{self, Flow};
 use agent_client_protocol as acp;
@@ -212,9 +214,7 @@ impl Agent {
                 permit.send(wish(to));
                 Ok(())
             }
-            Err(mpsc::error::TrySendError::Closed(())) => {
-                to.respond_with_error(self.not_open(id))
-            }
+            Err(mpsc::error::TrySendError::Closed(())) => to.respond_with_error(self.not_open(id)),
             Err(mpsc::error::TrySendError::Full(())) => {
                 let why = self.language().say(Word::AcpTurnRuns);
                 to.respond_with_error(error(ErrorCode::INVALID_REQUEST, why))
@@ -316,7 +316,9 @@ impl Agent {
         tokio::spawn(async move {
             let editor = Editor::new(cx, this.flow.clone());
             let cancelled = to.cancellation();
-            let opened = cancelled.run_until_cancelled(this.open(editor, opening)).await;
+            let opened = cancelled
+                .run_until_cancelled(this.open(editor, opening))
+                .await;
             let Opened { mut session, notes } = match opened {
                 Ok(opened) => opened,
                 // The editor may be gone.
@@ -391,7 +393,9 @@ impl Agent {
                 updated,
             } = listed;
             let title = Some(title).filter(|title| !title.is_empty());
-            s::SessionInfo::new(id, root).title(title).updated_at(updated)
+            s::SessionInfo::new(id, root)
+                .title(title)
+                .updated_at(updated)
         });
         Ok(s::ListSessionsResponse::new(page.collect()).next_cursor(next))
     }

@@ -89,7 +89,9 @@ impl Asker {
         let scope: s::ElicitationScope = match about {
             About::Session(id) => {
                 let known = ask.call.is_some().then_some(call);
-                s::ElicitationSessionScope::new(id).tool_call_id(known).into()
+                s::ElicitationSessionScope::new(id)
+                    .tool_call_id(known)
+                    .into()
             }
             About::Request(id, _) => s::ElicitationRequestScope::new(id).into(),
         };
@@ -119,7 +121,8 @@ pub fn fields(ask: &Ask, call: Option<&Call>, root: &Path) -> s::ToolCallUpdateF
     let asked: Vec<&str> = asked.into_iter().filter(|t| !t.is_empty()).collect();
     let title = format!("{}{}", from.unwrap_or_default(), asked.join(" "));
     let mut content = Vec::new();
-    let known = call.is_some_and(|call| ask.subject.is_empty() || call.title.contains(&ask.subject));
+    let known =
+        call.is_some_and(|call| ask.subject.is_empty() || call.title.contains(&ask.subject));
     if !known {
         content.extend(calls::texts(&title));
     }
@@ -237,7 +240,11 @@ mod tests {
     fn a_form_is_filled_with_choices_or_words() {
         let given = |text: &str| Answer::Given(AskAnswer::from(text));
         for (ask, fields, expect) in [
-            (question(false, true), vec![("choice", "a".into())], given("a")),
+            (
+                question(false, true),
+                vec![("choice", "a".into())],
+                given("a"),
+            ),
             (
                 question(false, true),
                 vec![("choice", "a".into()), ("text", " other ".into())],

@@ -22,9 +22,24 @@ const MODES: [(&str, Word, Word); 3] = [
 /// What can be done about approvals: what `/approve` takes, how the session calls it then, and for people.
 const APPROVALS: [(&str, &str, Word, Word); 4] = [
     ("ask", "ask", Word::AcpApproveAsk, Word::AcpApproveAskMore),
-    ("10m", "auto", Word::AcpApproveWhile, Word::AcpApproveWhileMore),
-    ("all", "yolo for", Word::AcpApproveAll, Word::AcpApproveAllMore),
-    ("none", "refuse", Word::AcpApproveNone, Word::AcpApproveNoneMore),
+    (
+        "10m",
+        "auto",
+        Word::AcpApproveWhile,
+        Word::AcpApproveWhileMore,
+    ),
+    (
+        "all",
+        "yolo for",
+        Word::AcpApproveAll,
+        Word::AcpApproveAllMore,
+    ),
+    (
+        "none",
+        "refuse",
+        Word::AcpApproveNone,
+        Word::AcpApproveNoneMore,
+    ),
 ];
 
 /// How the settings of a session stand.
@@ -71,7 +86,8 @@ impl Choices {
 
     pub fn modes(&self, language: Language) -> s::SessionModeState {
         let modes = MODES.iter().map(|(id, name, more)| {
-            s::SessionMode::new(*id, language.say(*name)).description(language.say(*more).to_owned())
+            s::SessionMode::new(*id, language.say(*name))
+                .description(language.say(*more).to_owned())
         });
         s::SessionModeState::new(self.current_mode().to_owned(), modes.collect())
     }
@@ -125,9 +141,14 @@ impl Choices {
                 posture
             }
         };
-        s::SessionConfigOption::select(APPROVALS_ID, language.say(Word::AcpApproval), current.to_owned(), values)
-            .description(language.say(Word::AcpApprovalMore).to_owned())
-            .category(s::SessionConfigOptionCategory::Other("_approvals".into()))
+        s::SessionConfigOption::select(
+            APPROVALS_ID,
+            language.say(Word::AcpApproval),
+            current.to_owned(),
+            values,
+        )
+        .description(language.say(Word::AcpApprovalMore).to_owned())
+        .category(s::SessionConfigOptionCategory::Other("_approvals".into()))
     }
 
     fn models(&self, language: Language) -> Option<s::SessionConfigOption> {
@@ -280,7 +301,11 @@ mod tests {
         assert_eq!(set("model", "p/n"), Ok("model p/n".into()));
         assert_eq!(set("approvals", "10m"), Ok("approve 10m".into()));
         assert!(set("model", "x; rm").unwrap_err().contains("p/m, p/n"));
-        assert!(set("colour", "red").unwrap_err().contains("mode, approvals"));
+        assert!(
+            set("colour", "red")
+                .unwrap_err()
+                .contains("mode, approvals")
+        );
         assert!(Choices::enter("yolo", Language::English).is_err());
     }
 }

@@ -13,7 +13,8 @@ pub fn pieces(unified: &str, root: &Path, path: Option<&Path>) -> Vec<Diff> {
     let mut piece: Option<Piece> = None;
     let mut lines = unified.lines().peekable();
     while let Some(line) = lines.next() {
-        let is_head = line.starts_with("--- ") && lines.peek().is_some_and(|l| l.starts_with("+++ "));
+        let is_head =
+            line.starts_with("--- ") && lines.peek().is_some_and(|l| l.starts_with("+++ "));
         if is_head {
             out.extend(piece.take().and_then(|piece| piece.shown(at.as_deref())));
             let new = lines.next().unwrap_or_default();
@@ -97,7 +98,11 @@ mod tests {
         assert_eq!(
             shown,
             [
-                ("/p/src/a.rs".into(), text("one\ntwo\nthree\n"), "one\n2\nthree\n".into()),
+                (
+                    "/p/src/a.rs".into(),
+                    text("one\ntwo\nthree\n"),
+                    "one\n2\nthree\n".into()
+                ),
                 ("/p/src/a.rs".into(), text("nine\n"), "nine\nten\n".into()),
                 ("/p/new.txt".into(), None, "hello\n".into()),
             ]
@@ -106,7 +111,11 @@ mod tests {
 
     #[test]
     fn a_diff_without_headers_is_about_the_file_of_the_call() {
-        let found = pieces("@@ -1 +1 @@\n-- old\n+++ new\n", Path::new("/p"), Some(Path::new("/p/x")));
+        let found = pieces(
+            "@@ -1 +1 @@\n-- old\n+++ new\n",
+            Path::new("/p"),
+            Some(Path::new("/p/x")),
+        );
         let [piece] = found.as_slice() else {
             panic!("{found:?}")
         };

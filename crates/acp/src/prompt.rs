@@ -2,9 +2,7 @@
 //! rules; a resource that comes with its text is quoted.
 
 use crate::protocol::schema as s;
-use ostler_wire::{
-    CommandInfo, Delivery, Image, Language, MAX_PICTURE_DATA, Op, Word, command_of,
-};
+use ostler_wire::{CommandInfo, Delivery, Image, Language, MAX_PICTURE_DATA, Op, Word, command_of};
 use std::path::Path;
 use url::Url;
 
@@ -61,7 +59,9 @@ pub fn read(
 /// A command where the person typed one that there is; anything else is a prompt.
 pub fn op(text: String, images: Vec<Image>, commands: &[CommandInfo]) -> Op {
     let typed = text.trim();
-    let named = typed.strip_prefix('/').and_then(|t| t.split_whitespace().next());
+    let named = typed
+        .strip_prefix('/')
+        .and_then(|t| t.split_whitespace().next());
     let is_command = named.is_some_and(|name| commands.iter().any(|c| c.name == name));
     let line = command_of(typed).filter(|_| images.is_empty());
     match line.filter(|_| is_command || typed.starts_with('!')) {
@@ -125,14 +125,19 @@ fn file(uri: &str, root: &Path) -> Option<String> {
 
 /// `L10:20` and `L10-L20` as `:10-20`.
 fn lines(fragment: &str) -> Option<String> {
-    let (from, to) = fragment.split_once([':', '-']).unwrap_or((fragment, fragment));
+    let (from, to) = fragment
+        .split_once([':', '-'])
+        .unwrap_or((fragment, fragment));
     let number = |text: &str| text.trim_start_matches('L').parse::<u32>().ok();
     Some(format!(":{}-{}", number(from)?, number(to)?))
 }
 
 fn quote(uri: &str, text: &str) -> String {
     let uri = uri.replace(['"', '<', '>'], "_");
-    format!("\n\n<resource uri=\"{uri}\">\n{}\n</resource>", text.trim_end())
+    format!(
+        "\n\n<resource uri=\"{uri}\">\n{}\n</resource>",
+        text.trim_end()
+    )
 }
 
 #[cfg(test)]
@@ -147,9 +152,7 @@ mod tests {
     #[test]
     fn blocks_become_a_prompt() {
         let link = |uri: &str| s::ContentBlock::ResourceLink(s::ResourceLink::new("n", uri));
-        let resource = |resource| {
-            s::ContentBlock::Resource(s::EmbeddedResource::new(resource))
-        };
+        let resource = |resource| s::ContentBlock::Resource(s::EmbeddedResource::new(resource));
         let embedded = s::TextResourceContents::new("fn main() {}\n", "file:///p/src/main.rs");
         let embedded = s::EmbeddedResourceResource::TextResourceContents(embedded);
         let blob = s::BlobResourceContents::new("AAAA", "x:y").mime_type("a/b".to_owned());
@@ -164,7 +167,10 @@ mod tests {
                 vec!["look: ".into(), resource(embedded)],
                 "look: `src/main.rs`\n\n<resource uri=\"file:///p/src/main.rs\">\nfn main() {}\n</resource>",
             ),
-            (vec![resource(blob)], "\n\n[x:y is binary (a/b) and was left out.]"),
+            (
+                vec![resource(blob)],
+                "\n\n[x:y is binary (a/b) and was left out.]",
+            ),
             (vec![" \n".into()], "! The prompt is empty."),
             (vec![], "! The prompt is empty."),
         ] {

@@ -571,9 +571,7 @@ impl Session {
         let (asker, session) = (self.asker.clone(), self.id.clone());
         let name = ask.ask.clone();
         let asking = self.asks.running.spawn(async move {
-            let answer = asker
-                .put(ask.clone(), About::Session(session), about)
-                .await;
+            let answer = asker.put(ask.clone(), About::Session(session), about).await;
             (ask, answer)
         });
         self.asks.open.insert(name, asking);
@@ -668,7 +666,9 @@ fn said(view: &View, language: Language) -> Option<String> {
         View::Do(Deed::Open(_) | Deed::Theme(_) | Deed::Leave) => {
             language.say(Word::AcpDeed).to_owned()
         }
-        View::Table(_) | View::Report(_) | View::List(_) => crate::calls::fence(view.plain(None).trim_end()),
+        View::Table(_) | View::Report(_) | View::List(_) => {
+            crate::calls::fence(view.plain(None).trim_end())
+        }
         View::Group(views) => {
             let texts = views.iter().filter_map(|view| said(view, language));
             texts.collect::<Vec<_>>().join("\n\n")

@@ -196,7 +196,10 @@ mod tests {
     #[test]
     fn the_id_of_a_message_that_is_too_long() {
         for (head, expect) in [
-            (r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{"a"#, json!(7)),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{"a"#,
+                json!(7),
+            ),
             (r#"{"id" : "a b", "params": "#, json!("a b")),
             (r#"{"params":{"id":3,"x":"#, Value::Null),
             (r#"{"jsonrpc":"2.0","method":"#, Value::Null),

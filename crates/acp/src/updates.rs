@@ -117,7 +117,10 @@ impl Updates {
             Body::Settings(settings) => {
                 let title = settings.title.clone();
                 let title = title.map(|title| s::SessionInfoUpdate::new().title(title));
-                title.map(s::SessionUpdate::SessionInfoUpdate).into_iter().collect()
+                title
+                    .map(s::SessionUpdate::SessionInfoUpdate)
+                    .into_iter()
+                    .collect()
             }
             Body::Compaction(compaction) => self.compaction(entry.entry, compaction),
             Body::TurnEnd(_) | Body::Interrupted(_) => self.over(),

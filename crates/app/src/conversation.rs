@@ -96,7 +96,9 @@ pub fn printer(boot: &Boot, format: Format) -> Printer<Out, Err> {
         Show {
             tool_calls: display.show_tool_calls && !boot.global.quiet,
             reasoning: display.show_reasoning && !boot.global.quiet,
-            tokens: display.show_tokens && !boot.global.quiet && (boot.global.verbose || wants_tokens(boot)),
+            tokens: display.show_tokens
+                && !boot.global.quiet
+                && (boot.global.verbose || wants_tokens(boot)),
             on_terminal: io::stdout().is_terminal(),
             language,
         },

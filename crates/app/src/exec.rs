@@ -134,7 +134,11 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
         Ended::Terminated => (End::Turn(Outcome::Interrupted), TERMINATED),
     };
     printer.result(&client.session_id, &end, start.elapsed())?;
-    if job.farewell == Farewell::Say && !boot.global.quiet && !boot.global.no_save && end != End::Unrecorded {
+    if job.farewell == Farewell::Say
+        && !boot.global.quiet
+        && !boot.global.no_save
+        && end != End::Unrecorded
+    {
         let id = client
             .session_id
             .get(..8)

@@ -77,7 +77,12 @@ pub struct Global {
     #[arg(long, global = true, value_name = "MODE")]
     pub permission_mode: Option<PermissionMode>,
     /// Allow everything that no rule denies
-    #[arg(long, global = true, conflicts_with = "permission_mode", alias = "dangerously-skip-permissions")]
+    #[arg(
+        long,
+        global = true,
+        conflicts_with = "permission_mode",
+        alias = "dangerously-skip-permissions"
+    )]
     pub yolo: bool,
     /// Only these tools, comma-separated; !name leaves one out
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',')]

@@ -6,8 +6,8 @@ mod text;
 use crate::color::{Ink, Paint};
 use ostler_wire::{
     Act, Action, Body, Caller, Cell, Column, ColumnKind, Compaction, Deed, Delta, Entry, Event,
-    GoalState, Language, List, Open, Outcome, ResultForm, Role, Table, ToolResult, ToolUse, Usage, View, Word,
-    escape_json, printable, printable_piece, short_id,
+    GoalState, Language, List, Open, Outcome, ResultForm, Role, Table, ToolResult, ToolUse, Usage,
+    View, Word, escape_json, printable, printable_piece, short_id,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -380,7 +380,11 @@ impl<O: Write, E: Write> Printer<O, E> {
         let Some(call) = call else {
             return Ok(());
         };
-        let form = call.title.as_ref().map(|title| title.result).unwrap_or_default();
+        let form = call
+            .title
+            .as_ref()
+            .map(|title| title.result)
+            .unwrap_or_default();
         // An entry of its own says it.
         if form == ResultForm::Entry && result.ok {
             return Ok(());

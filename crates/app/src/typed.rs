@@ -20,8 +20,14 @@ const FRAME: [(&str, &str); 16] = [
     ("Inspect:", "查看："),
     ("[OPTIONS]", "[选项]"),
     ("\"PROMPT\" | COMMAND", "\"提示\" | 命令"),
-    ("`ostler COMMAND --help` explains a command.", "`ostler 命令 --help` 说明某个命令。"),
-    ("Flags of all commands: ostler --help", "所有命令的选项：ostler --help"),
+    (
+        "`ostler COMMAND --help` explains a command.",
+        "`ostler 命令 --help` 说明某个命令。",
+    ),
+    (
+        "Flags of all commands: ostler --help",
+        "所有命令的选项：ostler --help",
+    ),
     ("Commands:", "命令："),
     ("Arguments:", "参数："),
     ("Options:", "选项："),
@@ -157,9 +163,28 @@ fn hidden(command: clap::Command, globals: &[clap::Id]) -> clap::Command {
 // tidy: table
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["exec", "resume", "demo", "serve"]),
-    ("Sessions", &["sessions", "handoff", "checkpoint", "usage", "cache"]),
-    ("Set up", &["setup", "config", "models", "login", "logout", "auth", "mcp", "trust"]),
-    ("Inspect", &["doctor", "permissions", "memory", "skills", "agents", "man", "completions"]),
+    (
+        "Sessions",
+        &["sessions", "handoff", "checkpoint", "usage", "cache"],
+    ),
+    (
+        "Set up",
+        &[
+            "setup", "config", "models", "login", "logout", "auth", "mcp", "trust",
+        ],
+    ),
+    (
+        "Inspect",
+        &[
+            "doctor",
+            "permissions",
+            "memory",
+            "skills",
+            "agents",
+            "man",
+            "completions",
+        ],
+    ),
 ];
 
 fn command_groups(command: &clap::Command) -> String {
@@ -167,7 +192,9 @@ fn command_groups(command: &clap::Command) -> String {
     for (head, names) in GROUPS {
         text.push_str(&format!("\n{head}:\n"));
         for name in *names {
-            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = command
+                .find_subcommand(name)
+                .and_then(clap::Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
             text.push_str(&format!("  {name:<12} {about}\n"));
         }
@@ -267,13 +294,22 @@ mod tests {
         };
         for (typed, prompt, resume, last) in [
             (&["fix the bug"][..], Some("fix the bug"), None, false),
-            (&["--plain", "fix the bug"], Some("fix the bug"), None, false),
+            (
+                &["--plain", "fix the bug"],
+                Some("fix the bug"),
+                None,
+                false,
+            ),
             (&["-c", "and the docs"], Some("and the docs"), None, true),
             (&["-r"], None, Some(""), false),
             (&["-r", "3bec"], None, Some("3bec"), false),
         ] {
             let cli = parse(words(typed), Language::English).unwrap();
-            let got = (cli.start.as_deref(), cli.resume.as_deref(), cli.continue_last);
+            let got = (
+                cli.start.as_deref(),
+                cli.resume.as_deref(),
+                cli.continue_last,
+            );
             assert_eq!(got, (prompt, resume, last), "{typed:?}");
             assert!(cli.command.is_none());
         }
@@ -283,7 +319,9 @@ mod tests {
     #[test]
     fn help_has_every_command_once_and_the_flags_of_all_at_the_top() {
         let help = |words: &[&str]| {
-            let error = grouped(Cli::command()).try_get_matches_from(words).unwrap_err();
+            let error = grouped(Cli::command())
+                .try_get_matches_from(words)
+                .unwrap_err();
             error.render().to_string()
         };
         let top = help(&["ostler", "--help"]);

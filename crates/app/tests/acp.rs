@@ -1,8 +1,8 @@
 //! `ostler acp` as an editor has it: raw lines of JSON-RPC and the official client, every message checked against the schema.
 
-mod common;
 #[path = "acp/bad.rs"]
 mod bad;
+mod common;
 #[path = "acp/driver.rs"]
 mod driver;
 #[path = "acp/official.rs"]
@@ -223,7 +223,10 @@ fn modes_models_and_effort_can_be_set() {
     let scene = scene([Step::answer().text("Ok.")]);
     let mut editor = Editor::start(&scene, json!({}));
     let id = editor.open(scene.space.root());
-    let reply = editor.call("session/set_mode", json!({"sessionId": id, "modeId": "plan"}));
+    let reply = editor.call(
+        "session/set_mode",
+        json!({"sessionId": id, "modeId": "plan"}),
+    );
     assert!(reply["result"].is_object(), "{reply:#}");
     let update = editor.updates("current_mode_update").pop().unwrap();
     assert_eq!(update["currentModeId"], "plan");
@@ -237,14 +240,23 @@ fn modes_models_and_effort_can_be_set() {
         let found = options.into_iter().find(|o| o["id"] == option);
         found.unwrap()["currentValue"].clone()
     };
-    for (option, value) in [("effort", "high"), ("approvals", "none"), ("mode", "normal")] {
+    for (option, value) in [
+        ("effort", "high"),
+        ("approvals", "none"),
+        ("mode", "normal"),
+    ] {
         let reply = set(&mut editor, option, value);
         assert_eq!(current(&reply, option), value, "{reply:#}");
     }
     let reply = set(&mut editor, "model", "none/such");
     assert_eq!(reply["error"]["code"], -32602);
     let reply = set(&mut editor, "colour", "red");
-    assert!(reply["error"]["message"].as_str().unwrap().contains("mode, approvals"));
+    assert!(
+        reply["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("mode, approvals")
+    );
     assert_eq!(editor.prompt(&id, "hi"), "end_turn");
 }
 
@@ -255,14 +267,22 @@ fn commands_run_and_answer() {
     editor.allow("allow_once");
     let id = editor.open(scene.space.root());
     assert_eq!(editor.prompt(&id, "/status"), "end_turn");
-    assert!(editor.said("agent_message_chunk").contains("plan"), "{}", editor.said("agent_message_chunk"));
+    assert!(
+        editor.said("agent_message_chunk").contains("plan"),
+        "{}",
+        editor.said("agent_message_chunk")
+    );
     assert_eq!(editor.prompt(&id, "!echo own"), "end_turn");
     let calls = editor.updates("tool_call");
     assert_eq!(calls[0]["title"], "echo own", "{calls:#?}");
     // A command that begins a turn ends with it.
     editor.seen.clear();
     assert_eq!(editor.prompt(&id, "/plan look around"), "end_turn");
-    assert!(editor.said("agent_message_chunk").contains("The plan is this."));
+    assert!(
+        editor
+            .said("agent_message_chunk")
+            .contains("The plan is this.")
+    );
     let update = editor.updates("current_mode_update").pop().unwrap();
     assert_eq!(update["currentModeId"], "plan");
 }
@@ -362,7 +382,10 @@ fn a_plan_is_approved_in_the_editor() {
     let mut editor = Editor::start(&scene, json!({}));
     editor.allow("allow_once");
     let id = editor.open(scene.space.root());
-    editor.call("session/set_mode", json!({"sessionId": id, "modeId": "plan"}));
+    editor.call(
+        "session/set_mode",
+        json!({"sessionId": id, "modeId": "plan"}),
+    );
     assert_eq!(editor.prompt(&id, "go"), "end_turn");
     let ask = &editor.asked("session/request_permission")[0];
     let shown = ask["toolCall"]["content"].to_string();
@@ -430,7 +453,5 @@ fn servers_of_the_editor_start_when_the_person_says_so() {
     editor.allow("allow_once");
     let reply = editor.call("session/new", params);
     assert!(reply["result"].is_object(), "{reply:#}");
-    common::wait_for("the server", || {
-        scene.space.exists("started").then_some(())
-    });
+    common::wait_for("the server", || scene.space.exists("started").then_some(()));
 }

@@ -178,7 +178,9 @@ impl Places {
         let placed = home
             .iter()
             .flat_map(|home| RESERVED.map(|name| home.join(name)));
-        let real = named.iter().filter_map(|path| sight::canonicalize(path).ok());
+        let real = named
+            .iter()
+            .filter_map(|path| sight::canonicalize(path).ok());
         let mut all: Vec<PathBuf> = placed.chain(real).collect();
         all.extend(named);
         all.sort();

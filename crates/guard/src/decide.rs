@@ -192,7 +192,9 @@ impl Policy {
             (Posture::Ask | Posture::Edits | Posture::Auto, Fallback::Deny) => {
                 (Verdict::Deny, None, Word::WhyModeDeny)
             }
-            (Posture::Ask | Posture::Edits, Fallback::Allow) if hidden => (Verdict::Ask, None, Word::WhyHidden),
+            (Posture::Ask | Posture::Edits, Fallback::Allow) if hidden => {
+                (Verdict::Ask, None, Word::WhyHidden)
+            }
             (Posture::Auto, Fallback::Ask) if leaves => (Verdict::Ask, None, Word::WhyOutside),
             (Posture::Edits, Fallback::Ask) if self.edits_inside(call) => {
                 (Verdict::Allow, None, Word::WhyEdits)
@@ -211,9 +213,7 @@ impl Policy {
             (Posture::Ask | Posture::Edits, Fallback::Ask) if !outside.is_empty() => {
                 (Verdict::Ask, None, Word::WhyOutside)
             }
-            (Posture::Ask | Posture::Edits, Fallback::Ask) => {
-                (Verdict::Ask, None, Word::WhyNoRule)
-            }
+            (Posture::Ask | Posture::Edits, Fallback::Ask) => (Verdict::Ask, None, Word::WhyNoRule),
             (Posture::Yolo, Fallback::Ask | Fallback::Allow | Fallback::Deny) => {
                 (Verdict::Allow, None, Word::WhyYolo)
             }
@@ -225,7 +225,11 @@ impl Policy {
     /// Whether a file tool edits what really lies in the project, and does nothing else that needs a yes.
     fn edits_inside(&self, call: Call<'_>) -> bool {
         let is_inside = |p: &Path| self.folders.place(p, call.scope) == Place::Inside;
-        let mut needing = call.accesses.iter().filter(|a| a.needs_permission()).peekable();
+        let mut needing = call
+            .accesses
+            .iter()
+            .filter(|a| a.needs_permission())
+            .peekable();
         call.tool.kind == ToolKind::Edit
             && needing.peek().is_some()
             && needing.all(|access| {
@@ -363,7 +367,12 @@ mod tests {
             (Edits, "edit_file", write("/repo/src/a.rs"), Verdict::Allow),
             (Edits, "write_file", write("/elsewhere/a.rs"), Verdict::Ask),
             (Edits, "edit_file", write("/repo/.env"), Verdict::Deny),
-            (Edits, "mcp__files__write", write("/repo/src/a.rs"), Verdict::Ask),
+            (
+                Edits,
+                "mcp__files__write",
+                write("/repo/src/a.rs"),
+                Verdict::Ask,
+            ),
             (Auto, "bash", run("git push origin"), Verdict::Ask),
             (Yolo, "bash", run("git push origin"), Verdict::Allow),
             (Ask, "edit_file", write("/repo/docs/a.md"), Verdict::Allow),

@@ -153,7 +153,10 @@ impl Stance {
             Stance::Shell => SHELL.into(),
             Stance::Never => NEVER.into(),
             Stance::Until(end, _) => {
-                format!("auto for {}", time_shown(end.saturating_duration_since(now)))
+                format!(
+                    "auto for {}",
+                    time_shown(end.saturating_duration_since(now))
+                )
             }
         }
     }

@@ -265,7 +265,10 @@ impl Seen {
             device: stat.st_dev,
             inode: stat.st_ino,
             names: stat.st_nlink.into(),
-            changed: time(stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or(0)),
+            changed: time(
+                stat.st_ctime,
+                i64::try_from(stat.st_ctime_nsec).unwrap_or(0),
+            ),
         })
     }
 }
@@ -458,8 +461,25 @@ mod tests {
     fn paths_lead_where_the_system_leads_them() {
         let (_dir, top) = tree();
         let paths = [
-            "", "a", "a/b/c", "link", "link/c", "link/../file", "link/..", "far", "far/x", "a/file",
-            "a/file/x", "loop", "loop/x", "dead", "dead/x", "none", "none/x", "a/./b", "a/../a/b",
+            "",
+            "a",
+            "a/b/c",
+            "link",
+            "link/c",
+            "link/../file",
+            "link/..",
+            "far",
+            "far/x",
+            "a/file",
+            "a/file/x",
+            "loop",
+            "loop/x",
+            "dead",
+            "dead/x",
+            "none",
+            "none/x",
+            "a/./b",
+            "a/../a/b",
         ];
         at_once(|| {
             for name in paths.iter().chain(&paths) {
@@ -496,9 +516,15 @@ mod tests {
     fn whatever_would_be_seen_otherwise_is_noticed() {
         type Change = fn(&Path);
         let changes: [(&str, Change); 12] = [
-            ("a missing name appears", |top| fs::write(top.join("none"), "").unwrap()),
-            ("a link instead", |top| symlink("a", top.join("none")).unwrap()),
-            ("a file goes", |top| fs::remove_file(top.join("a/file")).unwrap()),
+            ("a missing name appears", |top| {
+                fs::write(top.join("none"), "").unwrap()
+            }),
+            ("a link instead", |top| {
+                symlink("a", top.join("none")).unwrap()
+            }),
+            ("a file goes", |top| {
+                fs::remove_file(top.join("a/file")).unwrap()
+            }),
             ("a file is replaced", |top| {
                 fs::write(top.join("a/new"), "").unwrap();
                 fs::rename(top.join("a/new"), top.join("a/file")).unwrap();
@@ -522,7 +548,9 @@ mod tests {
             ("a name is linked again", |top| {
                 fs::hard_link(top.join("a/file"), top.join("other")).unwrap();
             }),
-            ("a deep folder goes", |top| fs::remove_dir(top.join("a/b/c")).unwrap()),
+            ("a deep folder goes", |top| {
+                fs::remove_dir(top.join("a/b/c")).unwrap()
+            }),
             ("a dead link leads somewhere", |top| {
                 fs::create_dir(top.join("nowhere")).unwrap();
             }),

@@ -138,7 +138,12 @@ impl Diff {
         let faint = theme.style(Role::Faint);
         let mut out = Vec::new();
         // What was and what is are two texts: a comment that begins in the one does not go on in the other.
-        let block = |path: &str| [highlight::Block::of_file(path), highlight::Block::of_file(path)];
+        let block = |path: &str| {
+            [
+                highlight::Block::of_file(path),
+                highlight::Block::of_file(path),
+            ]
+        };
         let [mut before, mut after] = block(&self.path);
         for line in shown {
             if let Entry::Note(name) = line {
@@ -292,7 +297,9 @@ impl Kind {
     }
 
     fn ground(self, theme: &Theme, is_word: bool) -> Style {
-        let bg = self.change().and_then(|change| theme.ground(change, is_word));
+        let bg = self
+            .change()
+            .and_then(|change| theme.ground(change, is_word));
         Style { bg, ..Style::PLAIN }
     }
 

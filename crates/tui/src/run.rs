@@ -1,9 +1,9 @@
 //! The loop: input and events in, frames out. It sleeps until something happens and paints at most sixty times a second.
 
 use crate::burst::Burst;
+use crate::canvas::Canvas;
 use crate::editor::Editor;
 use crate::errands::Errands;
-use crate::canvas::Canvas;
 use crate::key::Input;
 use crate::line::Line;
 use crate::screen::{Narrowed, Screen};
@@ -62,24 +62,27 @@ impl Welcome {
     fn rows(&self, status: &Status, canvas: &Canvas) -> Vec<Line> {
         let mut first = Line::from(canvas.span(&self.name, Role::Strong));
         let approval = status.mode.as_ref();
-        let approval = approval
-            .map(|mode| crate::say::posture_shown(canvas.theme.language, &mode.posture));
+        let approval =
+            approval.map(|mode| crate::say::posture_shown(canvas.theme.language, &mode.posture));
         let effort = self.effort.as_ref();
         let effort = effort.map(|effort| canvas.fill(Word::WelcomeEffort, &[effort]));
         let about = [Some(status.model.clone()), effort, approval];
-        let about: Vec<String> = about.into_iter().flatten().filter(|p| !p.is_empty()).collect();
+        let about: Vec<String> = about
+            .into_iter()
+            .flatten()
+            .filter(|p| !p.is_empty())
+            .collect();
         first.push(canvas.span(format!("  {}", about.join(" · ")), Role::Text));
         let place = [Some(self.folder.clone()), self.branch.clone()];
         let place: Vec<String> = place.into_iter().flatten().collect();
-        let mut rows = vec![
-            first,
-            canvas.line(place.join("  "), Role::Faint),
-        ];
+        let mut rows = vec![first, canvas.line(place.join("  "), Role::Faint)];
         rows.extend(text::wrap(
             &canvas.line(canvas.say(Word::WelcomeHints), Role::Faint),
             canvas.columns,
         ));
-        rows.iter().map(|row| text::cut(row, canvas.columns)).collect()
+        rows.iter()
+            .map(|row| text::cut(row, canvas.columns))
+            .collect()
     }
 }
 

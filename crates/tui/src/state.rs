@@ -526,9 +526,12 @@ impl State {
     /// What an entry means beyond its cell.
     fn follow(&mut self, body: &Body, now: Instant) {
         match body {
-            Body::Message(message) if message.role == Role::Assistant => self.work.unanswered = None,
+            Body::Message(message) if message.role == Role::Assistant => {
+                self.work.unanswered = None
+            }
             Body::Message(message) if message.role == Role::User => {
-                self.work.begin(message.typed.as_ref().unwrap_or(&message.text));
+                self.work
+                    .begin(message.typed.as_ref().unwrap_or(&message.text));
                 let at = self
                     .work
                     .waiting
@@ -645,7 +648,8 @@ impl State {
             View::Do(_) | View::List(_) | View::Completion(_) => false,
             view => view.menu().is_none(),
         };
-        let is_typed = !line.is_empty() && !line.starts_with(['!', '#']) && !line.starts_with("login ");
+        let is_typed =
+            !line.is_empty() && !line.starts_with(['!', '#']) && !line.starts_with("login ");
         if is_shown && is_typed && !reply.more {
             self.transcript.echo(line);
         }

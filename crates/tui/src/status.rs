@@ -171,8 +171,8 @@ impl Status {
 
 /// Names that a form can have.
 pub const NAMES: [&str; 12] = [
-    "model", "effort", "mode", "posture", "host", "context", "cached", "cost", "budget", "jobs", "clients",
-    "branch",
+    "model", "effort", "mode", "posture", "host", "context", "cached", "cost", "budget", "jobs",
+    "clients", "branch",
 ];
 
 /// How far a goal is.
@@ -241,7 +241,10 @@ mod tests {
             ..Status::default()
         };
         let text = status.line(&canvas(80), None).text();
-        assert_eq!((text.trim_end_matches("? keys").trim(), text.len()), ("wise-2", 80));
+        assert_eq!(
+            (text.trim_end_matches("? keys").trim(), text.len()),
+            ("wise-2", 80)
+        );
         status.mode = Some(Mode {
             mode: "plan".into(),
             posture: "yolo".into(),

@@ -559,7 +559,10 @@ impl Transcript {
             rows.push(Line::default());
         }
         if !self.lookups.is_empty() {
-            rows.extend(self.lookups.rows(canvas.columns, &canvas.theme, Fold::Closed));
+            rows.extend(
+                self.lookups
+                    .rows(canvas.columns, &canvas.theme, Fold::Closed),
+            );
         }
         let most = room.saturating_sub(rows.len()) / self.calls.len().max(1);
         let most = most.clamp(2, LIVE_ROWS);

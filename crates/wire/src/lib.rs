@@ -62,17 +62,17 @@ pub use shown::ShownEntry;
 pub use snapshot::{RetryWait, RunningCall, Snapshot};
 pub use subscription::{BoxFuture, EntrySource, Posted, Replies, Subscription};
 pub use tool::{
-    CallTitle, CallVerb, ResultForm, SERVER_TOOL_PREFIX, ToolDeclaration, ToolFact, ToolKind, ToolMaker,
-    ToolMark, ToolSpec, is_server_tool,
+    CallTitle, CallVerb, ResultForm, SERVER_TOOL_PREFIX, ToolDeclaration, ToolFact, ToolKind,
+    ToolMaker, ToolMark, ToolSpec, is_server_tool,
 };
 pub use tricky::{
     Marked, escape_json, is_plain, marked, marked_piece, printable, printable_block,
     printable_piece, untricked,
 };
 pub use view::{
-    Act, Action, Cell, Column, ColumnKind, CommandGroup, CommandInfo, Deed, Frame, Item, List, Report, Row,
-    Table, View, cut_to_width, fit_columns, format_age, format_cost, format_share, format_size,
-    one_line, pad_to_width, short_id, visible, widest_cells,
+    Act, Action, Cell, Column, ColumnKind, CommandGroup, CommandInfo, Deed, Frame, Item, List,
+    Report, Row, Table, View, cut_to_width, fit_columns, format_age, format_cost, format_share,
+    format_size, one_line, pad_to_width, short_id, visible, widest_cells,
 };
 pub use why::{Say, Why};
 pub use words::{Language, Word, thousands};

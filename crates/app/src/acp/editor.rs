@@ -152,7 +152,10 @@ impl Host for EditorHost {
             let bytes = Bytes::from(text);
             let len = bytes.len();
             let at = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(len);
-            let (start, end) = (at(span.offset), at(span.offset.saturating_add(span.max_bytes)));
+            let (start, end) = (
+                at(span.offset),
+                at(span.offset.saturating_add(span.max_bytes)),
+            );
             Ok(Content {
                 bytes: bytes.slice(start..end),
                 truncated: end < len,

@@ -361,10 +361,20 @@ impl Folder {
     fn told(&self) -> Vec<String> {
         let language = self.language();
         let boot = self.hub.boot();
-        let mut told: Vec<String> = boot.loaded.notices.iter().map(|n| n.say(language)).collect();
+        let mut told: Vec<String> = boot
+            .loaded
+            .notices
+            .iter()
+            .map(|n| n.say(language))
+            .collect();
         told.extend(crate::sandbox::nothing_holds(&boot));
         if !self.are_servers_accepted() {
-            let names: Vec<&str> = self.servers.servers.iter().map(|s| s.name.as_str()).collect();
+            let names: Vec<&str> = self
+                .servers
+                .servers
+                .iter()
+                .map(|s| s.name.as_str())
+                .collect();
             told.push(language.fill(Word::AcpServersLeft, &[&names.join(", ")]));
         }
         told

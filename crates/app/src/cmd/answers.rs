@@ -2,7 +2,9 @@
 //! the function whose answer `ostler x` prints. Commands that ask the person, start a program or write a document are not
 //! here.
 
-use super::{agents, cache, checkpoint, config, doctor, mcp, memory, models, permissions, sessions};
+use super::{
+    agents, cache, checkpoint, config, doctor, mcp, memory, models, permissions, sessions,
+};
 use super::{trust, usage};
 use crate::boot::Boot;
 use crate::errors::Told as _;

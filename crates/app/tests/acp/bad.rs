@@ -21,8 +21,18 @@ fn folders_and_sessions_that_are_not_there() {
     let unknown = "00000000-0000-4000-8000-000000000000";
     let gone = root.join("gone");
     for (method, params, code, says) in [
-        ("session/new", json!({"cwd": "src", "mcpServers": []}), -32602, "`src`"),
-        ("session/new", json!({"cwd": gone, "mcpServers": []}), -32602, "gone"),
+        (
+            "session/new",
+            json!({"cwd": "src", "mcpServers": []}),
+            -32602,
+            "`src`",
+        ),
+        (
+            "session/new",
+            json!({"cwd": gone, "mcpServers": []}),
+            -32602,
+            "gone",
+        ),
         ("session/new", json!({"mcpServers": []}), -32602, ""),
         (
             "session/load",
@@ -42,9 +52,24 @@ fn folders_and_sessions_that_are_not_there() {
             -32002,
             unknown,
         ),
-        ("session/set_mode", json!({"sessionId": unknown, "modeId": "plan"}), -32002, unknown),
-        ("session/close", json!({"sessionId": unknown}), -32002, unknown),
-        ("session/list", json!({"cwd": "relative"}), -32602, "relative"),
+        (
+            "session/set_mode",
+            json!({"sessionId": unknown, "modeId": "plan"}),
+            -32002,
+            unknown,
+        ),
+        (
+            "session/close",
+            json!({"sessionId": unknown}),
+            -32002,
+            unknown,
+        ),
+        (
+            "session/list",
+            json!({"cwd": "relative"}),
+            -32602,
+            "relative",
+        ),
         ("session/list", json!({"cursor": "x"}), -32602, "cursor"),
     ] {
         let reply = editor.call(method, params);
@@ -64,7 +89,14 @@ fn methods_and_lines_that_nobody_knows() {
     assert_eq!(error(&reply).0, -32601);
     editor.notify("no/such", json!({"a": 1}));
     let long = format!("{{\"jsonrpc\": \"2.0\", {}", "x".repeat(100_000));
-    for line in ["{", "nonsense", "[1, 2]", "\"text\"", "{\"jsonrpc\":\"2.0\"}", &long] {
+    for line in [
+        "{",
+        "nonsense",
+        "[1, 2]",
+        "\"text\"",
+        "{\"jsonrpc\":\"2.0\"}",
+        &long,
+    ] {
         let before = editor.seen.len();
         editor.write(line);
         if line != "{\"jsonrpc\":\"2.0\"}" {
@@ -87,8 +119,14 @@ fn prompts_that_cannot_be_taken() {
     for (prompt, says) in [
         (json!([]), "empty"),
         (json!([{"type": "text", "text": "  "}]), "empty"),
-        (json!([{"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}]), "Audio"),
-        (json!([{"type": "image", "data": "$$$", "mimeType": "image/png"}]), "Picture 1"),
+        (
+            json!([{"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}]),
+            "Audio",
+        ),
+        (
+            json!([{"type": "image", "data": "$$$", "mimeType": "image/png"}]),
+            "Picture 1",
+        ),
     ] {
         let reply = editor.call("session/prompt", json!({"sessionId": id, "prompt": prompt}));
         let (code, message) = error(&reply);
@@ -165,18 +203,23 @@ fn cancelled_before_the_headers() {
 
 #[test]
 fn cancelled_in_the_text() {
-    cancelled_in(Step::answer().text("Half of it").stall(Place::Text(1)), |_, editor| {
-        editor.until("text", |m| {
-            m["params"]["update"]["sessionUpdate"] == "agent_message_chunk"
-        });
-    });
+    cancelled_in(
+        Step::answer().text("Half of it").stall(Place::Text(1)),
+        |_, editor| {
+            editor.until("text", |m| {
+                m["params"]["update"]["sessionUpdate"] == "agent_message_chunk"
+            });
+        },
+    );
 }
 
 #[test]
 fn cancelled_while_a_question_is_open() {
     let step = Step::answer().call("bash", json!({"command": "touch x"}));
     cancelled_in(step, |_, editor| {
-        editor.until("the question", |m| m["method"] == "session/request_permission");
+        editor.until("the question", |m| {
+            m["method"] == "session/request_permission"
+        });
     });
 }
 
@@ -188,7 +231,9 @@ fn cancelled_in_a_command() {
         editor.until("the command", |m| {
             m["params"]["update"]["status"] == "in_progress"
         });
-        wait_for("the command", || scene.space.exists("started").then_some(()));
+        wait_for("the command", || {
+            scene.space.exists("started").then_some(())
+        });
     });
 }
 
@@ -198,14 +243,23 @@ fn an_editor_that_never_answers_can_still_cancel_and_close() {
     let mut editor = Editor::start(&scene, json!({}));
     let id = editor.open(scene.space.root());
     let prompt = editor.send_prompt(&id, "go");
-    editor.until("the question", |m| m["method"] == "session/request_permission");
+    editor.until("the question", |m| {
+        m["method"] == "session/request_permission"
+    });
     let reply = editor.call("session/close", json!({"sessionId": id}));
     assert!(reply["result"].is_object(), "{reply}");
     // The prompt was answered before.
-    let ended = editor.seen.iter().find(|m| m["id"] == prompt && m.get("method").is_none());
+    let ended = editor
+        .seen
+        .iter()
+        .find(|m| m["id"] == prompt && m.get("method").is_none());
     assert_eq!(ended.unwrap()["result"]["stopReason"], "cancelled");
     // The question is taken back.
-    let taken: Vec<_> = editor.seen.iter().filter(|m| m["method"] == "$/cancel_request").collect();
+    let taken: Vec<_> = editor
+        .seen
+        .iter()
+        .filter(|m| m["method"] == "$/cancel_request")
+        .collect();
     assert_eq!(taken.len(), 1, "{taken:?}");
     assert!(!scene.space.exists("x"));
 }
@@ -225,17 +279,24 @@ fn an_editor_that_leaves_in_the_middle_loses_nothing() {
     editor.until("the command", |m| {
         m["params"]["update"]["status"] == "in_progress"
     });
-    wait_for("the command", || scene.space.exists("started").then_some(()));
+    wait_for("the command", || {
+        scene.space.exists("started").then_some(())
+    });
     let out = editor.leave();
     assert_eq!(out.code, Some(0), "{}", out.stderr);
-    let left = std::process::Command::new("pgrep").args(["-f", "sleep 300"]).output();
+    let left = std::process::Command::new("pgrep")
+        .args(["-f", "sleep 300"])
+        .output();
     // A machine without pgrep shows it by the exit of ours.
     if let Ok(left) = left {
         let here = scene.space.root().to_owned();
         let pids = String::from_utf8_lossy(&left.stdout).into_owned();
         for pid in pids.lines() {
             let cwd = std::fs::read_link(format!("/proc/{pid}/cwd"));
-            assert!(cwd.is_ok_and(|cwd| !cwd.starts_with(&here)) , "{pid} is left");
+            assert!(
+                cwd.is_ok_and(|cwd| !cwd.starts_with(&here)),
+                "{pid} is left"
+            );
         }
     }
     let mut editor = Editor::start(&scene, json!({}));
@@ -248,7 +309,10 @@ fn an_editor_that_leaves_in_the_middle_loses_nothing() {
 
 #[test]
 fn a_vendor_that_fails_is_an_error_with_its_words() {
-    let scene = scene([Step::status(400, "{\"error\":{\"message\":\"no such thing\"}}")]);
+    let scene = scene([Step::status(
+        400,
+        "{\"error\":{\"message\":\"no such thing\"}}",
+    )]);
     let mut editor = Editor::start(&scene, json!({}));
     let id = editor.open(scene.space.root());
     let prompt = editor.send_prompt(&id, "hi");

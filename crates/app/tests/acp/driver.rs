@@ -227,7 +227,10 @@ impl Editor {
 
     pub fn send_prompt(&mut self, session: &str, text: &str) -> u64 {
         let prompt = json!([{"type": "text", "text": text}]);
-        self.send("session/prompt", json!({"sessionId": session, "prompt": prompt}))
+        self.send(
+            "session/prompt",
+            json!({"sessionId": session, "prompt": prompt}),
+        )
     }
 
     /// A prompt to its end: why it stopped.
@@ -255,7 +258,10 @@ impl Editor {
 
     /// The requests of ours, by method.
     pub fn asked(&self, method: &str) -> Vec<Value> {
-        let asked = self.seen.iter().filter(|message| message["method"] == method);
+        let asked = self
+            .seen
+            .iter()
+            .filter(|message| message["method"] == method);
         asked.map(|message| message["params"].clone()).collect()
     }
 }

@@ -40,10 +40,13 @@ fn the_official_client_has_a_whole_conversation() {
             .kill_on_drop(true)
             .spawn()
             .unwrap();
-        let to = sink::unfold(child.stdin.take().unwrap(), |mut to, line: String| async move {
-            to.write_all((line + "\n").as_bytes()).await?;
-            Ok::<_, std::io::Error>(to)
-        });
+        let to = sink::unfold(
+            child.stdin.take().unwrap(),
+            |mut to, line: String| async move {
+                to.write_all((line + "\n").as_bytes()).await?;
+                Ok::<_, std::io::Error>(to)
+            },
+        );
         let from = BufReader::new(child.stdout.take().unwrap()).lines();
         let from = stream::unfold(from, |mut from| async move {
             let line = from.next_line().await.transpose()?;
@@ -85,7 +88,10 @@ fn the_official_client_has_a_whole_conversation() {
                     Ok(end.stop_reason)
                 },
             );
-        let stop = tokio::time::timeout(super::driver::WAIT, talk).await.unwrap().unwrap();
+        let stop = tokio::time::timeout(super::driver::WAIT, talk)
+            .await
+            .unwrap()
+            .unwrap();
         // Its stream is closed: it ends by itself.
         let ended = tokio::time::timeout(super::driver::WAIT, child.wait()).await;
         assert!(ended.unwrap().unwrap().success());

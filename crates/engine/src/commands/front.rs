@@ -9,7 +9,10 @@ pub fn help(all: &[CommandInfo], name: &str, language: Language) -> View {
         return match all.iter().find(|c| c.name == wanted) {
             Some(c) => {
                 let line = format!("/{} {}", c.name, c.arguments).trim_end().to_owned();
-                View::Table(Table::of_texts(Vec::new(), vec![vec![line, c.help.clone()]]))
+                View::Table(Table::of_texts(
+                    Vec::new(),
+                    vec![vec![line, c.help.clone()]],
+                ))
             }
             None => View::Error(language.fill(Word::NoCommand, &[wanted])),
         };

@@ -16,7 +16,9 @@ pub fn approve(state: &mut SessionState, _: &mut Inbox, how: &str) -> View {
         return View::Error(state.settings.language.fill(Word::ApproveUsage, &[how]));
     };
     let before = state.permissions.stance;
-    state.permissions.take(approve.stance(before, Instant::now()));
+    state
+        .permissions
+        .take(approve.stance(before, Instant::now()));
     let text = approval(&state.permissions, state.settings.language);
     changed(state, text)
 }

@@ -64,7 +64,10 @@ pub fn context(
 /// The window as a row of cells: what is used, what is free, and where it is compacted.
 fn map(used: u64, window: u64, ratio: f64, language: Language) -> String {
     let cells = |tokens: u64| {
-        let cells = tokens.saturating_mul(CELLS).div_ceil(window.max(1)).min(CELLS);
+        let cells = tokens
+            .saturating_mul(CELLS)
+            .div_ceil(window.max(1))
+            .min(CELLS);
         usize::try_from(cells).unwrap_or(0)
     };
     let mark = cells((window as f64 * ratio) as u64);

@@ -114,7 +114,9 @@ pub fn settle(
     answer: Option<&AskAnswer>,
     done: &mut Done,
 ) {
-    let choice = answer.map_or(PlanChoice::Keep, |answer| PlanChoice::from_id(&answer.choice));
+    let choice = answer.map_or(PlanChoice::Keep, |answer| {
+        PlanChoice::from_id(&answer.choice)
+    });
     if tool == ExitPlanMode::NAME && choice != PlanChoice::Keep {
         permissions.enter(Mode::Normal);
         permissions.turn.plan_approved = choice != PlanChoice::ApproveAsk;

@@ -17,8 +17,8 @@ use ostler_wire::{Access, Ask, Choice, Language, PermissionChoice, Word};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tokio_util::sync::CancellationToken;
 use std::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 /// What became of the call in the end.
 pub async fn offer(
@@ -102,7 +102,8 @@ fn wanted(state: &SessionState, prepared: &Prepared, (result, _): &Finished) -> 
     let wanted = Terms::deserialize(grant).ok()?;
     // Hosts were named by what ran, and a pattern is no host.
     wanted.hosts.iter().all(|h| is_host(h)).then_some(())?;
-    let can_ask = state.settings.interactive && !state.permissions.stance.refuses_prompts(Instant::now());
+    let can_ask =
+        state.settings.interactive && !state.permissions.stance.refuses_prompts(Instant::now());
     let plan = match state.permissions.mode {
         Mode::Plan => true,
         Mode::Normal | Mode::Goal => false,

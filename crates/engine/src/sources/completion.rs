@@ -203,7 +203,10 @@ const MAX_RANKED: usize = 5_000;
 /// folders, the beginning of the name first, then short paths.
 fn rank(typed: &str, paths: &[String]) -> Vec<usize> {
     let typed: Vec<char> = typed.chars().flat_map(char::to_lowercase).collect();
-    let fitting = paths.iter().enumerate().filter(|(_, path)| fits_typed(&typed, path));
+    let fitting = paths
+        .iter()
+        .enumerate()
+        .filter(|(_, path)| fits_typed(&typed, path));
     let mut ranked: Vec<((u8, usize, usize), usize)> = fitting
         .take(MAX_RANKED)
         .map(|(at, path)| {
@@ -231,7 +234,9 @@ fn name_of(path: &str) -> &str {
 
 fn fits_typed(typed: &[char], path: &str) -> bool {
     let mut letters = path.chars().flat_map(char::to_lowercase);
-    typed.iter().all(|wanted| letters.any(|letter| letter == *wanted))
+    typed
+        .iter()
+        .all(|wanted| letters.any(|letter| letter == *wanted))
 }
 
 /// The folder that is listed, with its slash, and the beginning of a name in it.

@@ -5,9 +5,9 @@ mod put_back;
 mod state;
 
 use super::gitconfig::{Kind, Merged};
+use crate::sight;
 use put_back::{lead_back, put_back, remove, spot};
 use state::{Seen, links_above, place, snapshot};
-use crate::sight;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;

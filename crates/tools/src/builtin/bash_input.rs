@@ -3,7 +3,7 @@
 use super::{bash, bash_output};
 use crate::jobs::Until;
 use crate::tool::{CommandServices, Context, Done, Rendered, Scope, Subject, ToolError, Typed};
-use ostler_wire::{CallVerb, Access, Segment};
+use ostler_wire::{Access, CallVerb, Segment};
 use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark, Word};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! `complete_step`: one item of the task list is done, and here is what shows it. The list is an entry of the log.
 
 use crate::tool::{Context, Done, Rendered, Scope, Subject, ToolError, Typed};
-use ostler_wire::{CallVerb, Access, Body, TodoItem, TodoState};
+use ostler_wire::{Access, Body, CallVerb, TodoItem, TodoState};
 use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! `exit_plan_mode`: a plan, put to the person. Dispatch asks and changes the mode; this only says what was decided.
 
 use crate::tool::{Context, Done, Question, Rendered, Scope, Subject, ToolError, Typed};
-use ostler_wire::{CallVerb, ResultForm, Access, PlanChoice};
+use ostler_wire::{Access, CallVerb, PlanChoice, ResultForm};
 use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;

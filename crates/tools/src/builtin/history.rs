@@ -3,7 +3,7 @@
 use super::walk;
 use crate::history::{History as Past, HistoryError, Near, OWN_RESULT, Query, Reach, Words};
 use crate::tool::{Context, Done, Rendered, Scope, Subject, ToolError, Typed};
-use ostler_wire::{CallVerb, Access, Language};
+use ostler_wire::{Access, CallVerb, Language};
 use ostler_wire::{ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -60,8 +60,8 @@ impl Typed for History {
     type Args = Args;
     type Uses = Arc<Past>;
     const NAME: &'static str = OWN_RESULT;
-    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Memory)
-        .verb(CallVerb::SearchHistory);
+    const ABOUT: ToolDeclaration =
+        ToolDeclaration::new(Self::NAME, ToolKind::Memory).verb(CallVerb::SearchHistory);
     const PROSE: &'static str = include_str!("history.md");
 
     /// What was said in other projects is none of this one's business until the person says so.

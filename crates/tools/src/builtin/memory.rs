@@ -3,7 +3,7 @@
 use super::walk;
 use crate::memory::{Fact, LeftOut, Memory as Store, MemoryError, Place};
 use crate::tool::{Context, Done, Rendered, Scope, Subject, ToolError, Typed};
-use ostler_wire::{CallVerb, Access, Language};
+use ostler_wire::{Access, CallVerb, Language};
 use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -45,9 +45,9 @@ impl Typed for Memory {
     type Args = Args;
     type Uses = Arc<Store>;
     const NAME: &'static str = "memory";
-    const ABOUT: ToolDeclaration =
-        ToolDeclaration::new(Self::NAME, ToolKind::Memory)
-        .verb(CallVerb::Recall).result(ResultForm::Facts);
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Memory)
+        .verb(CallVerb::Recall)
+        .result(ResultForm::Facts);
     const PROSE: &'static str = include_str!("memory.md");
 
     fn access(&self, _: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

@@ -1,7 +1,7 @@
 //! `todo`: the plan of the turn, always given whole. Nothing is stored here; the list is an entry of the log.
 
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
-use ostler_wire::{CallVerb, Access, Body, TodoItem, TodoState};
+use ostler_wire::{Access, Body, CallVerb, TodoItem, TodoState};
 use ostler_wire::{ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;

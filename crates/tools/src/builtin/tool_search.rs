@@ -5,7 +5,7 @@ use crate::arguments::{Repair, fit_to_schema};
 use crate::cut::cut_text;
 use crate::tool::{Call, Context, Done, Rendered, Scope, Subject, Tool, ToolError};
 use futures_util::future::BoxFuture;
-use ostler_wire::{CallVerb, Access, Json, ToolDeclaration, ToolKind, ToolSpec, is_server_tool};
+use ostler_wire::{Access, CallVerb, Json, ToolDeclaration, ToolKind, ToolSpec, is_server_tool};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ const MAX_TEXT: usize = 32 * 1024;
 /// Nothing to look up, for whoever asks of the tool as such.
 pub static NOTHING: ToolSearch = ToolSearch { tools: Vec::new() };
 
-static ABOUT: ToolDeclaration = ToolDeclaration::new(NAME, ToolKind::Talk)
-        .verb(CallVerb::SearchTools);
+static ABOUT: ToolDeclaration =
+    ToolDeclaration::new(NAME, ToolKind::Talk).verb(CallVerb::SearchTools);
 
 /// Every deferred tool as it would be in the list.
 #[derive(Clone)]

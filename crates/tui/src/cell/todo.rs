@@ -79,7 +79,9 @@ impl TodoList {
 
     /// The same after another one was shown; `None` where nothing is new.
     pub fn after(mut self, before: Option<&Self>) -> Option<Self> {
-        let before = before.map(|before| before.items.as_slice()).unwrap_or_default();
+        let before = before
+            .map(|before| before.items.as_slice())
+            .unwrap_or_default();
         if before == self.items {
             return None;
         }
@@ -109,8 +111,14 @@ impl TodoList {
     ) -> Line {
         let done = self.count(TodoState::Done);
         let mut line: Line = [
-            Span::new(theme.language.say(Word::TodoTitle), theme.style(Role::Strong)),
-            Span::new(format!(" {done}/{}", self.items.len()), theme.style(Role::Faint)),
+            Span::new(
+                theme.language.say(Word::TodoTitle),
+                theme.style(Role::Strong),
+            ),
+            Span::new(
+                format!(" {done}/{}", self.items.len()),
+                theme.style(Role::Faint),
+            ),
         ]
         .into_iter()
         .collect();

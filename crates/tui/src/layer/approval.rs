@@ -389,12 +389,7 @@ impl Approval {
                     crate::markdown::render(preview, inner.columns, &inner.theme)
                 }
                 PreviewFormat::Diff => {
-                    crate::diff::whole_rows(
-                        preview,
-                        &self.ask.subject,
-                        inner.columns,
-                        &inner.theme,
-                    )
+                    crate::diff::whole_rows(preview, &self.ask.subject, inner.columns, &inner.theme)
                 }
                 PreviewFormat::Markdown | PreviewFormat::Text => {
                     let row = |line: &str| text::wrap(&inner.line(line, Role::Text), inner.columns);

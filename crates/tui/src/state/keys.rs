@@ -79,7 +79,11 @@ mod tests {
                 let key = Key::from_name(key).unwrap();
                 // It is the composer's while no command runs.
                 let is_shared = key.name() == "ctrl-b";
-                assert!(seen.insert(key.name()) || is_shared, "{name} {}", key.name());
+                assert!(
+                    seen.insert(key.name()) || is_shared,
+                    "{name} {}",
+                    key.name()
+                );
             }
         }
         let key = |name| Key::from_name(name).unwrap();

@@ -17,7 +17,16 @@ const PICTURES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 const NAME_COLUMNS: usize = 30;
 /// Commands that stand first in the menu.
 const USUAL: [&str; 10] = [
-    "help", "model", "plan", "resume", "rewind", "compact", "new", "diff", "permissions", "status",
+    "help",
+    "model",
+    "plan",
+    "resume",
+    "rewind",
+    "compact",
+    "new",
+    "diff",
+    "permissions",
+    "status",
 ];
 /// Longest path that is looked at.
 const MAX_PATH: usize = 4096;

@@ -729,7 +729,10 @@ fn a_turn_that_ends_leaves_nothing_behind() {
     }));
     assert!(!bench.state.is_asking() && !bench.state.is_working());
     let effects = bench.state.take_effects();
-    assert_eq!(effects, [Effect::Look, Effect::Notify("finished: go".into())]);
+    assert_eq!(
+        effects,
+        [Effect::Look, Effect::Notify("finished: go".into())]
+    );
     assert_eq!(bench.state.wake(bench.now), None);
     assert_snapshot!(bench.shown());
 }

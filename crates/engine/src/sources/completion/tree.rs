@@ -63,7 +63,11 @@ impl Tree {
 
     /// Has them read in the background, unless they are fresh or being read.
     fn refresh(&self, host: &Arc<dyn Host>, root: &Path, border: &Arc<Border>) {
-        let mut reading = self.0.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reading = self
+            .0
+            .reading
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let is_fresh = reading.done.is_some_and(|done| done.elapsed() < FRESH);
         if reading.is_under_way || is_fresh {
             return;
@@ -78,7 +82,10 @@ impl Tree {
                 return;
             };
             shared.paths.send_replace(Some(Arc::new(paths)));
-            let mut reading = shared.reading.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut reading = shared
+                .reading
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             *reading = Reading {
                 is_under_way: false,
                 done: Some(Instant::now()),

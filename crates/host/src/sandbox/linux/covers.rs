@@ -84,7 +84,10 @@ impl Cover {
         for path in paths {
             self.keep_link(path);
         }
-        let real: Vec<PathBuf> = paths.iter().flat_map(|path| sight::canonicalize(path)).collect();
+        let real: Vec<PathBuf> = paths
+            .iter()
+            .flat_map(|path| sight::canonicalize(path))
+            .collect();
         self.keep(&real);
     }
 

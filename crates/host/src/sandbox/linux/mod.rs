@@ -23,8 +23,8 @@ pub use shared::SharedNetwork;
 pub(crate) use shared::{join, make as make_network};
 
 use super::{
-    Choice, Error, Layer, LinkedFile, Missing, Network, Plan, Policy, Readable, Report, UnixSockets, holder,
-    wanted,
+    Choice, Error, Layer, LinkedFile, Missing, Network, Plan, Policy, Readable, Report,
+    UnixSockets, holder, wanted,
 };
 use covers::By;
 use jail::{Frame, Lists, Mount, User};
@@ -320,7 +320,9 @@ fn readable(
     // reach it.
     let kept = places.covers.iter().flat_map(|cover| &cover.kept);
     let in_closed = places.closed.iter().flat_map(|closed| &closed.shown);
-    let in_closed: Vec<PathBuf> = in_closed.flat_map(|path| crate::sight::canonicalize(path)).collect();
+    let in_closed: Vec<PathBuf> = in_closed
+        .flat_map(|path| crate::sight::canonicalize(path))
+        .collect();
     let shown: BTreeSet<&PathBuf> = places.shown.iter().chain(kept).chain(&in_closed).collect();
     let closed = places.closed.iter().map(|closed| &closed.folder);
     let closed: Vec<PathBuf> = closed.filter(outside).cloned().collect();

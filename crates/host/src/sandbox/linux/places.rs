@@ -144,7 +144,11 @@ impl Places {
                 .extend(links.filter(|link| holder(link, &self.writable).is_some()));
         }
         self.protected.turned = outer_first(std::mem::take(&mut self.protected.turned));
-        let files = self.protected.paths.iter().filter(|path| sight::is_file(path));
+        let files = self
+            .protected
+            .paths
+            .iter()
+            .filter(|path| sight::is_file(path));
         let files: Vec<PathBuf> = files.cloned().collect();
         self.protected.other_names = other_names(&linked_files(&files), self.writable.clone());
         self.protected
@@ -296,7 +300,9 @@ impl Places {
             path: temp.to_owned(),
             source: io::ErrorKind::NotFound.into(),
         })?;
-        let real = TEMP_FOLDERS.iter().filter_map(|f| sight::canonicalize(Path::new(f)).ok());
+        let real = TEMP_FOLDERS
+            .iter()
+            .filter_map(|f| sight::canonicalize(Path::new(f)).ok());
         let folders = outer_first(real.filter(|folder| sight::is_folder(folder)).collect());
         let named = |path: &PathBuf| folders.contains(path) || source.starts_with(path);
         let writable = self.writable.iter().any(named);

@@ -101,7 +101,10 @@ impl Tool {
     }
 
     fn form(&self) -> ResultForm {
-        self.title.as_ref().map(|title| title.result).unwrap_or_default()
+        self.title
+            .as_ref()
+            .map(|title| title.result)
+            .unwrap_or_default()
     }
 
     /// An entry of its own shows what came of it.
@@ -127,7 +130,12 @@ impl Tool {
     /// What it is about, for a list of several.
     fn in_short(&self) -> String {
         let subject = title::subject(self.title.as_ref(), &self.input);
-        match self.outcome.facts.first().filter(|_| self.lookup() != Some(CallVerb::Read)) {
+        match self
+            .outcome
+            .facts
+            .first()
+            .filter(|_| self.lookup() != Some(CallVerb::Read))
+        {
             Some(fact) => format!("{subject} ({fact})"),
             None => subject,
         }
@@ -185,7 +193,10 @@ impl Tool {
         let (mark, role) = self.state.looks();
         let verb = self.title.as_ref().and_then(|title| title.verb);
         let name = match verb {
-            Some(verb) => theme.language.say(verb.word(self.state.is_over())).to_owned(),
+            Some(verb) => theme
+                .language
+                .say(verb.word(self.state.is_over()))
+                .to_owned(),
             None => title::name(&self.name),
         };
         let mut facts = self.outcome.facts.clone();
@@ -224,7 +235,10 @@ impl Tool {
             let taken = line.width() + 2 + text::width(&facts);
             let room = columns.saturating_sub(taken).max(MIN_SUBJECT);
             let gap = if verb.is_some() { " " } else { "  " };
-            line.push(Span::plain(format!("{gap}{}", text::cut_text(&subject, room))));
+            line.push(Span::plain(format!(
+                "{gap}{}",
+                text::cut_text(&subject, room)
+            )));
         }
         if !facts.is_empty() {
             line.push(Span::new(facts, theme.style(Role::Faint)));

@@ -319,10 +319,7 @@ fn written(input: &Value, data: &Value, to: Language) -> Outcome {
         let diff = Diff::unified(diff).of_file(path_of(input));
         let facts = match diff.is_empty() {
             true => vec![to.say(Word::NotChanged).into()],
-            false => vec![
-                changed(&diff),
-                to.say(Word::Overwritten).into(),
-            ],
+            false => vec![changed(&diff), to.say(Word::Overwritten).into()],
         };
         return Outcome {
             facts,

@@ -50,7 +50,9 @@ impl Lookups {
             line.push(Span::plain(format!(" {}", about.join(", "))));
         }
         if let Some(more @ 1..) = self.0.len().checked_sub(MAX_NAMED) {
-            let more = theme.language.fill(Word::CallsEarlier, &[&more.to_string()]);
+            let more = theme
+                .language
+                .fill(Word::CallsEarlier, &[&more.to_string()]);
             line.push(Span::new(format!(" · {more}"), theme.style(Role::Faint)));
         }
         let mark = Line::new("● ", theme.style(Role::Good));

@@ -699,6 +699,9 @@ fn the_mode_of_vim_is_named() {
             .map(crate::line::Line::text)
             .unwrap_or_default();
         assert!(last.starts_with(mode), "{key}: {last}");
-        assert_eq!(last.contains("NORMAL") || last.contains("VISUAL"), !mode.is_empty());
+        assert_eq!(
+            last.contains("NORMAL") || last.contains("VISUAL"),
+            !mode.is_empty()
+        );
     }
 }
