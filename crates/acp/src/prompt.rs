@@ -89,7 +89,7 @@ fn image(
         return Err(refused("base64"));
     }
     if data.len() > MAX_PICTURE_DATA {
-        let most = (MAX_PICTURE_DATA / 4 * 3 >> 20).to_string();
+        let most = ((MAX_PICTURE_DATA / 4 * 3) >> 20).to_string();
         let values = [(before + 1).to_string(), most];
         return Err(language.fill(Word::PictureRefused, &[&values[0], &values[1]]));
     }

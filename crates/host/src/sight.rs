@@ -264,6 +264,8 @@ impl Seen {
             kind,
             device: stat.st_dev,
             inode: stat.st_ino,
+            // 32 bits on some machines.
+            #[allow(clippy::useless_conversion)]
             names: stat.st_nlink.into(),
             changed: time(
                 stat.st_ctime,

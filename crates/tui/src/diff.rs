@@ -564,7 +564,12 @@ mod tests {
     #[test]
     fn a_line_that_is_to_be_approved_is_whole() {
         let long = "x".repeat(3 * MAX_LINE);
-        let rows = whole_rows(&format!("@@ -0,0 +1 @@\n+{long}evil()\n"), 80, &MONO);
+        let rows = whole_rows(
+            &format!("@@ -0,0 +1 @@\n+{long}evil()\n"),
+            "x.rs",
+            80,
+            &MONO,
+        );
         let text: String = rows
             .iter()
             .map(|row| row.text().trim_end().to_owned())

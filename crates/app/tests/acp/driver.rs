@@ -158,16 +158,17 @@ impl Editor {
         let message: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
         self.check(&message);
         self.seen.push(message.clone());
-        if message.get("method").is_some() && message.get("id").is_some() {
-            if let Some(result) = (self.answers)(&message) {
-                let mut reply = json!({"jsonrpc": "2.0", "id": message["id"]});
-                let key = match result.get("code") {
-                    Some(_) => "error",
-                    None => "result",
-                };
-                reply[key] = result;
-                self.write(&reply.to_string());
-            }
+        if message.get("method").is_some()
+            && message.get("id").is_some()
+            && let Some(result) = (self.answers)(&message)
+        {
+            let mut reply = json!({"jsonrpc": "2.0", "id": message["id"]});
+            let key = match result.get("code") {
+                Some(_) => "error",
+                None => "result",
+            };
+            reply[key] = result;
+            self.write(&reply.to_string());
         }
         Some(message)
     }

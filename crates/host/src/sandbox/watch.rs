@@ -23,12 +23,14 @@ const MAX_PASSES: usize = 64;
 /// Most links on the way to one protected path that are taken out at once.
 const MAX_DETOURS: usize = 8;
 
+/// A protected path, with the folder it really is in.
+type Placed = (PathBuf, PathBuf);
+
 /// The protected paths as they were.
 #[derive(Debug)]
 pub struct Watch {
     pub(super) before: BTreeMap<PathBuf, Kept>,
-    /// Each protected path, with the folder it really is in.
-    pub(super) roots: Vec<(PathBuf, PathBuf)>,
+    pub(super) roots: Vec<Placed>,
     /// Folders above them that were links, and where they led.
     pub(super) links: BTreeMap<PathBuf, PathBuf>,
     /// Protected paths that could not be put back: they stay compared with what was there first.
@@ -80,7 +82,7 @@ impl Watch {
     }
 
     /// The protected paths that are reached where they were, and those that are not.
-    fn in_place(&self) -> (Vec<(PathBuf, PathBuf)>, Vec<(PathBuf, PathBuf)>) {
+    fn in_place(&self) -> (Vec<Placed>, Vec<Placed>) {
         let roots = self.roots.iter().cloned();
         sight::at_once(|| roots.partition(|(root, at)| place(root) == *at))
     }
