@@ -26,11 +26,11 @@ pub fn read(
             }
             s::ContentBlock::Audio(_) => return Err(language.say(Word::AcpAudio).into()),
             s::ContentBlock::ResourceLink(link) => {
-                text.push_str(&mention(&link.uri, &link.name, root));
+                name_in(&mut text, &mention(&link.uri, &link.name, root));
             }
             s::ContentBlock::Resource(part) => match part.resource {
                 s::EmbeddedResourceResource::TextResourceContents(resource) => {
-                    text.push_str(&shown(&resource.uri, root));
+                    name_in(&mut text, &shown(&resource.uri, root));
                     quoted.push_str(&quote(&resource.uri, &resource.text));
                 }
                 s::EmbeddedResourceResource::BlobResourceContents(resource) => {
@@ -94,6 +94,14 @@ fn image(
         return Err(language.fill(Word::PictureRefused, &[&values[0], &values[1]]));
     }
     Ok(Image { media_type, data })
+}
+
+/// Puts the name of a file or a resource into the words around it, so that it is not taken for a part of the one before.
+fn name_in(text: &mut String, name: &str) {
+    if !text.is_empty() && !text.ends_with(char::is_whitespace) {
+        text.push(' ');
+    }
+    text.push_str(name);
 }
 
 /// A file of the project as a person would mention it; anything else as a link.

@@ -324,10 +324,7 @@ fn the_line_of_a_call_names_role_session_and_branch() {
         assert!(done.unwrap().success());
     }
     let out = scene.exec("go").ok();
-    let line = out
-        .stderr
-        .lines()
-        .find(|l| l.starts_with("Tool finished: task"));
+    let line = out.stderr.lines().find(|l| l.starts_with("Sub-agent "));
     let line = line.unwrap_or_default();
     for part in [" role=builder ", " session=", " tokens=", " branch=ostler/"] {
         assert!(line.contains(part), "{}", out.stderr);

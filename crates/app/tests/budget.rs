@@ -35,7 +35,7 @@ fn a_run_ends_before_a_request_that_could_break_its_budget() {
     let scene = Scene::with_config(Kind::Chat, &config, steps);
     let out = scene.exec("go").exits(1);
     assert!(
-        fault(&out).contains("The budget of the run is $0.1600: $0.1200 is used or promised, and the next request may take $0.1000 more."),
+        fault(&out).contains("The budget of the run is $0.1600: $0.1200 is used or reserved, and the next request may take $0.1000 more."),
         "{out:?}"
     );
     assert_eq!(scene.server.requests().len(), 2);
@@ -180,7 +180,7 @@ fn what_a_process_holds_binds_the_others_until_it_is_killed() {
     });
     let out = scene.exec("too much").exits(1);
     assert!(
-        fault(&out).contains("The budget of the day is $0.1500: $0.1000 is used or promised"),
+        fault(&out).contains("The budget of the day is $0.1500: $0.1000 is used or reserved"),
         "{out:?}"
     );
     assert_eq!(scene.server.requests().len(), 1);

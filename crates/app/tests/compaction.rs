@@ -54,7 +54,7 @@ fn every_protocol_goes_on_after_a_fold() {
         scene.exec(RULE).ok();
         let out = scene.ostler(["resume", "-p", "Now test it."]).output().ok();
         assert_eq!(out.stdout, "Tested.\n");
-        assert!(out.stderr.contains("Folded older work"), "{}", out.stderr);
+        assert!(out.stderr.contains("Compacted "), "{}", out.stderr);
         scene.ostler(["resume", "-p", "Thanks."]).output().ok();
 
         let [fold] = &folds(&scene)[..] else {
@@ -192,18 +192,18 @@ fn what_folds_is_configured() {
         (
             "[context]\nstrategy = \"warn\"\n",
             0,
-            "Nothing folds it by itself",
+            "It is not compacted by itself",
         ),
         (
             "[context]\nstrategy = \"handoff\"\n",
             0,
             "ostler handoff --goal",
         ),
-        ("[context]\ncompact_ratio = 0.95\n", 0, "folded at 95 %"),
+        ("[context]\ncompact_ratio = 0.95\n", 0, "compacted at 95 %"),
         (
             "[context]\ncompact_ratio = 0.5\n",
             1,
-            "folded before the next turn",
+            "compacted before the next turn",
         ),
     ] {
         let steps = work()
@@ -235,7 +235,7 @@ fn a_command_folds_in_a_conversation() {
         .output()
         .ok();
     let said = format!("{}{}", out.stdout, out.stderr);
-    assert!(said.contains("Folded older work ("), "{said}");
+    assert!(said.contains("Compacted "), "{said}");
     assert_eq!(folds(&scene)[0]["focus"], "the parser");
     let shown = scene
         .ostler(["sessions", "show", &scene.session_id()])
@@ -349,8 +349,8 @@ fn a_full_window_can_be_handed_over_on_the_terminal_and_on_plain_lines() {
     term.keys("Ship the parser.\r");
     term.wait_for("1. Hand over to a fresh session");
     common::answer(&mut term, "1");
-    let screen = term.wait_for("› Go on with @handoff-");
-    assert!(screen.contains("a new session"), "{screen}");
+    let screen = term.wait_for("› Continue with @handoff-");
+    assert!(screen.contains("New session"), "{screen}");
     term.keys("\r");
     term.wait_for("It is all built.");
     let request = on_screen.server.requests().pop().unwrap();
@@ -364,6 +364,6 @@ fn a_full_window_can_be_handed_over_on_the_terminal_and_on_plain_lines() {
     let input = format!("{RULE}\nShip the parser.\n1\n/session\n/quit\n");
     let out = on_lines.ostler(["--plain"]).stdin(input).output().ok();
     let said = format!("{}{}", out.stdout, out.stderr);
-    assert!(said.contains("Go on with @handoff-"), "{said}");
+    assert!(said.contains("Continue with @handoff-"), "{said}");
     on_lines.server.assert_done();
 }

@@ -79,13 +79,16 @@ fn a_budget_ends_it() {
 fn a_signal_ends_a_goal_and_a_resumed_session_waits() {
     let scene = scene([
         text("a\nGOAL: working: more"),
-        Step::answer().call("bash", json!({"command": "sleep 600"})),
+        Step::answer().call("bash", json!({"command": "touch started; sleep 600"})),
         text("There.\nGOAL: done"),
     ]);
     let run = scene
         .ostler(["--mode", "goal", "exec", "-p", "reach it"])
         .spawn();
-    run.wait_stderr("Tool requested: bash");
+    scene.server.wait_for(2);
+    common::wait_for("the command", || {
+        scene.space.exists("started").then_some(())
+    });
     run.signal(ostler_testkit::Signal::Interrupt);
     let out = run.wait().exits(130);
     assert!(out.stderr.contains("The goal waits."), "{}", out.stderr);

@@ -678,7 +678,7 @@ fn what_cannot_work_is_said_before_the_browser() {
     let out = scene.ostler(["login"]).output().exits(2);
     assert!(
         out.stderr
-            .contains("no provider in the configuration has a login"),
+            .contains("no provider has OAuth configured"),
         "{out:?}"
     );
     scene.config(

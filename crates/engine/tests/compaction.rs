@@ -945,7 +945,7 @@ async fn a_handoff_that_was_chosen_begins_another_session() {
         "{document}"
     );
     assert!(document.contains("Do the rest.") && document.contains("- [ ] the rest"));
-    assert_eq!(*compose, Deed::Compose(format!("Go on with @{file}")));
+    assert_eq!(*compose, Deed::Compose(format!("Continue with @{file}")));
     assert_eq!(*open, Deed::Open(Open::New));
     // The session that was left can be gone on with.
     let shown = deciding(&mut session, "after all", "go_on").await;

@@ -47,21 +47,11 @@ fn plays_a_whole_session() {
 
     > The test of this small project fails. Find the bug, fix it, run the test and explain what was wrong.
 
-    Tool requested: ls
-    Tool finished: ls {"path":"ROOT/play","entries":["README.md","calc.sh","test.sh"],"truncated":false}
-    Done. (TIME)
-    Tool requested: read_file path="calc.sh"
-    Tool requested: read_file path="test.sh"
-    Tool finished: read_file #!/bin/sh # A tiny calculator: sh calc.sh sum|average NUMBER... op=$1 shift  sum() {     total=0     for n in "$@"; do  …
-    Done. (TIME)
-    Tool finished: read_file #!/bin/sh # Compares what calc.sh prints with what it should. Exits 1 when anything differs. failed=0  check() {     if …
-    Done. (TIME)
-    Tool requested: edit_file path="calc.sh" old="/ ($# + 1)" new="/ $#"
-    Tool finished: edit_file @@ -12,7 +12,7 @@  }    average() { -    echo $(($(sum "$@") / ($# + 1))) +    echo $(($(sum "$@") / $#))  }    case $op…
-    Done. (TIME)
-    Tool requested: bash command="sh test.sh"
-    Tool finished: bash exit=0
-    Done. (TIME)
+    Listed .  {"path":"ROOT/play","entries":["README.md","calc.sh","test.sh"],"truncated":false}
+    Read calc.sh  #!/bin/sh # A tiny calculator: sh calc.sh sum|average NUMBER... op=$1 shift  sum() {     total=0     for n in "$@"; do  …
+    Read test.sh  #!/bin/sh # Compares what calc.sh prints with what it should. Exits 1 when anything differs. failed=0  check() {     if …
+    Edited calc.sh  @@ -12,7 +12,7 @@  }    average() { -    echo $(($(sum "$@") / ($# + 1))) +    echo $(($(sum "$@") / $#))  }    case $op…
+    Ran sh test.sh  exit=0
 
     Folder   ROOT/play
     Log      HOME/sessions/play-X/ID
@@ -151,10 +141,7 @@ fn on_a_terminal_it_has_colours_unless_told_otherwise() {
     let (text, code) = on_terminal(&space, ["demo"], &[]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.starts_with("\u{1b}[32mOffline demo: "), "{text}");
-    assert!(
-        text.contains("\u{1b}[33mTool requested: bash\u{1b}[0m"),
-        "{text}"
-    );
+    assert!(text.contains("\u{1b}[33mRan\u{1b}[0m"), "{text}");
     let (text, _) = on_terminal(&space, ["demo", "--no-color"], &[]);
     assert!(!text.contains('\u{1b}'), "{text}");
 }

@@ -346,7 +346,7 @@ fn audit_tells_what_a_session_touched() {
            delete   old/**
            net      a.example
            net      b.example
-           maybe more: its words do not tell everything
+           may have touched more (cannot be determined from the command)
         4  bash touch x  [deny by Bash(touch:*), did not run]
         7  read_file a b  [allow, no result]
            read     a b

@@ -207,8 +207,8 @@ fn leaving_twice_stops_what_runs() {
         term.wait_for("jobs 1");
         term.keys(leave);
         term.wait_for(match leave {
-            "\x03" => "ctrl-c again leaves and stops j1",
-            _ => "leaving stops j1",
+            "\x03" => "press ctrl-c again to stop it and quit",
+            _ => "/quit again stops it and quits",
         });
         assert!(!is_gone(pid), "{leave:?}");
         term.keys(leave);

@@ -384,7 +384,7 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                 ("once", "raise it and go on", "to $5.00, until Ostler ends"),
                 ("deny", "stop here", ""),
             ];
-            let subject = "The budget of the run is $2.50: $2.25 is used or promised, and the next request may take $0.5000 more.";
+            let subject = "The budget of the run is $2.50: $2.25 is used or reserved, and the next request may take $0.5000 more.";
             let mut asked = Ask {
                 title: "The budget is reached".into(),
                 ..ask(AskKind::Budget, subject, &options)
