@@ -1,15 +1,18 @@
 //! What the editor can ask for: each request of the protocol, and the sessions that it has open.
 
+mod opening;
+
 use crate::backend::{Backend, Listed};
-use crate::opening::{Opened, Opening, wishes};
+use crate::flow::Flow;
 use crate::protocol::{
     Connection, Editor, Error, ErrorCode, Responder, error, invalid, schema as s,
 };
 use crate::session::Wish;
-use crate::transport::{self, Flow};
+use crate::transport;
 use agent_client_protocol as acp;
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::{ConnectTo, Role};
+use opening::{Opened, Opening, wishes};
 use ostler_wire::{Language, Open, Word};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -65,6 +68,17 @@ pub async fn serve(
     let _ = tokio::time::timeout(FLUSH, writing).await;
 }
 
+/// Adds a handler of one kind of request to those that are there.
+macro_rules! on_request {
+    ($handlers:expr, $agent:expr, |$this:ident, $request:ident: $kind:ty, $to:ident, $cx:ident| $answer:expr) => {{
+        let $this: Arc<Agent> = $agent.clone();
+        $handlers.on_receive_request(
+            async move |$request: $kind, $to, $cx: Connection| $answer,
+            acp::on_receive_request!(),
+        )
+    }};
+}
+
 /// Every handler hands its work to a task, so that the next message is read at once.
 async fn connect<T>(agent: &Arc<Agent>, lines: T) -> Result<(), Error>
 where
@@ -72,96 +86,61 @@ where
     acp::Agent: Role,
     T: ConnectTo<acp::Agent>,
 {
-    let this = || agent.clone();
-    let (one, two, three, four, five) = (this(), this(), this(), this(), this());
-    let (six, seven, eight, nine, ten) = (this(), this(), this(), this(), this());
-    acp::Agent
-        .v1()
-        .name(NAME)
-        .on_receive_request(
-            async move |r: s::InitializeRequest, to: Responder<s::InitializeResponse>, _| {
-                to.respond(one.initialize(r))
-            },
-            acp::on_receive_request!(),
-        )
-        .on_receive_request(
-            async move |r: s::NewSessionRequest, to, cx: Connection| {
-                two.new_session(r, to, cx);
-                Ok(())
-            },
-            acp::on_receive_request!(),
-        )
-        .on_receive_request(
-            async move |r: s::LoadSessionRequest, to, cx: Connection| {
-                three.load_session(r, to, cx);
-                Ok(())
-            },
-            acp::on_receive_request!(),
-        )
-        .on_receive_request(
-            async move |r: s::ResumeSessionRequest, to, cx: Connection| {
-                four.resume_session(r, to, cx);
-                Ok(())
-            },
-            acp::on_receive_request!(),
-        )
-        .on_receive_request(
-            async move |r: s::ListSessionsRequest, to, _| {
-                five.list_sessions(r, to);
-                Ok(())
-            },
-            acp::on_receive_request!(),
-        )
-        .on_receive_request(
-            async move |r: s::CloseSessionRequest, to, _| {
-                six.close_session(r, to);
-                Ok(())
-            },
-            acp::on_receive_request!(),
-        )
-        .on_receive_request(
-            async move |r: s::DeleteSessionRequest, to, _| {
-                seven.delete_session(r, to);
-                Ok(())
-            },
-            acp::on_receive_request!(),
-        )
-        .on_receive_request(
-            async move |r: s::PromptRequest, to: Responder<s::PromptResponse>, _| {
-                let id = r.session_id.clone();
-                eight.wish(&id, to, |to| Wish::Prompt(r.prompt, to))
-            },
-            acp::on_receive_request!(),
-        )
-        .on_receive_request(
-            {
-                let this = nine.clone();
-                async move |r: s::SetSessionModeRequest, to, _| {
-                    let id = r.session_id.clone();
-                    this.wish(&id, to, |to| Wish::Mode(r.mode_id, to))
-                }
-            },
-            acp::on_receive_request!(),
-        )
-        .on_receive_request(
-            async move |r: s::SetSessionConfigOptionRequest, to, _| {
-                let id = r.session_id.clone();
-                nine.wish(&id, to, |to| Wish::Option(r, to))
-            },
-            acp::on_receive_request!(),
-        )
-        .on_receive_notification(
-            async move |n: s::CancelNotification, _| {
-                if let Some(wishes) = ten.wishes(&n.session_id.0) {
-                    // A session that has ended has nothing to cancel.
-                    let _ = wishes.try_send(Wish::Cancel);
-                }
-                Ok(())
-            },
-            acp::on_receive_notification!(),
-        )
-        .connect_to(lines)
-        .await
+    let on = acp::Agent.v1().name(NAME);
+    let on = on_request!(on, agent, |this, r: s::InitializeRequest, to, _cx| {
+        to.respond(this.initialize(r))
+    });
+    let on = on_request!(on, agent, |this, r: s::NewSessionRequest, to, cx| {
+        this.new_session(r, to, cx);
+        Ok(())
+    });
+    let on = on_request!(on, agent, |this, r: s::LoadSessionRequest, to, cx| {
+        this.load_session(r, to, cx);
+        Ok(())
+    });
+    let on = on_request!(on, agent, |this, r: s::ResumeSessionRequest, to, cx| {
+        this.resume_session(r, to, cx);
+        Ok(())
+    });
+    let on = on_request!(on, agent, |this, r: s::ListSessionsRequest, to, _cx| {
+        this.list_sessions(r, to);
+        Ok(())
+    });
+    let on = on_request!(on, agent, |this, r: s::CloseSessionRequest, to, _cx| {
+        this.close_session(r, to);
+        Ok(())
+    });
+    let on = on_request!(on, agent, |this, r: s::DeleteSessionRequest, to, _cx| {
+        this.delete_session(r, to);
+        Ok(())
+    });
+    let on = on_request!(on, agent, |this, r: s::PromptRequest, to, _cx| {
+        let id = r.session_id.clone();
+        this.wish(&id, to, |to| Wish::Prompt(r.prompt, to))
+    });
+    let on = on_request!(on, agent, |this, r: s::SetSessionModeRequest, to, _cx| {
+        let id = r.session_id.clone();
+        this.wish(&id, to, |to| Wish::Mode(r.mode_id, to))
+    });
+    let on = on_request!(on, agent, |this,
+                                     r: s::SetSessionConfigOptionRequest,
+                                     to,
+                                     _cx| {
+        let id = r.session_id.clone();
+        this.wish(&id, to, |to| Wish::Option(r, to))
+    });
+    let this = agent.clone();
+    let on = on.on_receive_notification(
+        async move |n: s::CancelNotification, _| {
+            if let Some(wishes) = this.wishes(&n.session_id.0) {
+                // A session that has ended has nothing to cancel.
+                let _ = wishes.try_send(Wish::Cancel);
+            }
+            Ok(())
+        },
+        acp::on_receive_notification!(),
+    );
+    on.connect_to(lines).await
 }
 
 impl Agent {

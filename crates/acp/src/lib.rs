@@ -8,7 +8,7 @@ mod calls;
 mod choices;
 mod diff;
 mod editor;
-mod opening;
+mod flow;
 mod prompt;
 mod protocol;
 mod session;

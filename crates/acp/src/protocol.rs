@@ -2,7 +2,7 @@
 //! is a change of this file and of `agent`.
 
 use crate::backend::{Fault, Refusal};
-use crate::transport::Flow;
+use crate::flow::Flow;
 use agent_client_protocol::{Client, v1};
 use std::sync::Arc;
 

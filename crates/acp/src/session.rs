@@ -1,15 +1,18 @@
 //! An open session: one task that owns its client, takes wishes of the editor in and sends updates out.
 
+mod replies;
+
 use crate::asks::{About, Answer, Asker, fields};
-use crate::choices::{Choices, EFFORT, MODEL};
+use crate::choices::Choices;
 use crate::prompt;
 use crate::protocol::{Editor, ErrorCode, Responder, error, invalid, schema as s};
 use crate::turn::Turn;
 use crate::updates::{Origin, Updates, chunk};
 use ostler_wire::{
-    Ask, Body, Client, CommandInfo, Deed, Delta, Entry, Event, GoalState, Language, Mode, Op,
-    OpLine, OpSender, Reply, Role, Settings, Subscription, View, Word,
+    Ask, Body, Client, CommandInfo, Delta, Entry, Event, GoalState, Language, Mode, Op, OpSender,
+    Role, Settings, Subscription, Word,
 };
+use replies::Waiting;
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -42,19 +45,6 @@ pub enum Wish {
     Close(oneshot::Sender<()>),
     /// Another client of the same session takes its place, unless a prompt is worked on.
     Leave(oneshot::Sender<bool>),
-}
-
-/// What a reply is waited for with.
-enum Waiting {
-    Menu,
-    /// The last menu after a command: what the command began is over.
-    Fence,
-    Mode(Responder<s::SetSessionModeResponse>),
-    Option {
-        responder: Responder<s::SetSessionConfigOptionResponse>,
-        id: String,
-        value: String,
-    },
 }
 
 pub struct Session {
@@ -159,47 +149,6 @@ impl Session {
         self.choices.options(self.language())
     }
 
-    /// Finds out what can be chosen. A session that works says it later.
-    pub async fn learn(&mut self) {
-        if self.working {
-            return;
-        }
-        self.ask_menus(Waiting::Menu).await;
-        let learning = async {
-            while !self.waiting.is_empty() {
-                let Some(event) = self.feed.events.next().await else {
-                    break;
-                };
-                match &event {
-                    Event::Reply(reply) if self.is_menu(reply) => self.take_menu(reply),
-                    Event::Entry(_) | Event::Delta(_) | Event::Ask(_) | Event::Reply(_) => {
-                        self.feed.early.push_back(event);
-                    }
-                }
-            }
-        };
-        // What comes later is taken in then.
-        let _ = tokio::time::timeout(LEARNING, learning).await;
-    }
-
-    fn is_menu(&self, reply: &Reply) -> bool {
-        let waiting = reply.op.as_ref().and_then(|op| self.waiting.get(op));
-        matches!(waiting, Some(Waiting::Menu))
-    }
-
-    fn take_menu(&mut self, reply: &Reply) {
-        self.choices.take(&reply.command, &reply.view);
-        if let Some(op) = &reply.op {
-            self.waiting.remove(op);
-        }
-    }
-
-    /// Has the session say its menus. They are answered between turns, so the last one also says that nothing is left.
-    async fn ask_menus(&mut self, last: Waiting) {
-        self.command(MODEL.into(), Waiting::Menu).await;
-        self.command(EFFORT.into(), last).await;
-    }
-
     /// Shows what was said before.
     pub async fn replay(&mut self) {
         let past = self.feed.events.past(MAX_PAST).await;
@@ -235,27 +184,6 @@ impl Session {
         for update in updates {
             self.editor().update(&self.id, update).await;
         }
-    }
-
-    fn new_op(&mut self) -> String {
-        self.feed.sent += 1;
-        format!("acp-{}-{}", self.ops.client().0, self.feed.sent)
-    }
-
-    async fn send_op(&mut self, id: String, op: Op) {
-        let line = OpLine {
-            id: Some(id),
-            again: false,
-            op,
-        };
-        // The end of the events says that the session is over.
-        let _ = self.ops.send_line(line).await;
-    }
-
-    async fn command(&mut self, line: String, waiting: Waiting) {
-        let id = self.new_op();
-        self.waiting.insert(id.clone(), waiting);
-        self.send_op(id, Op::Command { line }).await;
     }
 
     /// Until the session is over or the editor is gone.
@@ -515,16 +443,6 @@ impl Session {
         }
     }
 
-    /// The command of an op is through. What it left to be done is waited for.
-    async fn carried_out(&mut self, op: &str) {
-        let turn = self.turn.as_mut().filter(|turn| turn.op == op);
-        let Some(turn) = turn.filter(|turn| turn.is_command && !turn.fenced) else {
-            return;
-        };
-        turn.fenced = true;
-        self.ask_menus(Waiting::Fence).await;
-    }
-
     async fn set_mode(&mut self, mode: &Mode) {
         let before = self.choices.clone();
         self.choices.mode.clone_from(mode);
@@ -592,88 +510,4 @@ impl Session {
             None => self.cancel().await,
         }
     }
-
-    async fn reply(&mut self, reply: &Reply) {
-        let Some(op) = &reply.op else { return };
-        if let Some(waiting) = self.waiting.remove(op) {
-            return match reply.more {
-                // It is no answer yet.
-                true => drop(self.waiting.insert(op.clone(), waiting)),
-                false => self.replied(waiting, reply).await,
-            };
-        }
-        let turn = self.turn.as_ref().filter(|turn| turn.op == *op);
-        let Some((is_command, began)) = turn.map(|turn| (turn.is_command, turn.began)) else {
-            return;
-        };
-        if let Some(text) = said(&reply.view, self.language()) {
-            self.send(vec![s::SessionUpdate::AgentMessageChunk(chunk(text))])
-                .await;
-        }
-        match (reply.more, is_command) {
-            (true, _) => {}
-            (false, true) => self.carried_out(op).await,
-            // A prompt that was taken ends with its turn.
-            (false, false) if began => {}
-            (false, false) => self.finish(),
-        }
-    }
-
-    async fn replied(&mut self, waiting: Waiting, reply: &Reply) {
-        let language = self.language();
-        let before = self.choices.clone();
-        // The editor may be gone.
-        match waiting {
-            Waiting::Menu => self.choices.take(&reply.command, &reply.view),
-            Waiting::Fence => {
-                self.choices.take(&reply.command, &reply.view);
-                self.tell_options(&before).await;
-                return self.finish();
-            }
-            Waiting::Mode(responder) => {
-                let _ = match reply.view.is_failure() {
-                    true => responder.respond_with_error(invalid(reply.view.plain(None).trim())),
-                    false => responder.respond(s::SetSessionModeResponse::new()),
-                };
-            }
-            Waiting::Option {
-                responder,
-                id,
-                value,
-            } => {
-                if reply.view.is_failure() {
-                    let why = invalid(reply.view.plain(None).trim());
-                    return drop(responder.respond_with_error(why));
-                }
-                self.choices.chosen(&id, &value);
-                let options = self.choices.options(language);
-                let _ = responder.respond(s::SetSessionConfigOptionResponse::new(options));
-                return;
-            }
-        }
-        self.tell_options(&before).await;
-    }
-}
-
-/// The answer of a command as a message.
-fn said(view: &View, language: Language) -> Option<String> {
-    let text = match view {
-        View::Text(text) | View::Error(text) => ostler_wire::visible(text),
-        View::Diff(diff) => crate::calls::fence(&ostler_wire::visible(diff)),
-        View::Do(Deed::Copy(text)) => crate::calls::fence(&ostler_wire::visible(text)),
-        // Words to be changed and sent again are still with the editor.
-        View::Do(Deed::Compose(_)) => return None,
-        View::Do(Deed::Open(_) | Deed::Theme(_) | Deed::Leave) => {
-            language.say(Word::AcpDeed).to_owned()
-        }
-        View::Table(_) | View::Report(_) | View::List(_) => {
-            crate::calls::fence(view.plain(None).trim_end())
-        }
-        View::Group(views) => {
-            let texts = views.iter().filter_map(|view| said(view, language));
-            texts.collect::<Vec<_>>().join("\n\n")
-        }
-        View::Completion(_) => return None,
-    };
-    (!text.trim().is_empty()).then(|| format!("{}\n\n", text.trim_end()))
 }

@@ -1,5 +1,6 @@
 //! Lines in, lines out: none longer than a message may be, and none waiting without end for an editor that does not read.
 
+use crate::flow::Flow;
 use crate::protocol::Error;
 use agent_client_protocol::Lines;
 use futures_util::{Sink, SinkExt as _, Stream, stream};
@@ -7,50 +8,18 @@ use ostler_wire::{Language, MAX_OP_LINE, Word};
 use serde_json::{Value, json};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio_util::sync::PollSender;
 
 /// Bytes of a message of the editor: a prompt with pictures.
 const MAX_LINE: usize = MAX_OP_LINE;
 /// Lines that wait to be written.
 const LINES: usize = 64;
-/// Updates that are on their way; a session waits when there are more.
-const MAX_AHEAD: usize = 256;
 /// Bytes of a line that are looked at for its id, when the rest is too long to be read.
 const HEAD: usize = 4 * 1024;
 /// A line that is no JSON is sent back with the error; of longer ones only the error.
 const MAX_ECHOED: usize = 4 * 1024;
-
-/// How many updates are on their way to the editor.
-#[derive(Default)]
-pub struct Flow {
-    ahead: AtomicUsize,
-    written: Notify,
-}
-
-impl Flow {
-    pub fn sent(&self) {
-        self.ahead.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Waits until the editor has read enough.
-    pub async fn room(&self) {
-        while self.ahead.load(Ordering::Relaxed) >= MAX_AHEAD {
-            self.written.notified().await;
-        }
-    }
-
-    /// A line was written. Answers count, too, so that the number is an upper bound at most.
-    fn wrote(&self) {
-        let less = |ahead: usize| ahead.checked_sub(1);
-        let _ = self
-            .ahead
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        self.written.notify_one();
-    }
-}
 
 /// Writes lines until all senders are gone.
 pub async fn write(

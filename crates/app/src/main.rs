@@ -134,17 +134,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         if cli.command.is_some() {
             return Err(UsageError(language.get().say(Word::PromptAlone).into()).into());
         }
-        let boot = Boot::new(&cli.global)?;
-        language.set(boot.language);
-        let boot = learn(Arc::new(boot)).await?;
-        let args = flags::Exec {
-            words: Vec::new(),
-            prompt: Some(prompt),
-            output: cli.output,
-            input_format: flags::InputFormat::Text,
-            output_schema: None,
-        };
-        return exec::exec(boot, args).await;
+        return prompt_alone(prompt, &cli.global, cli.output, language).await;
     }
     let global = cli.global;
     let command = with_output(cli.command, cli.output, language.get())?;
@@ -210,6 +200,26 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
             talk(boot, which, first).await
         }
     }
+}
+
+/// `ostler -p PROMPT` is `ostler exec -p PROMPT`.
+async fn prompt_alone(
+    prompt: String,
+    global: &flags::Global,
+    output: flags::Output,
+    language: &Cell<Language>,
+) -> anyhow::Result<u8> {
+    let boot = Boot::new(global)?;
+    language.set(boot.language);
+    let boot = learn(Arc::new(boot)).await?;
+    let args = flags::Exec {
+        words: Vec::new(),
+        prompt: Some(prompt),
+        output,
+        input_format: flags::InputFormat::Text,
+        output_schema: None,
+    };
+    exec::exec(boot, args).await
 }
 
 /// A conversation, on the terminal UI where that fits.

@@ -677,8 +677,7 @@ fn what_cannot_work_is_said_before_the_browser() {
     assert!(out.stderr.contains("has no `oauth` table"), "{out:?}");
     let out = scene.ostler(["login"]).output().exits(2);
     assert!(
-        out.stderr
-            .contains("no provider has OAuth configured"),
+        out.stderr.contains("no provider has OAuth configured"),
         "{out:?}"
     );
     scene.config(

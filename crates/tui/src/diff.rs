@@ -162,12 +162,10 @@ impl Diff {
                     text,
                     words,
                 } => {
-                    let sign = kind.sign();
-                    let style = kind.style(theme);
                     let ground = kind.ground(theme, false);
                     let first: Line = [
                         Span::new(format!("{number:>gutter$} "), faint),
-                        Span::new(sign, ground.with(style)),
+                        Span::new(kind.sign(), ground.with(kind.style(theme))),
                     ]
                     .into_iter()
                     .collect();
@@ -182,17 +180,7 @@ impl Diff {
                     };
                     let line = match kind.change() {
                         None => code,
-                        // A ground tells added from removed, so the letters can have the colours of code.
-                        Some(_) if ground != Style::PLAIN => {
-                            let marked = emphasised(
-                                text,
-                                words,
-                                ground,
-                                kind.ground(theme, true).with(BOLD),
-                            );
-                            on_top(&code, &marked)
-                        }
-                        Some(_) => emphasised(text, words, style, kind.word_style(theme)),
+                        Some(_) => marked(*kind, text, words, &code, theme),
                     };
                     let folded = rows::fold(&line, columns.saturating_sub(width));
                     out.extend(rows::indent(folded, &first, &rows::spaces(width)));
@@ -450,6 +438,17 @@ fn extend(ranges: &mut Vec<Range<usize>>, next: Range<usize>) {
         Some(last) if last.end == next.start => last.end = next.end,
         Some(_) | None => ranges.push(next),
     }
+}
+
+/// A changed line, with the words in it that changed. A ground tells added from removed, so the letters can have the colours
+/// of code; without one the colour of the letters tells.
+fn marked(kind: Kind, text: &str, words: &[Range<usize>], code: &Line, theme: &Theme) -> Line {
+    let ground = kind.ground(theme, false);
+    if ground == Style::PLAIN {
+        return emphasised(text, words, kind.style(theme), kind.word_style(theme));
+    }
+    let on_word = kind.ground(theme, true).with(BOLD);
+    on_top(code, &emphasised(text, words, ground, on_word))
 }
 
 fn emphasised(text: &str, words: &[Range<usize>], style: Style, word_style: Style) -> Line {

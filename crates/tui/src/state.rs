@@ -4,6 +4,7 @@
 mod asks;
 mod attention;
 mod deeds;
+mod events;
 mod help;
 mod keys;
 mod prompt;
@@ -20,15 +21,12 @@ use crate::canvas::Canvas;
 use crate::cell::Fold;
 use crate::editor::{Editor, KeyMap, Outcome};
 use crate::key::{Input, Key};
-use crate::layer::{Asking, Layer, Menu, Pager, Picker, Step};
+use crate::layer::{Asking, Layer, Menu, Pager, Step};
 use crate::status::Status;
 use crate::theme::{Look, Theme};
 use crate::transcript::Transcript;
 use attention::Attention;
-use ostler_wire::{
-    Act, Body, CommandInfo, Delivery, Delta, Entry, Event, Language, Op, Open, Reply, Rewind, Role,
-    View, Why, Word,
-};
+use ostler_wire::{Act, CommandInfo, Delivery, Entry, Language, Op, Open, Why, Word};
 use prompt::is_picture;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -91,8 +89,6 @@ pub struct State {
     editor: Editor,
     layers: Vec<Layer>,
     menu: Option<Menu>,
-    /// The keys are shown below the composer.
-    shows_keys: bool,
     /// The menu was closed by hand for this word.
     dismissed: Option<String>,
     transcript: Transcript,
@@ -119,6 +115,8 @@ struct Moment {
     /// The theme from before the list of themes was opened, and whether one was chosen there.
     theme_before: Option<Look>,
     theme_chosen: bool,
+    /// The keys are shown below the composer, until the next key.
+    shows_keys: bool,
     /// Unknown where the terminal does not tell.
     focused: Option<bool>,
 }
@@ -135,7 +133,6 @@ impl State {
             editor,
             layers: Vec::new(),
             menu: None,
-            shows_keys: false,
             dismissed: None,
             transcript: Transcript::new(settings.show_reasoning, settings.language),
             status,
@@ -283,7 +280,7 @@ impl State {
             return self.preview_theme();
         }
         // Any key closes the list of keys, and does what it does.
-        let showed_keys = std::mem::take(&mut self.shows_keys);
+        let showed_keys = std::mem::take(&mut self.moment.shows_keys);
         if global != Some(Global::NextMode) {
             self.work.walk = None;
         }
@@ -350,7 +347,7 @@ impl State {
                 if !self.editor.is_empty() {
                     return false;
                 }
-                self.shows_keys = true;
+                self.moment.shows_keys = true;
             }
             Global::Queue => {
                 if !self.is_working() || self.editor.is_empty() {
@@ -447,232 +444,5 @@ impl State {
         }
         self.layers
             .push(Layer::Pager(Pager::new(rows, canvas.rows)));
-    }
-
-    /// What was said before this process, shown again as it was.
-    pub fn past(&mut self, entries: &[Arc<Entry>]) {
-        for entry in entries {
-            // Jobs of a process that is gone are gone, too.
-            if let Body::Usage(usage) = &entry.body {
-                self.status.count(usage);
-            } else if let Body::Compaction(compaction) = &entry.body {
-                self.status.folded(compaction.tokens_after);
-            } else if let Body::Rewind(Rewind {
-                tokens: Some(tokens),
-                ..
-            }) = &entry.body
-            {
-                self.status.folded(*tokens);
-            }
-            // How things stand now is not how they stood: whoever opened it said so.
-        }
-        self.transcript.show_past(entries);
-    }
-
-    pub fn event(&mut self, event: &Event, canvas: &Canvas, now: Instant) {
-        match event {
-            Event::Ask(ask) => {
-                self.work.background.asks(ask);
-                self.notify(&ask.subject, now);
-                self.release_held(canvas, now);
-                self.layers.push(Layer::of(ask));
-            }
-            Event::Delta(Delta::Tasks { tasks }) => self.tasks(tasks, now),
-            Event::Delta(Delta::Jobs { running }) => {
-                self.status.jobs.clone_from(running);
-                self.unwarn();
-            }
-            Event::Reply(reply) => self.reply_to(reply, canvas, now),
-            Event::Delta(Delta::Announcement { view }) => self.view(view, canvas, now),
-            Event::Delta(Delta::AskClosed { ask, answer, .. }) => {
-                self.close_ask(ask, answer.as_deref(), now);
-            }
-            Event::Delta(Delta::Idle) if !self.is_working() => {}
-            Event::Delta(Delta::Unrecorded { .. } | Delta::Idle) => {
-                self.transcript.event(event, now);
-                self.turn_ended(now);
-            }
-            Event::Delta(Delta::Clients(clients)) => {
-                self.status.clients.clone_from(clients);
-                self.unwarn();
-            }
-            Event::Delta(Delta::Budget { percent }) => self.status.budget = Some(*percent),
-            Event::Delta(Delta::Mode { mode }) => self.status.mode = Some((**mode).clone()),
-            Event::Delta(Delta::Progress { id, text, .. }) if id.is_empty() => {
-                self.work.tells(text, now);
-                self.transcript.event(event, now);
-            }
-            Event::Delta(_) => self.transcript.event(event, now),
-            Event::Entry(entry) if self.says_nothing_new(&entry.body) => {}
-            Event::Entry(entry) => {
-                self.follow(&entry.body, now);
-                self.transcript.event(event, now);
-            }
-        }
-    }
-
-    /// The first request writes down the model that the status line shows already.
-    fn says_nothing_new(&self, body: &Body) -> bool {
-        match body {
-            Body::Settings(settings) => {
-                settings.model.as_ref() == Some(&self.status.model)
-                    && settings.effort.is_none()
-                    && settings.title.is_none()
-            }
-            _ => false,
-        }
-    }
-
-    /// What an entry means beyond its cell.
-    fn follow(&mut self, body: &Body, now: Instant) {
-        match body {
-            Body::Message(message) if message.role == Role::Assistant => {
-                self.work.unanswered = None
-            }
-            Body::Message(message) if message.role == Role::User => {
-                self.work
-                    .begin(message.typed.as_ref().unwrap_or(&message.text));
-                let at = self
-                    .work
-                    .waiting
-                    .iter()
-                    .position(|(text, _)| *text == message.text);
-                if let Some(at) = at {
-                    self.work.waiting.remove(at);
-                }
-                self.work.since.get_or_insert(now);
-            }
-            // A goal goes on: the next turn begins at once.
-            Body::TurnEnd(_) if self.status.is_pursuing() => {}
-            Body::TurnEnd(end) => {
-                self.put_back_failed(end.outcome, now);
-                self.turn_ended(now);
-            }
-            // What the person runs themselves can be stopped like a turn.
-            Body::ToolUse(call) if call.by.is_some() && self.work.since.is_none() => {
-                self.work.since = Some(now);
-                self.work.own = Some(call.id.clone());
-            }
-            Body::ToolResult(result) if self.work.own.as_ref() == Some(&result.tool_use_id) => {
-                self.work.own = None;
-                self.work.since = None;
-                self.work.stopping = false;
-            }
-            Body::Usage(usage) => self.status.count(usage),
-            Body::Compaction(compaction) => self.status.folded(compaction.tokens_after),
-            Body::Rewind(Rewind {
-                tokens: Some(tokens),
-                ..
-            }) => self.status.folded(*tokens),
-            Body::Mode(mode) => self.status.mode = Some(mode.clone()),
-            Body::Settings(settings) => {
-                if let Some(model) = &settings.model {
-                    self.status.model.clone_from(model);
-                }
-                if settings.effort.is_some() {
-                    self.status.effort.clone_from(&settings.effort);
-                }
-                if settings.title.is_some() {
-                    self.work.task.clone_from(&settings.title);
-                }
-            }
-            Body::Message(_)
-            | Body::Meta(_)
-            | Body::ToolUse(_)
-            | Body::ToolResult(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Child(_)
-            | Body::Notice(_)
-            | Body::Error(_)
-            | Body::Interrupted(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => {}
-        }
-    }
-
-    fn turn_ended(&mut self, now: Instant) {
-        self.work.since = None;
-        self.work.at = None;
-        self.work.stopping = false;
-        // An ask of a turn that is over waits for nothing.
-        let background = &self.work.background;
-        self.layers
-            .retain(|layer| layer.ask().is_none_or(|ask| background.has_ask(ask)));
-        self.effects.push(Effect::Look);
-        let said = self.settings.language.say(Word::Finished);
-        let said = match &self.work.task {
-            Some(task) => format!("{said}: {task}"),
-            None => said.to_owned(),
-        };
-        self.notify(&said, now);
-    }
-
-    fn notify(&mut self, text: &str, now: Instant) {
-        let last = self.moment.attention.last_key();
-        let is_away = match self.moment.focused {
-            Some(focused) => !focused,
-            None => last.is_some_and(|at| now.saturating_duration_since(at) >= AWAY),
-        };
-        if self.settings.notify && is_away {
-            self.effects.push(Effect::Notify(text.to_owned()));
-        }
-    }
-
-    /// The title of the terminal: what it is and whether it works or waits.
-    pub fn title(&self) -> String {
-        let sign = match (self.is_asking(), self.is_working()) {
-            (true, _) => "? ",
-            (false, true) => "● ",
-            (false, false) => "",
-        };
-        let name = match &self.work.task {
-            Some(task) => format!("{task} · {}", self.settings.title),
-            None => self.settings.title.clone(),
-        };
-        let name: String = name.chars().take(MAX_TITLE).collect();
-        crate::text::visible(format!("{sign}{name}"))
-    }
-
-    /// The answer to an op of this client.
-    fn reply_to(&mut self, reply: &Reply, canvas: &Canvas, now: Instant) {
-        let line = reply.command.as_str();
-        if self.work.is_quiet(line) {
-            // The status line says it; what went wrong is said.
-            return match &reply.view {
-                View::Text(_) => {}
-                other => self.view(other, canvas, now),
-            };
-        }
-        let is_shown = match &reply.view {
-            View::Do(_) | View::List(_) | View::Completion(_) => false,
-            view => view.menu().is_none(),
-        };
-        let is_typed =
-            !line.is_empty() && !line.starts_with(['!', '#']) && !line.starts_with("login ");
-        if is_shown && is_typed && !reply.more {
-            self.transcript.echo(line);
-        }
-        if line.split_whitespace().eq(["help"]) {
-            self.transcript.keep(help::key_rows(canvas));
-        }
-        self.view(&reply.view, canvas, now);
-    }
-
-    fn view(&mut self, view: &View, canvas: &Canvas, now: Instant) {
-        if let Some(list) = view.menu() {
-            return self.layers.push(Layer::Picker(Picker::new(list)));
-        }
-        match view {
-            View::Do(deed) => self.deed(deed.clone(), now),
-            View::Completion(completion) => self.completed(completion),
-            View::Text(_)
-            | View::Table(_)
-            | View::Report(_)
-            | View::Group(_)
-            | View::List(_)
-            | View::Diff(_)
-            | View::Error(_) => self.transcript.view(view, canvas),
-        }
     }
 }

@@ -1,17 +1,19 @@
 //! From events to cells: what is finished waits to be printed once, what goes on is drawn anew until it is finished.
 
+mod past;
+mod rows;
+
+pub use past::cells;
+
 use crate::canvas::Canvas;
-use crate::cell::{
-    Approved, Cell, Fold, Lookups, Notice, Reasoning, Retry, TodoList, Tool, ToolState, Turn, User,
-};
+use crate::cell::{Approved, Cell, Lookups, Notice, Reasoning, Retry, TodoList, Tool, Turn, User};
 use crate::line::Line;
 use crate::markdown::Stream;
 use crate::text;
 use crate::theme::Role as Part;
 use crate::{diff, grid, markdown};
-use ostler_wire::{Body, Delta, Entry, Event, GoalState, Language, Message, Role, View};
+use ostler_wire::{Body, Delta, Event, GoalState, Language, Message, Role, View};
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time between two pictures of something that moves by itself.
@@ -43,12 +45,18 @@ pub struct Transcript {
     lookups: Lookups,
     /// The plan as it was shown last.
     plan: Option<TodoList>,
-    /// An error of this turn was shown.
+    turn: TurnSoFar,
+    answer: String,
+}
+
+/// The turn that is under way.
+#[derive(Default)]
+struct TurnSoFar {
+    since: Option<Instant>,
+    usage: Turn,
+    /// An error of it was shown.
     failed: bool,
     retry: Option<(Retry, Instant)>,
-    turn: Turn,
-    turn_since: Option<Instant>,
-    answer: String,
 }
 
 enum Piece {
@@ -99,7 +107,7 @@ impl Transcript {
             && self.thinking.is_none()
             && self.calls.is_empty()
             && self.lookups.is_empty()
-            && self.turn_since.is_none()
+            && self.turn.since.is_none()
     }
 
     /// The text of the last whole answer.
@@ -119,7 +127,7 @@ impl Transcript {
 
     /// Tokens that the model has answered in this turn, as far as they were counted.
     pub fn answered_tokens(&self) -> u64 {
-        self.turn.output
+        self.turn.usage.output
     }
 
     /// The command that runs, and since when.
@@ -163,42 +171,6 @@ impl Transcript {
             View::List(_) | View::Completion(_) | View::Do(_) => return,
         };
         self.keep(rows);
-    }
-
-    /// What was said before, as it was shown then.
-    pub fn show_past(&mut self, entries: &[Arc<Entry>]) {
-        for cell in cells(entries, self.language) {
-            let cell = match cell {
-                Cell::Tool(tool) => {
-                    self.over(*tool);
-                    continue;
-                }
-                Cell::Todo(todo) => {
-                    self.plan_changed(todo);
-                    continue;
-                }
-                other => other,
-            };
-            let is_shown = match &cell {
-                Cell::Reasoning(_) => self.show_reasoning,
-                Cell::Approved(approved) => !approved.goes_without_saying(),
-                Cell::User(_)
-                | Cell::Assistant(_)
-                | Cell::Tool(_)
-                | Cell::Lookups(_)
-                | Cell::Todo(_)
-                | Cell::Notice(_)
-                | Cell::Failure(_)
-                | Cell::Retry(_)
-                | Cell::Turn(_)
-                | Cell::Job(_)
-                | Cell::Picture(_)
-                | Cell::Folded(_) => true,
-            };
-            if is_shown {
-                self.push(cell);
-            }
-        }
     }
 
     /// A call is over. One that only looked something up waits for others of its kind.
@@ -247,7 +219,7 @@ impl Transcript {
     fn delta(&mut self, delta: &Delta, now: Instant) {
         match delta {
             Delta::AssistantDelta { text } => {
-                self.retry = None;
+                self.turn.retry = None;
                 self.stop_thinking(now);
                 self.end_lookups();
                 let speaking = self.speaking.get_or_insert_with(|| Speaking {
@@ -258,7 +230,7 @@ impl Transcript {
                 speaking.text.push_str(text);
             }
             Delta::ReasoningDelta { text } => {
-                self.retry = None;
+                self.turn.retry = None;
                 let thinking = self.thinking.get_or_insert_with(|| Thinking {
                     text: String::new(),
                     since: now,
@@ -282,7 +254,7 @@ impl Transcript {
             Delta::Progress { id, text, .. } => {
                 // Whatever was tried again is through.
                 if id.is_empty() && text.is_empty() {
-                    self.retry = None;
+                    self.turn.retry = None;
                 }
                 if let Some(call) = self.call(id) {
                     call.cell.progress = Some(text.clone());
@@ -299,7 +271,7 @@ impl Transcript {
                     attempt: *attempt,
                     left,
                 };
-                self.retry = Some((retry, now + left));
+                self.turn.retry = Some((retry, now + left));
             }
             Delta::Unrecorded { message } => {
                 self.end_turn();
@@ -334,7 +306,7 @@ impl Transcript {
         match body {
             Body::Message(message) => match message.role {
                 Role::User => {
-                    self.turn_since.get_or_insert(now);
+                    self.turn.since.get_or_insert(now);
                     self.cells(body);
                 }
                 Role::Assistant => self.said(message, now),
@@ -357,16 +329,16 @@ impl Transcript {
             }
             Body::Todo(todo) => self.plan_changed(todo.clone().into()),
             Body::Error(_) => {
-                self.failed = true;
+                self.turn.failed = true;
                 self.cells(body);
             }
             // The error has said it.
-            Body::TurnEnd(_) if std::mem::take(&mut self.failed) => self.count_turn(now),
+            Body::TurnEnd(_) if std::mem::take(&mut self.turn.failed) => self.count_turn(now),
             Body::Usage(usage) => {
-                self.retry = None;
+                self.turn.retry = None;
                 // What was asked between two turns belongs to neither.
-                if usage.role.is_none() || self.turn_since.is_some() {
-                    self.turn.add(usage);
+                if usage.role.is_none() || self.turn.since.is_some() {
+                    self.turn.usage.add(usage);
                 }
             }
             Body::TurnEnd(_) => {
@@ -378,10 +350,10 @@ impl Transcript {
             Body::Mode(mode) => {
                 let goal = mode.goal.as_ref();
                 if goal.is_some_and(|goal| goal.state == GoalState::Active) {
-                    if self.turn_since.is_none() && goal.is_some_and(|goal| goal.turn > 0) {
+                    if self.turn.since.is_none() && goal.is_some_and(|goal| goal.turn > 0) {
                         self.cells(body);
                     }
-                    self.turn_since.get_or_insert(now);
+                    self.turn.since.get_or_insert(now);
                 }
             }
             Body::Meta(_)
@@ -399,10 +371,9 @@ impl Transcript {
     /// The turn is over: what it took.
     fn count_turn(&mut self, now: Instant) {
         self.end_open();
-        self.turn.took = self
-            .turn_since
-            .map(|since| now.saturating_duration_since(since));
-        let turn = std::mem::take(&mut self.turn);
+        let mut turn = std::mem::take(&mut self.turn.usage);
+        let since = self.turn.since;
+        turn.took = since.map(|since| now.saturating_duration_since(since));
         if turn.input > 0 {
             self.push(Cell::Turn(turn));
         }
@@ -452,9 +423,9 @@ impl Transcript {
     fn end_turn(&mut self) {
         self.end_open();
         self.thinking = None;
-        self.retry = None;
-        self.turn_since = None;
-        self.failed = false;
+        self.turn.retry = None;
+        self.turn.since = None;
+        self.turn.failed = false;
     }
 
     /// Ends what is still under way.
@@ -471,158 +442,4 @@ impl Transcript {
         }
         self.end_lookups();
     }
-
-    /// Rows that are final since the last call.
-    pub fn done(&mut self, canvas: &Canvas) -> Vec<Line> {
-        let mut out = Vec::new();
-        while let Some(piece) = self.finished.pop_front() {
-            let (kind, rows) = match piece {
-                Piece::Cell(cell) => {
-                    let kind = match *cell {
-                        Cell::Tool(_) | Cell::Lookups(_) => Last::Tool,
-                        Cell::Notice(_) => Last::Remark,
-                        Cell::User(_)
-                        | Cell::Assistant(_)
-                        | Cell::Reasoning(_)
-                        | Cell::Todo(_)
-                        | Cell::Failure(_)
-                        | Cell::Retry(_)
-                        | Cell::Turn(_)
-                        | Cell::Approved(_)
-                        | Cell::Job(_)
-                        | Cell::Picture(_)
-                        | Cell::Folded(_) => Last::Other,
-                    };
-                    (kind, cell.rows(canvas.columns, &canvas.theme, Fold::Closed))
-                }
-                Piece::Said(mut stream) => (
-                    Last::Speech,
-                    stream.take_done(canvas.columns, &canvas.theme),
-                ),
-                Piece::Rows(rows) => (Last::Other, rows),
-            };
-            self.add(kind, rows, &mut out);
-            // Two answers in a row are two.
-            if self.last == Last::Speech {
-                self.last = Last::Other;
-            }
-        }
-        if let Some(speaking) = &mut self.speaking {
-            let rows = speaking.stream.take_done(canvas.columns, &canvas.theme);
-            self.add(Last::Speech, rows, &mut out);
-        }
-        out
-    }
-
-    fn add(&mut self, kind: Last, mut rows: Vec<Line>, out: &mut Vec<Line>) {
-        if rows.is_empty() {
-            return;
-        }
-        let is_apart = match (self.last, kind) {
-            (Last::Nothing, _)
-            | (Last::Speech, Last::Speech)
-            | (Last::Tool, Last::Tool)
-            | (Last::Remark, Last::Remark) => false,
-            (_, Last::Other | Last::Remark | Last::Speech | Last::Tool | Last::Nothing) => true,
-        };
-        if is_apart {
-            out.push(Line::default());
-        }
-        out.append(&mut rows);
-        self.last = kind;
-    }
-
-    /// What is going on, at most so many rows of it.
-    pub fn live(&mut self, canvas: &Canvas, room: usize, now: Instant) -> Vec<Line> {
-        let mut rows = Vec::new();
-        if let Some(thinking) = self.thinking.as_ref().filter(|t| t.took.is_none()) {
-            let so_far = now.saturating_duration_since(thinking.since);
-            let text = match self.show_reasoning {
-                true => thinking.text.clone(),
-                false => String::new(),
-            };
-            let cell = Reasoning::thinking(text, so_far);
-            rows.extend(cell.rows(canvas.columns, &canvas.theme, Fold::Closed));
-        }
-        if let Some(speaking) = &self.speaking {
-            let live = speaking.stream.live(canvas.columns, &canvas.theme, room);
-            if !live.is_empty() && self.last != Last::Speech && self.last != Last::Nothing {
-                rows.push(Line::default());
-            }
-            rows.extend(live);
-        }
-        let is_apart = match self.last {
-            Last::Speech | Last::Other | Last::Remark => rows.is_empty(),
-            Last::Nothing | Last::Tool => false,
-        };
-        if is_apart && !(self.calls.is_empty() && self.lookups.is_empty()) {
-            rows.push(Line::default());
-        }
-        if !self.lookups.is_empty() {
-            rows.extend(
-                self.lookups
-                    .rows(canvas.columns, &canvas.theme, Fold::Closed),
-            );
-        }
-        let most = room.saturating_sub(rows.len()) / self.calls.len().max(1);
-        let most = most.clamp(2, LIVE_ROWS);
-        let shown = self.calls.iter_mut();
-        for call in shown.filter(|call| !call.cell.goes_without_saying()) {
-            if let Some(since) = call.since {
-                call.cell
-                    .set(ToolState::Running(now.saturating_duration_since(since)));
-            }
-            let mut shown = call.cell.rows(canvas.columns, &canvas.theme, Fold::Closed);
-            // The title, and the end of what it says.
-            let over = shown.len().saturating_sub(most);
-            shown.drain(1..=over);
-            rows.extend(shown);
-        }
-        if let Some((retry, until)) = &self.retry {
-            let retry = Retry {
-                left: until.saturating_duration_since(now),
-                ..retry.clone()
-            };
-            rows.extend(retry.rows(canvas.columns, &canvas.theme, Fold::Closed));
-        }
-        rows.drain(..rows.len().saturating_sub(room));
-        rows
-    }
-}
-
-/// Cells of a log, every result with its call.
-pub fn cells(entries: &[Arc<Entry>], to: Language) -> Vec<Cell> {
-    let mut cells: Vec<Cell> = Vec::new();
-    let mut open: Vec<(String, usize)> = Vec::new();
-    for entry in entries {
-        match &entry.body {
-            Body::ToolUse(call) => {
-                open.push((call.id.clone(), cells.len()));
-                cells.push(Cell::Tool(Box::new(Tool::new(call))));
-            }
-            Body::ToolResult(result) => {
-                let at = open.iter().position(|(id, _)| *id == result.tool_use_id);
-                let at = at.map(|at| open.swap_remove(at).1);
-                if let Some(Cell::Tool(tool)) = at.and_then(|at| cells.get_mut(at)) {
-                    tool.finish(result, to);
-                }
-            }
-            Body::Message(_)
-            | Body::Meta(_)
-            | Body::Usage(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Child(_)
-            | Body::Notice(_)
-            | Body::Error(_)
-            | Body::Interrupted(_)
-            | Body::TurnEnd(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => cells.extend(Cell::of(&entry.body, to)),
-        }
-    }
-    cells
 }

@@ -78,7 +78,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("drafts", &[]),
     ("pictures", &[]),
     ("around", &["drafts", "pictures"]),
-    ("front", &["around", "boot", "color", "conversation", "exit", "grants", "policy"]),
+    ("front", &["around", "boot", "color", "conversation", "exit", "grants", "policy", "wiring"]),
     ("line", &["asking", "boot", "color", "conversation", "exit", "input", "print"]),
     ("ops", &["boot", "color", "conversation", "exit", "input", "print"]),
     ("exec", &["asking", "boot", "color", "conversation", "errors", "exit", "flags", "input", "ops", "print", "schema_check"]),

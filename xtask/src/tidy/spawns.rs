@@ -12,6 +12,10 @@ const PLACES: &[(&str, &str)] = &[
         "the one function that starts programs of a session",
     ),
     ("crates/host/src/local.rs", "the host behind that function"),
+    (
+        "crates/app/src/acp/editor.rs",
+        "passes what that function starts on to the host",
+    ),
     ("crates/host/src/process/", "the host behind that function"),
     (
         "crates/host/src/watchdog/",
@@ -76,6 +80,8 @@ const SHIPPED: &[&str] = &[
     "crates/engine/src/",
     "crates/attach/src/",
     "crates/tui/src/",
+    "crates/serve/src/",
+    "crates/acp/src/",
     "crates/app/src/",
 ];
 /// After `spawn(`: a thread or a task, not a program.

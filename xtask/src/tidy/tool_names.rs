@@ -59,6 +59,13 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ("crates/guard/src/policy.rs", &["ask"], "a posture"),
     ("crates/guard/src/stance.rs", &["ask"], "a posture"),
     ("crates/tui/src/say.rs", &["ask"], "a posture"),
+    ("crates/tui/src/state/walk.rs", &["ask"], "a posture"),
+    ("crates/acp/src/choices.rs", &["ask"], "a posture"),
+    (
+        "crates/app/src/typed.rs",
+        &["memory"],
+        "a command of the command line",
+    ),
     (
         "crates/config/src/",
         &["ask", "bash", "memory"],

@@ -17,7 +17,8 @@ use ostler_wire::{
     PreviewFormat, Silence, ToolResult, ToolUse, TurnEnd, Usage,
 };
 use ostler_wire::{
-    CallTitle, Completion, CompletionItem, CompletionKind, CompletionRequest, ResultForm, ToolKind,
+    Body, CallTitle, Completion, CompletionItem, CompletionKind, CompletionRequest, Event,
+    ResultForm, Role, ToolKind, View,
 };
 use serde_json::json;
 use std::fmt::Write as _;

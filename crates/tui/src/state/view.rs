@@ -132,7 +132,7 @@ impl State {
             rows.push(rule);
         }
         rows.extend(menu);
-        if self.shows_keys {
+        if self.moment.shows_keys {
             rows.extend(key_rows(canvas));
         }
         Frame {

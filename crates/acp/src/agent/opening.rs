@@ -1,6 +1,6 @@
 //! From a request for a session to an open one: what has to be asked before, and what is shown then.
 
-use crate::agent::Agent;
+use super::Agent;
 use crate::asks::{About, Answer, Asker, fields};
 use crate::backend::{EditorFiles, Place, Reach, Server};
 use crate::editor::OpenFiles;
@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 const MAX_QUESTIONS: usize = 16;
 
 /// Which session the editor wants.
-pub struct Opening {
+pub(super) struct Opening {
     pub cwd: PathBuf,
     pub servers: Vec<s::McpServer>,
     pub which: Open,
@@ -24,13 +24,13 @@ pub struct Opening {
 }
 
 /// A session that is open, and not served yet.
-pub struct Opened {
+pub(super) struct Opened {
     pub session: Session,
     pub notes: Vec<String>,
 }
 
 impl Agent {
-    pub async fn open(&self, editor: Editor, opening: Opening) -> Result<Opened, Error> {
+    pub(super) async fn open(&self, editor: Editor, opening: Opening) -> Result<Opened, Error> {
         let language = self.language();
         let Opening {
             cwd,
@@ -167,7 +167,7 @@ impl Agent {
 }
 
 /// The end of the wishes of a new session.
-pub fn wishes() -> (mpsc::Sender<Wish>, mpsc::Receiver<Wish>) {
+pub(super) fn wishes() -> (mpsc::Sender<Wish>, mpsc::Receiver<Wish>) {
     mpsc::channel(WISHES)
 }
 
