@@ -56,7 +56,7 @@ fn esc_twice_lists_what_can_be_taken_back() {
     term.keys("\x15");
     term.wait_for(COMPOSER);
     term.keys("\x1b");
-    term.wait_for("esc again rewinds");
+    term.wait_for("press esc again to rewind");
     term.keys("\x1b");
     term.wait_for("Rewind to before");
     let screen = term.wait_for("1  change things");

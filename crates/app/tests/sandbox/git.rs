@@ -318,7 +318,7 @@ fn a_rebase_left_behind_runs_nothing() {
         let left = scene.space.read(".git/rebase-merge/git-rebase-todo");
         assert!(told[0].contains("exec evil"), "{layer}: {told:#?}");
         assert!(!left.contains("evil"), "{layer}: {left} {told:#?}");
-        assert!(told[0].contains("not taken over"), "{layer}: {}", told[0]);
+        assert!(told[0].contains("was cleaned"), "{layer}: {}", told[0]);
         let left = std::fs::read_to_string(scene.space.root().join(".git/sequencer/todo"));
         assert!(
             !left.unwrap_or_default().contains("evil"),
