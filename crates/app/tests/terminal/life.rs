@@ -184,7 +184,7 @@ fn jobs_are_counted_until_they_end() {
     let pid = pid(&scene, "job");
     // The other would end with us, and that is said first.
     term.keys("\x04");
-    term.wait_for("leaving stops j2; ctrl-d or /quit again does it");
+    term.wait_for("j2 still running; ctrl-d or /quit again stops it and quits");
     term.keys("/new\r");
     term.wait_for("Not while tasks run (j2)");
     term.keys("/kill j2\r");
