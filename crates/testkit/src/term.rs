@@ -93,6 +93,10 @@ struct Shared {
 struct Seen {
     vt: vt100::Parser,
     bytes: Vec<u8>,
+    /// How many of `bytes` are on the screen.
+    shown: usize,
+    /// Where an update begins that has not ended: held back until it has, as terminals do.
+    open: Option<usize>,
     is_over: bool,
     /// Nobody sits at it any more.
     is_closing: bool,
@@ -120,6 +124,8 @@ pub(crate) fn start(what: What, (columns, rows): (u16, u16), timeout: Duration) 
         seen: Mutex::new(Seen {
             vt: vt100::Parser::new(size(rows), size(columns), SCROLLBACK),
             bytes: Vec::new(),
+            shown: 0,
+            open: None,
             is_over: false,
             is_closing: false,
         }),
@@ -141,6 +147,34 @@ fn size(n: u16) -> NonZeroU16 {
     NonZeroU16::new(n).expect("a terminal has rows and columns")
 }
 
+/// Begin and end of an update that a terminal shows at once. Both are equally long.
+const BEGIN_UPDATE: &[u8] = b"\x1b[?2026h";
+const END_UPDATE: &[u8] = b"\x1b[?2026l";
+
+impl Seen {
+    fn take(&mut self, bytes: &[u8]) {
+        // A mark may have come in two pieces.
+        let from = self.bytes.len().saturating_sub(BEGIN_UPDATE.len() - 1);
+        self.bytes.extend_from_slice(bytes);
+        let new = self.bytes.get(from..).unwrap_or_default();
+        let last = |mark: &[u8]| new.windows(mark.len()).rposition(|bytes| bytes == mark);
+        let (begin, end) = (last(BEGIN_UPDATE), last(END_UPDATE));
+        if begin > end {
+            self.open = begin.map(|at| from + at);
+        } else if end.is_some() {
+            self.open = None;
+        }
+        self.show(self.open.unwrap_or(self.bytes.len()));
+    }
+
+    fn show(&mut self, end: usize) {
+        if let Some(bytes) = self.bytes.get(self.shown..end) {
+            self.vt.process(bytes);
+            self.shown = end;
+        }
+    }
+}
+
 fn follow(fd: OwnedFd, shared: &Shared) {
     let mut file = std::fs::File::from(fd);
     let mut buffer = vec![0; READ_BYTES];
@@ -153,13 +187,16 @@ fn follow(fd: OwnedFd, shared: &Shared) {
         };
         let mut seen = shared.lock();
         let bytes = buffer.get(..n).unwrap_or_default();
-        seen.vt.process(bytes);
-        seen.bytes.extend_from_slice(bytes);
+        seen.take(bytes);
         shared.changed.notify_all();
     }
     // Closed before anybody is told so.
     drop(file);
-    shared.lock().is_over = true;
+    let mut seen = shared.lock();
+    let end = seen.bytes.len();
+    seen.show(end);
+    seen.is_over = true;
+    drop(seen);
     shared.changed.notify_all();
 }
 
