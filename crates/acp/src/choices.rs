@@ -287,11 +287,9 @@ mod tests {
         assert_eq!(current(&choices("ask")), ["plan", "ask", "p/m", "high"]);
         assert_eq!(current(&choices("yolo"))[1], "yolo");
         assert_eq!(current(&choices("auto"))[1], "auto");
-        let english = |word| Language::English.say(word);
-        assert_eq!(current(&choices(english(Word::StanceShell)))[1], "all");
-        assert_eq!(current(&choices(english(Word::StanceNever)))[1], "none");
-        let until = Language::English.fill(Word::StanceUntil, &["9m"]);
-        assert_eq!(current(&choices(&until))[1], "10m");
+        assert_eq!(current(&choices("yolo for commands"))[1], "all");
+        assert_eq!(current(&choices("refuse"))[1], "none");
+        assert_eq!(current(&choices("auto for 9m"))[1], "10m");
     }
 
     #[test]

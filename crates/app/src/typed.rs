@@ -162,7 +162,7 @@ fn hidden(command: clap::Command, globals: &[clap::Id]) -> clap::Command {
 /// Names of commands, in the order and under the heads of help.
 // tidy: table
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["exec", "resume", "demo", "serve"]),
+    ("Start", &["exec", "resume", "demo", "serve", "acp"]),
     (
         "Sessions",
         &["sessions", "handoff", "checkpoint", "usage", "cache"],

@@ -64,7 +64,14 @@ const OTHER_TABLES: [&str; 11] = [
 ];
 
 /// What is typed, read by models or programs, or names kinds of values inside the configuration.
-const ALLOWED: [&str; 29] = [
+const ALLOWED: [&str; 35] = [
+    // Commands that keys send.
+    "mode normal",
+    "mode plan",
+    "approve ask",
+    "approve edits",
+    "approve auto",
+    "queue edit",
     "an object",
     "any value",
     "try again in ",

@@ -349,10 +349,7 @@ async fn every_command_answers_at_once_or_says_when_it_will() {
             let is_skill =
                 ["commit", "explore", "init", "review", "security_review"].contains(&name.as_str());
             let (answered, expect) = match WAIT.contains(&name.as_str()) || is_skill {
-                true => (
-                    "",
-                    View::Text(format!("/{name} comes when this turn is over.")),
-                ),
+                true => ("", View::Text(format!("/{name} will run after this turn."))),
                 false => (name.as_str(), view.clone()),
             };
             assert_eq!(
@@ -362,7 +359,7 @@ async fn every_command_answers_at_once_or_says_when_it_will() {
             );
         }
         for line in ["!true", "# note"] {
-            let expect = View::Text(format!("{line} comes after this step."));
+            let expect = View::Text(format!("{line} will run after this step."));
             assert_eq!(
                 told(&mut session, line).await,
                 (String::new(), expect),

@@ -333,7 +333,7 @@ async fn a_plan_is_approved_runs_in_its_turn_and_no_longer() {
         (AskKind::Plan, Some("1. write"), Some("exit_plan_mode"))
     );
     let ids: Vec<&str> = ask.options.iter().map(|o| o.id.as_str()).collect();
-    assert_eq!(ids, ["approve", "edit", "keep"]);
+    assert_eq!(ids, ["approve", "approve_ask", "edit", "keep"]);
     assert!(bench.space.exists("a") && bench.space.exists("b") && !bench.space.exists("early"));
     // The window is over, and the person is asked as before.
     let shown = turn(&mut session, &[("deny", None)]).await;

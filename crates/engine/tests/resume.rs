@@ -68,7 +68,11 @@ async fn sessions_are_found_by_what_was_said() {
     };
     assert_eq!([opens(0), opens(1)], [named.clone(), port.clone()]);
     for (words, expect) in [
-        ("quagga gateway", vec!["Which port is it?"]),
+        // Messages with all of them come before those with some.
+        (
+            "quagga gateway",
+            vec!["Which port is it?", "Tell me of the gateway"],
+        ),
         ("端口", vec!["Which port is it?"]),
         // All of them are nowhere together.
         ("quagga nonsense", vec!["Which port is it?"]),

@@ -8,13 +8,16 @@ use super::{Scope, normalise};
 use ostler_host::Followed;
 use ostler_wire::Access;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
 /// Files that one call may name; with more of them it is judged as if it named all there are.
 const MAX_FILES: usize = 256;
 
-/// Arguments are looked into this deep.
-const MAX_DEPTH: usize = 16;
+/// Arguments are looked into this deep; what is deeper may be any file. No parser of ours takes so deep a value.
+const MAX_DEPTH: usize = 192;
+/// Parts of a text that may be a list of paths; with more of them it is judged as if it named all there are.
+const MAX_PIECES: usize = 4096;
 
 /// Words at the end of an argument's name that make it a path. A text that is none resolves to a name in the project.
 const PATH_WORDS: [&str; 26] = [
@@ -51,7 +54,7 @@ const PER_PROCESS: &str = "/proc";
 /// What may stand around a path, and between those of a list.
 const QUOTES: [char; 5] = ['\'', '"', '`', '<', '>'];
 const BETWEEN: [char; 8] = [',', ';', '|', '\n', '"', '\'', '[', ']'];
-/// Bytes of a text that may be a path.
+/// Bytes of a path that a system opens. Servers shorten a longer text in ways of their own before they open it.
 const MAX_PATH: usize = 4096;
 
 /// `starts` are folders besides the root from which the server may take relative paths.
@@ -75,6 +78,10 @@ pub fn mcp_accesses(
             IsPath::Yes => pieces(text),
             IsPath::No => Vec::new(),
         };
+        if pieces.len() > MAX_PIECES {
+            paths = vec![PathBuf::from(DEEP)];
+            break;
+        }
         // One of a list counts if something is there: it may be a part of a text.
         let pieces = pieces.into_iter().map(|piece| (piece, IsPath::No));
         for (text, is_path) in pieces.chain([(text, is_path)]) {
@@ -120,7 +127,7 @@ fn collect<'a>(
     found: &mut Vec<(&'a str, IsPath)>,
 ) {
     let Some(depth) = depth.checked_sub(1) else {
-        return;
+        return found.push((DEEP, IsPath::Yes));
     };
     match value {
         Value::String(text) => found.push((text, is_path)),
@@ -237,7 +244,7 @@ fn pieces(text: &str) -> Vec<&str> {
     }
     let pieces = text.split(BETWEEN).map(str::trim);
     let pieces = pieces.filter(|piece| piece.contains(char::is_alphanumeric));
-    pieces.take(MAX_FILES).collect()
+    pieces.take(MAX_PIECES + 1).collect()
 }
 
 /// With its `%2f` and the like as what they stand for, if it has such.
@@ -288,9 +295,16 @@ fn addressed(text: &str) -> Option<Vec<String>> {
 /// be a path, because it has another name or another start than the root, counts if something is there. A path with a
 /// variable may be any.
 fn files(text: &str, is_path: IsPath, scope: &Scope, starts: &[PathBuf]) -> Vec<PathBuf> {
-    if text.contains("://") || text.is_empty() || text.len() > MAX_PATH {
+    if text.contains("://") || text.is_empty() {
         return Vec::new();
     }
+    let Some(text) = shortened(text) else {
+        return match is_path {
+            IsPath::Yes => vec![PathBuf::from(DEEP)],
+            IsPath::No => Vec::new(),
+        };
+    };
+    let text = text.as_ref();
     if is_path == IsPath::Yes && has_variable(text) {
         return vec![PathBuf::from(DEEP)];
     }
@@ -321,6 +335,21 @@ fn files(text: &str, is_path: IsPath, scope: &Scope, starts: &[PathBuf]) -> Vec<
         out.push(own);
     }
     out
+}
+
+/// A text that is longer than any path, as libraries shorten it: without empty parts and `.`, and if that is not enough
+/// without what `..` takes back. `None` if it is too long even so.
+fn shortened(text: &str) -> Option<Cow<'_, str>> {
+    if text.len() <= MAX_PATH {
+        return Some(Cow::Borrowed(text));
+    }
+    let short: PathBuf = Path::new(text).components().collect();
+    let short = match short.as_os_str().len() > MAX_PATH {
+        true => normalise(&short),
+        false => short,
+    };
+    let short = short.into_os_string().into_string().ok()?;
+    (short.len() <= MAX_PATH).then_some(Cow::Owned(short))
 }
 
 /// Whether what lies at a path depends on the process that opens it: the path leads there, or a link on its way does.
@@ -429,6 +458,34 @@ mod tests {
             (json!({"path": "%2erepo"}), Verdict::Allow),
             (json!({"path": "%2eenv"}), Verdict::Deny),
             (json!(null), Verdict::Allow),
+            // Longer than a path, until a server's library has shortened it.
+            (
+                json!({"path": format!("/repo/{}.env", "./".repeat(2100))}),
+                Verdict::Deny,
+            ),
+            (
+                json!({"path": format!("/repo{}.env", "/".repeat(4200))}),
+                Verdict::Deny,
+            ),
+            (
+                json!({"path": format!("{}.env", "a/../".repeat(2100))}),
+                Verdict::Deny,
+            ),
+            (
+                json!({"path": format!("/repo/{}a", "b/".repeat(2100))}),
+                Verdict::Deny,
+            ),
+            (json!({"content": "b/ ".repeat(2100)}), Verdict::Allow),
+            (
+                json!({"uri": format!("file:///repo/{}.env", "./".repeat(2100))}),
+                Verdict::Deny,
+            ),
+            (
+                json!({"path": format!("{}.env", "b, ".repeat(5000))}),
+                Verdict::Deny,
+            ),
+            (nested(20, json!({"path": ".env"})), Verdict::Deny),
+            (nested(120, json!({"path": ".env"})), Verdict::Deny),
         ] {
             let accesses = mcp_accesses("files", "get", &args, &scope, &[]);
             let call = Call {
@@ -439,6 +496,10 @@ mod tests {
             };
             assert_eq!(policy.decide(call).verdict, expect, "{args}");
         }
+    }
+
+    fn nested(depth: usize, within: Value) -> Value {
+        (0..depth).fold(within, |value, _| json!([value]))
     }
 
     /// A server of the person's sees the machine's `/tmp`, one in the sandbox that of the session: both count.

@@ -536,9 +536,15 @@ mod tests {
     fn changed_rows_have_a_ground_and_the_colours_of_code() {
         let diff = Diff::unified("@@ -1 +1 @@\n-let a = 1; // one\n+let a = 2; // one\n");
         let rows = diff.of_file("x.rs").rows(80, &Theme::new(Look::Dark), 100);
-        assert_snapshot!(marked(&rows), @r#""#);
+        assert_snapshot!(marked(&rows), @r#"
+        ⟨d|1 ⟩⟨#f07a7aon#33181b|- ⟩⟨#c8a2f0on#33181b|let⟩⟨on#33181b| a = ⟩⟨b#e8b078on#70282e|1⟩⟨on#33181b|; ⟩⟨i#808690on#33181b|// one⟩
+        ⟨d|1 ⟩⟨#8fd17aon#162a1a|+ ⟩⟨#c8a2f0on#162a1a|let⟩⟨on#162a1a| a = ⟩⟨b#e8b078on#245a30|2⟩⟨on#162a1a|; ⟩⟨i#808690on#162a1a|// one⟩
+        "#);
         let rows = Diff::unified("@@ -1 +1 @@\n-let a = 1;\n+let a = 2;\n").of_file("x.rs");
-        assert_snapshot!(marked(&rows.rows(80, &Theme::default(), 100)), @r#""#);
+        assert_snapshot!(marked(&rows.rows(80, &Theme::default(), 100)), @r#"
+        ⟨d|1 ⟩⟨1|- let a = ⟩⟨bu1|1⟩⟨1|;⟩
+        ⟨d|1 ⟩⟨2|+ let a = ⟩⟨bu2|2⟩⟨2|;⟩
+        "#);
     }
 
     #[test]

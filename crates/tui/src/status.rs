@@ -262,7 +262,7 @@ mod tests {
         let text = status.line(&canvas(80), None).text();
         assert_eq!(
             text,
-            "wise-2 · plan · yolo (shift-tab) · context 50% · cached 50% · $0.250 · 25% of bu…"
+            "wise-2 · plan · yolo (shift-tab) · context 50% · cached 50% · $0.250 · 25% of b…"
         );
         assert!(status.line(&canvas(40), None).width() <= 40);
         status.clients.ids = vec![ClientId(1), ClientId(2)];

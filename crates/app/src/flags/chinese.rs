@@ -210,7 +210,6 @@ const TABLE: &[(&str, &str)] = &[
     ("Connect to a server and say what it offers, or why not", "连接服务器并说明它提供什么，或为何不行"),
     ("The program and its arguments, or an address", "程序及其参数，或一个地址"),
     ("How it is reached: stdio (a program) or http (an address); found out from what follows when left out", "连接方式：stdio（程序）或 http（地址）；省略时由后面的内容判断"),
-    ("Not spoken any more", "已不再支持"),
     ("Where it is kept: user (every project), project (.mcp.json) or local (this project, not shared)", "保存位置：user（所有项目）、project（.mcp.json）或 local（仅此项目，不共享）"),
     ("A variable for the program, NAME=VALUE", "程序的环境变量，NAME=VALUE"),
     ("A header for an address, \"Name: value\"", "地址的请求头，\"Name: value\""),

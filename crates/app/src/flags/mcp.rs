@@ -89,7 +89,7 @@ pub enum McpType {
     Stdio,
     #[value(alias = "streamable-http")]
     Http,
-    /// Not spoken any more
+    #[value(hide = true)]
     Sse,
 }
 

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 const MAX_SAID: usize = 60 * 1024;
 /// Tokens of an answer.
 const MAX_ANSWER: u64 = 2_048;
-const SYSTEM: &str = "You answer a question beside a coding conversation, which goes on without it. You have no tools. Answer from the conversation and from what you know, in a few sentences.";
+const SYSTEM: &str = include_str!("btw.md");
 
 pub fn btw(state: &mut SessionState, inbox: &mut Inbox, question: &str) -> View {
     let language = state.settings.language;
@@ -19,7 +19,7 @@ pub fn btw(state: &mut SessionState, inbox: &mut Inbox, question: &str) -> View 
         return View::Error(language.say(Word::BtwUsage).into());
     }
     let request = SamplingRequest {
-        system: SYSTEM.into(),
+        system: SYSTEM.trim_end().into(),
         messages: messages(&state.log.branch(), question),
         max_tokens: MAX_ANSWER,
         temperature: None,

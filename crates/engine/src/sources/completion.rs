@@ -142,29 +142,17 @@ impl Completer {
             let fits = rank(&typed, &paths);
             let offered = fits.into_iter().filter_map(|at| {
                 let path = paths.get(at)?;
-                is_inside(&border, &ostler_host::real_path(&root.join(path))).then(|| path.clone())
+                let real = ostler_host::real_path(&root.join(path));
+                is_inside(&border, &real).then(|| found(path, &root, &real))
             });
-            offered.take(limit + 1).collect::<Vec<String>>()
+            offered.take(limit + 1).collect::<Vec<CompletionItem>>()
         });
         let mut found = ranked.await.ok()?;
         let truncated = found.len() > limit;
         found.truncate(limit);
-        let item = |path: String| {
-            let is_folder = path.ends_with('/');
-            CompletionItem {
-                insert: path.clone(),
-                label: path,
-                is_folder,
-                kind: match is_folder {
-                    true => CompletionKind::Folder,
-                    false => CompletionKind::File,
-                },
-            }
-        };
-        let items: Vec<CompletionItem> = found.into_iter().map(item).collect();
-        (!items.is_empty()).then(|| Completion {
+        (!found.is_empty()).then(|| Completion {
             text: request.text.clone(),
-            items,
+            items: found,
             truncated,
             ..Completion::default()
         })
@@ -179,6 +167,24 @@ impl Completer {
             Kind::Symlink | Kind::Other | Kind::Missing => return None,
         };
         is_inside(border, &stat.path).then_some(is_folder)
+    }
+}
+
+/// A path of the tree, in which folders end with a slash and links do not. What a link leads to is seen when it is offered.
+fn found(path: &str, root: &Path, real: &Path) -> CompletionItem {
+    let is_link = !path.ends_with('/') && real != root.join(path);
+    let is_folder = path.ends_with('/') || is_link && real.is_dir();
+    let slash = if is_folder && is_link { "/" } else { "" };
+    let shown = format!("{path}{slash}");
+    CompletionItem {
+        insert: shown.clone(),
+        label: shown,
+        is_folder,
+        kind: match (is_link, is_folder) {
+            (true, _) => CompletionKind::Link,
+            (false, true) => CompletionKind::Folder,
+            (false, false) => CompletionKind::File,
+        },
     }
 }
 
@@ -414,7 +420,15 @@ mod tests {
         assert_eq!(bench.offered("far/").await, [""; 0]);
         let request = CompletionRequest::of("in");
         let answer = bench.completer.complete(&request).await;
-        assert_eq!(answer.items[0].kind, CompletionKind::Link);
+        let link = answer
+            .items
+            .iter()
+            .find(|item| item.insert.starts_with("in"));
+        assert_eq!(
+            link.map(|item| item.kind),
+            Some(CompletionKind::Link),
+            "{answer:?}"
+        );
     }
 
     #[tokio::test]

@@ -13,6 +13,8 @@ pub type Connection = UnixStream;
 const MAX_ADDRESS: usize = 100;
 /// Ancestors of a process that are looked at.
 const MAX_ANCESTORS: usize = 256;
+/// Looks at them, while processes come and go.
+const MAX_LOOKS: usize = 4;
 
 /// Device and inode of a file.
 type FileNumber = (rustix::fs::Dev, u64);
@@ -113,11 +115,15 @@ fn own_uid() -> u32 {
 }
 
 /// What this process has started, and what those have started, may not connect: a command must not answer the question
-/// that is asked about it. The same goes for processes below another Ostler that did not start this one.
+/// that is asked about it. The same goes for processes below another Ostler that did not start this one, and for one that
+/// nobody can say it of because it has ended: another process may have its end of the connection.
 fn may_connect(pid: i32) -> bool {
     let own = i32::try_from(std::process::id()).unwrap_or(0);
-    let above = ancestors(own);
-    !ancestors(pid)
+    let Some(below) = ancestors(pid) else {
+        return !cfg!(target_os = "linux");
+    };
+    let above = ancestors(own).unwrap_or_default();
+    !below
         .into_iter()
         .any(|ancestor| ancestor == own || (is_ostler(ancestor) && !above.contains(&ancestor)))
 }
@@ -125,20 +131,29 @@ fn may_connect(pid: i32) -> bool {
 /// Whether this process runs below an Ostler, so that sessions of others refuse it.
 pub fn is_inside_session() -> bool {
     let own = i32::try_from(std::process::id()).unwrap_or(0);
-    ancestors(own).into_iter().any(is_ostler)
+    ancestors(own)
+        .unwrap_or_default()
+        .into_iter()
+        .any(is_ostler)
 }
 
-/// The parent of a process, its parent, and so on. Empty where the system does not say.
-fn ancestors(pid: i32) -> Vec<i32> {
+/// The parent of a process, its parent, and so on up to the first. `None` if that cannot be found out.
+fn ancestors(pid: i32) -> Option<Vec<i32>> {
+    // A process above may end between two looks; the next try finds the new parent.
+    (0..MAX_LOOKS).find_map(|_| whole_line(pid))
+}
+
+fn whole_line(pid: i32) -> Option<Vec<i32>> {
     let mut found = Vec::new();
     let mut at = pid;
-    while found.len() < MAX_ANCESTORS
-        && let Some(parent) = parent_of(at).filter(|parent| *parent > 0)
-    {
-        found.push(parent);
-        at = parent;
+    while found.len() < MAX_ANCESTORS {
+        match parent_of(at)? {
+            parent @ 1.. => found.push(parent),
+            _ => return Some(found),
+        }
+        at = *found.last()?;
     }
-    found
+    None
 }
 
 fn parent_of(pid: i32) -> Option<i32> {
@@ -178,6 +193,8 @@ mod tests {
         child.wait().unwrap();
         assert!(own_may);
         assert!(!below_may);
+        // Whose it was cannot be told any more.
+        assert_eq!(may_connect(below), !cfg!(target_os = "linux"));
     }
 
     #[test]

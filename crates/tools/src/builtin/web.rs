@@ -341,11 +341,12 @@ mod tests {
     fn urls() {
         for (text, host) in [
             ("example.com/x", "example.com"),
-            ("http://[::1]:80/", "[::1]"),
+            // A rule for this machine names the port.
+            ("http://[::1]:80/", "[::1]:80"),
             ("HTTPS://EXAMPLE.com", "example.com"),
             // Spellings of 127.0.0.1 are seen through.
-            ("http://0x7f.1/", "127.0.0.1"),
-            ("http://2130706433/", "127.0.0.1"),
+            ("http://0x7f.1/", "127.0.0.1:80"),
+            ("http://2130706433/", "127.0.0.1:80"),
         ] {
             assert_eq!(parse(text).unwrap().1, host, "{text}");
         }

@@ -41,10 +41,9 @@ pub fn head(text: &str, count: usize, style: Style, columns: usize, theme: &Them
     }
     let hidden = lines.count();
     if hidden > 0 {
-        out.push(Line::new(
-            say::folded_after(theme.language, hidden),
-            theme.style(Role::Faint),
-        ));
+        let note = say::folded_after(theme.language, hidden);
+        let note = Line::new(note, theme.style(Role::Faint));
+        out.push(text::cut(&note, columns));
     }
     out
 }

@@ -759,7 +759,7 @@ fn jobs_and_usage_are_in_the_status_line() {
     bench.delta(Delta::Jobs { running });
     assert_eq!(
         status(&bench),
-        "wise-2 · asks first (shift-tab) · context 50% · cached 75% · main        ? keys"
+        "wise-2 · asks first (shift-tab) · context 50% · cached 75% · main         ? keys"
     );
     for (posture, shown) in [
         ("edits", "accepts edits"),

@@ -9,7 +9,7 @@ use crate::line::{Line, Style};
 use crate::rows::{self, spaces};
 use crate::say;
 use crate::theme::{Role, Theme};
-use ostler_wire::{Language, ResultForm, Word};
+use ostler_wire::{Language, PlanChoice, ResultForm, Word};
 use serde_json::Value;
 
 /// Lines of output, of a change and of a new file that the transcript shows.
@@ -280,10 +280,10 @@ fn changed(diff: &Diff) -> String {
 
 /// A plan stays readable after it was decided about.
 fn plan(input: &Value, data: &Value, to: Language) -> Outcome {
-    let decided = match (text(data, "decision"), pick(data, &["plan"])) {
-        ("approve", _) => Word::PlanWasApproved,
-        (_, Some(_)) => Word::PlanWasEdited,
-        (_, None) => Word::PlanWasKept,
+    let decided = match PlanChoice::from_id(text(data, "decision")) {
+        PlanChoice::Approve | PlanChoice::ApproveAsk => Word::PlanWasApproved,
+        PlanChoice::Edit => Word::PlanWasEdited,
+        PlanChoice::Keep => Word::PlanWasKept,
     };
     let shown = pick(data, &["plan"]).or_else(|| pick(input, &["plan"]));
     let mut body = vec![Part::Markdown(shown.unwrap_or_default().to_owned())];

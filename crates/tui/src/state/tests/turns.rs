@@ -53,7 +53,10 @@ fn a_resumed_session_shows_how_it_stands_now() {
     };
     bench.state.past(&[Arc::new(entry)]);
     let line = bench.state.status.line(&bench.canvas, None).text();
-    assert!(line.starts_with("wise-2 · ask · "), "{line}");
+    assert!(
+        line.starts_with("wise-2 · asks first (shift-tab) · "),
+        "{line}"
+    );
 }
 
 /// A task in the background is refused and the turn goes on; a sub-agent of the turn is stopped with it.
@@ -135,11 +138,15 @@ fn folding_is_shown_can_be_stopped_and_empties_the_window() {
     bench.entry(user("go"));
     bench.entry(usage(900, None));
     bench.entry(Body::TurnEnd(TurnEnd { outcome: End::Done }));
-    bench.delta(progress("folding older work"));
-    assert!(bench.shown().contains("folding older work 0s · esc stops"));
+    bench.delta(progress("compacting older work"));
+    assert!(
+        bench
+            .shown()
+            .contains("compacting older work 0s · esc stops")
+    );
     bench.keys("later<enter>");
     let shown = bench.shown();
-    assert!(shown.contains("joins the turn: later"), "{shown}");
+    assert!(shown.contains("read at the next step: later"), "{shown}");
     bench.keys("<esc>");
     let last = bench.effects.last().map(String::as_str);
     assert_eq!(last, Some("Send(Interrupt)"));
@@ -147,11 +154,11 @@ fn folding_is_shown_can_be_stopped_and_empties_the_window() {
     bench.delta(progress(""));
     assert!(!bench.shown().contains("esc stops"));
 
-    bench.delta(progress("folding older work"));
+    bench.delta(progress("compacting older work"));
     bench.entry(usage(950, Some("compaction")));
     assert_eq!(
         status(&bench),
-        "wise-2 · ask · 90% context · 0% cached · main"
+        "wise-2 · asks first (shift-tab) · context 90% · cached 0% · main          ? keys"
     );
     bench.entry(Body::Compaction(Compaction {
         through: 7,
@@ -168,13 +175,10 @@ fn folding_is_shown_can_be_stopped_and_empties_the_window() {
     bench.delta(progress(""));
     assert_eq!(
         status(&bench),
-        "wise-2 · ask · 12% context · 0% cached · main"
+        "wise-2 · asks first (shift-tab) · context 12% · cached 0% · main          ? keys"
     );
     let shown = bench.shown();
-    assert!(
-        shown.contains("Folded older work (answers 2, calls 3): about 900 → 120 tokens"),
-        "{shown}"
-    );
+    assert!(shown.contains("Compacted 2 answers and 3 calls"), "{shown}");
     // What it took belongs to no turn.
     bench.entry(user("on"));
     bench.entry(usage(200, None));
