@@ -1047,7 +1047,11 @@ fn every_slow_call_can_be_interrupted() {
             true => wait_for("the command", || {
                 scene.space.exists("started").then_some(())
             }),
-            false => drop(scene.server.wait_for(1)),
+            // The answer with the calls is on record before they begin.
+            false => wait_for("the calls", || {
+                let log = scene.logs().pop().map(|log| scene.space.read(log))?;
+                (log.matches("\"tool_use\"").count() >= count).then_some(())
+            }),
         }
         running.signal(Signal::Interrupt);
         let out = running.wait();
