@@ -117,14 +117,21 @@ pub fn fields(ask: &Ask, call: Option<&Call>, root: &Path) -> s::ToolCallUpdateF
         None => s::ToolCallUpdateFields::new().kind(s::ToolKind::Other),
     };
     let from = ask.from.as_deref().map(|from| format!("{from}: "));
+    let from = from.unwrap_or_default();
     let asked = [ask.title.as_str(), ask.subject.as_str()];
     let asked: Vec<&str> = asked.into_iter().filter(|t| !t.is_empty()).collect();
-    let title = format!("{}{}", from.unwrap_or_default(), asked.join(" "));
+    let title = format!("{from}{}", asked.join(" "));
+    let shows_itself = |call: &Call| {
+        let is_known = ask.subject.is_empty() || call.title.contains(&ask.subject);
+        is_known && ask.preview_format == PreviewFormat::Diff && ask.preview.is_some()
+    };
     let mut content = Vec::new();
-    let known =
-        call.is_some_and(|call| ask.subject.is_empty() || call.title.contains(&ask.subject));
-    if !known {
+    if !ask.is_approval() {
         content.extend(calls::texts(&title));
+    } else if !call.is_some_and(shows_itself) {
+        // What is approved is no Markdown: nothing in it hides a part of it.
+        content.extend(calls::texts(&ostler_wire::one_line(&format!("{from}{}", ask.title))));
+        content.extend(calls::fenced(&ask.subject));
     }
     if let Some(preview) = &ask.preview {
         content.extend(match (ask.preview_format, call) {
@@ -164,10 +171,18 @@ fn named(choice: &Choice) -> String {
 }
 
 fn message(ask: &Ask) -> String {
-    let parts = [Some(&ask.title), Some(&ask.subject), ask.preview.as_ref()];
-    let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
-    let parts: Vec<&str> = parts.map(String::as_str).collect();
-    parts.join("\n\n")
+    let fenced = |text: &str| match ask.is_approval() && !text.is_empty() {
+        true => calls::fence(&ostler_wire::visible(text)),
+        false => text.to_owned(),
+    };
+    let preview = ask.preview.as_deref().unwrap_or_default();
+    let preview = match ask.preview_format {
+        PreviewFormat::Markdown => preview.to_owned(),
+        PreviewFormat::Diff | PreviewFormat::Text => fenced(preview),
+    };
+    let parts = [ask.title.clone(), fenced(&ask.subject), preview];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<String>>().join("\n\n")
 }
 
 fn schema(ask: &Ask) -> s::ElicitationSchema {
@@ -264,6 +279,21 @@ mod tests {
         ] {
             assert_eq!(filled(&ask, accepted(&fields)), expect);
         }
+    }
+
+    #[test]
+    fn a_command_that_looks_like_markdown_hides_nothing() {
+        let subject = "rm -rf x # <!--\n```\n[y](z)\n```";
+        let ask = Ask {
+            kind: AskKind::Permission,
+            title: "Run".into(),
+            subject: subject.into(),
+            ..Ask::default()
+        };
+        let shown = serde_json::to_value(fields(&ask, None, Path::new("/p"))).unwrap();
+        let block = shown["content"][1]["content"]["text"].as_str().unwrap();
+        assert_eq!(block, format!("````\n{subject}\n````"));
+        assert!(message(&ask).contains(block));
     }
 
     #[test]

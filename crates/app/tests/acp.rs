@@ -5,6 +5,8 @@ mod bad;
 mod common;
 #[path = "acp/driver.rs"]
 mod driver;
+#[path = "acp/files.rs"]
+mod files;
 #[path = "acp/official.rs"]
 mod official;
 

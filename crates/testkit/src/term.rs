@@ -147,6 +147,9 @@ fn size(n: u16) -> NonZeroU16 {
     NonZeroU16::new(n).expect("a terminal has rows and columns")
 }
 
+/// Bytes that a failure shows of what was written last.
+const LAST_BYTES: usize = 3000;
+
 /// Begin and end of an update that a terminal shows at once. Both are equally long.
 const BEGIN_UPDATE: &[u8] = b"\x1b[?2026h";
 const END_UPDATE: &[u8] = b"\x1b[?2026l";
@@ -382,13 +385,16 @@ impl Term {
                 return screen;
             }
             let seen = self.shared.lock();
-            let is_over = seen.is_over || Instant::now() > self.deadline;
-            if is_over {
+            let has_ended = seen.is_over;
+            if has_ended || Instant::now() > self.deadline {
+                let last = seen.bytes.len().saturating_sub(LAST_BYTES);
+                let last = seen.bytes.get(last..).unwrap_or_default();
+                let last = last.escape_ascii().to_string();
                 drop(seen);
                 let screen = self.screen();
                 assert!(
                     holds(&screen),
-                    "never seen: {what}\n--- the screen:\n{screen}\n---"
+                    "never seen: {what}\n--- the screen (ended: {has_ended}):\n{screen}\n--- written last:\n{last}\n---"
                 );
                 return screen;
             }

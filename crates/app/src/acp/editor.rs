@@ -1,5 +1,8 @@
 //! This machine with files as an editor has them: what is read comes with what is not saved yet, and an edit goes through the
 //! editor. A path is judged here first, and what the editor wrote is read back.
+//!
+//! An editor opens a file by its name, so a command that runs meanwhile could put a link in its place after the judgement.
+//! While one runs that may change files, the editor is not asked, and files are as they lie on the disk.
 
 use bytes::Bytes;
 use ostler_acp::backend::EditorFiles;
@@ -51,7 +54,7 @@ impl EditorHost {
     async fn unsaved(&self, read: &Content, border: &Arc<Border>) -> Option<String> {
         let path = &read.stat.path;
         let named = self.named(path).filter(|_| self.files.reads())?;
-        if read.stat.len > MAX_TEXT {
+        if read.stat.len > MAX_TEXT || is_anything_running().await {
             return None;
         }
         let whole = self.machine.read(path, Span::head(MAX_TEXT), border).await;
@@ -82,6 +85,9 @@ impl EditorHost {
             Ok(text) if bytes.len() as u64 <= MAX_TEXT && self.files.writes() => text.to_owned(),
             Ok(_) | Err(_) => return self.machine.write(path, bytes, options).await,
         };
+        if is_anything_running().await {
+            return self.machine.write(path, bytes, options).await;
+        }
         // A folder that is still to be made is made here, with its first file.
         let checked = WriteOptions {
             create_parents: false,
@@ -117,6 +123,12 @@ impl EditorHost {
             source,
         })
     }
+}
+
+/// Whether a command may change files now, of this session or of another.
+async fn is_anything_running() -> bool {
+    let look = tokio::task::spawn_blocking(ostler_host::sandbox::is_anything_running);
+    look.await.unwrap_or(true)
 }
 
 /// A text without what editors leave out: the mark at its start and the way its lines end.

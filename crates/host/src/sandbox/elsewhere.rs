@@ -146,6 +146,12 @@ pub fn read_unchanged(
 #[cfg(not(unix))]
 pub fn set_records(_folders: Vec<PathBuf>) {}
 
+/// Nothing is written down here of what runs.
+#[cfg(not(unix))]
+pub fn is_anything_running() -> bool {
+    false
+}
+
 /// Nothing is written down here.
 #[cfg(not(unix))]
 #[derive(Clone, Debug)]

@@ -29,7 +29,7 @@ pub use elsewhere::{Leftover, Others, PutBack, Record, Records, Turn, Written};
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Repositories, Tampered};
 #[cfg(not(unix))]
-pub use elsewhere::{read_unchanged, set_records};
+pub use elsewhere::{is_anything_running, read_unchanged, set_records};
 #[cfg(target_os = "linux")]
 pub use linux::{Plans, SharedNetwork};
 #[cfg(unix)]
@@ -39,7 +39,7 @@ pub use repositories::{Repositories, Tampered};
 #[cfg(unix)]
 pub use settings_copy::{CopyPlace, SettingsCopy, TakenOver};
 #[cfg(unix)]
-pub use unchanged::{read_unchanged, set_records};
+pub use unchanged::{is_anything_running, read_unchanged, set_records};
 #[cfg(unix)]
 pub use watch::{Change, Watch};
 

@@ -153,6 +153,20 @@ impl Records {
         all
     }
 
+    /// Whether a session runs something now that may change files, in whatever folder and process.
+    pub fn is_any_live(&self, _turn: &Turn) -> bool {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut records = entries
+            .map(|entry| entry.path())
+            .filter(|path| path.extension() == Some(OsStr::new(SUFFIX)));
+        // One that cannot be looked at may be in use.
+        records.any(|path| match File::open(&path).map(|file| file.try_lock()) {
+            Ok(Ok(())) => false,
+            Ok(Err(_)) => true,
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        })
+    }
+
     /// Whether a session that was killed left something to put back in this folder.
     pub fn has_leftovers(&self, tree: &Path) -> bool {
         let is_record = |path: &Path| path.extension() == Some(OsStr::new(SUFFIX));
