@@ -130,7 +130,10 @@ pub fn fields(ask: &Ask, call: Option<&Call>, root: &Path) -> s::ToolCallUpdateF
         content.extend(calls::texts(&title));
     } else if !call.is_some_and(shows_itself) {
         // What is approved is no Markdown: nothing in it hides a part of it.
-        content.extend(calls::texts(&ostler_wire::one_line(&format!("{from}{}", ask.title))));
+        content.extend(calls::texts(&ostler_wire::one_line(&format!(
+            "{from}{}",
+            ask.title
+        ))));
         content.extend(calls::fenced(&ask.subject));
     }
     if let Some(preview) = &ask.preview {
@@ -288,6 +291,10 @@ mod tests {
             kind: AskKind::Permission,
             title: "Run".into(),
             subject: subject.into(),
+            options: [PermissionChoice::Once, PermissionChoice::Deny]
+                .map(|id| Choice::permission(id, id.id()))
+                .to_vec(),
+            silence: Silence::refuses(PermissionChoice::Deny.id()),
             ..Ask::default()
         };
         let shown = serde_json::to_value(fields(&ask, None, Path::new("/p"))).unwrap();

@@ -49,7 +49,8 @@ fn what_is_not_saved_is_read_and_an_edit_goes_through_the_editor() {
 
 #[test]
 fn an_editor_is_asked_for_nothing_while_a_command_runs() {
-    let job = json!({"command": "touch begun; while [ ! -e go ]; do sleep 0.05; done", "background": true});
+    let job =
+        json!({"command": "touch begun; while [ ! -e go ]; do sleep 0.05; done", "wait": false});
     let wait = json!({"command": "while [ ! -e begun ]; do sleep 0.05; done"});
     let steps = [
         Step::answer().call("bash", job),

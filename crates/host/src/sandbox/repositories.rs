@@ -66,6 +66,9 @@ pub struct Repositories {
     folders: HashMap<PathBuf, Seen>,
     /// What lets git run something in each of them, as it was when the session began.
     known: BTreeMap<PathBuf, Content>,
+    /// Folders that the last look found short of something that git needs. What is in them counts only once nothing is
+    /// missing, so whoever adds the last part answers for the whole.
+    unfinished: BTreeSet<PathBuf>,
     /// The repository of the root, which is protected otherwise, or was not there.
     own: Option<PathBuf>,
     /// What the last look found, with the repository of the root.
@@ -126,6 +129,7 @@ impl Repositories {
             ground: Ground::Project,
             folders: HashMap::new(),
             known: BTreeMap::new(),
+            unfinished: BTreeSet::new(),
             looked_into: HashSet::new(),
             missed: BTreeSet::new(),
             trusted: Trusted::of(own_stamp),
@@ -142,6 +146,7 @@ impl Repositories {
             ground: Ground::GitFolder,
             folders: HashMap::new(),
             known: BTreeMap::new(),
+            unfinished: BTreeSet::new(),
             looked_into: HashSet::new(),
             missed: BTreeSet::new(),
             trusted: Trusted::default(),
@@ -176,7 +181,16 @@ impl Repositories {
             let now = self.content(&repository);
             let mut known = self.known.remove(&repository).unwrap_or_default();
             let is_old = |path: &Path| changed(path).is_some_and(|at| at < since);
-            let untouched = is_old(&repository);
+            let is_finished = walk::is_taken_for_repository(&repository);
+            let was_unfinished = match is_finished {
+                true => self.unfinished.remove(&repository),
+                false => !self.unfinished.insert(repository.clone()),
+            };
+            let is_new = is_finished && was_unfinished;
+            if is_new {
+                known.clear();
+            }
+            let untouched = !is_new && is_old(&repository);
             for (path, bytes) in now {
                 let was = known.get(&path);
                 if was == Some(&bytes) {
@@ -612,6 +626,47 @@ mod tests {
         assert_eq!(all.check(begin), [], "mended");
         let name = |one: &Tampered| one.path.strip_prefix(&top).unwrap().display().to_string();
         found.iter().map(name).collect()
+    }
+
+    #[test]
+    fn whoever_finishes_a_repository_answers_for_what_was_in_it() {
+        for (last, is_root) in [
+            ("HEAD", false),
+            ("objects", false),
+            ("refs", false),
+            ("HEAD", true),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let top = dir.path().canonicalize().unwrap();
+            let name = if is_root { "." } else { "c" };
+            repository(&top, name, EVIL);
+            let folder = top.join(name);
+            put(&folder, "hooks/post-commit", "evil");
+            let part = folder.join(last);
+            let kept = dir.path().with_extension("kept");
+            fs::rename(&part, &kept).unwrap();
+            // All of it is older than the command that adds the last part.
+            let mut all = Repositories::new(&top);
+            let later = SystemTime::now() + Duration::from_secs(60);
+            assert_eq!(all.check(later), []);
+            assert_eq!(all.check(later), [], "as the person left it");
+            fs::rename(&kept, &part).unwrap();
+            let found = all.check(later);
+            let paths: Vec<&Path> = found.iter().map(|one| one.path.as_path()).collect();
+            let (config, hook) = (folder.join("config"), folder.join("hooks/post-commit"));
+            let expect: [&Path; 2] = [&config, &hook];
+            let real = paths.iter().map(|path| fs::canonicalize(path).unwrap());
+            let wanted = expect.iter().map(|path| fs::canonicalize(path).unwrap());
+            assert_eq!(
+                real.collect::<Vec<_>>(),
+                wanted.collect::<Vec<_>>(),
+                "{last}"
+            );
+            for one in &found {
+                all.mend(one).unwrap();
+            }
+            assert_eq!(all.check(SystemTime::UNIX_EPOCH), [], "mended: {last}");
+        }
     }
 
     #[test]

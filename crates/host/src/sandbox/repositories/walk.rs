@@ -1,7 +1,7 @@
 //! One folder of a project, as the look for repositories sees it: what lies below it, repositories in it, and of a git folder
 //! what git would write through and the indexes.
 
-use super::{BESIDE_HEAD, CONFIGS, DOT_GIT, HEAD, Stamp};
+use super::{BESIDE_HEAD, CONFIGS, DOT_GIT, HEAD, Stamp, is_folder};
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, FileType};
 use std::os::unix::ffi::OsStrExt;
@@ -162,6 +162,13 @@ fn is_stray(entry: &DirEntry, area: Area) -> bool {
 /// Neither a file nor a folder.
 pub fn is_special(kind: FileType) -> bool {
     !kind.is_file() && !kind.is_dir()
+}
+
+/// Whether git reads settings and hooks there now: nothing that it needs is missing. A file or link that leads to a
+/// repository is one.
+pub fn is_taken_for_repository(path: &Path) -> bool {
+    let is_there = |path: &Path| path.symlink_metadata().is_ok();
+    !is_folder(path) || (is_there(&path.join(HEAD)) && is_git_folder(path))
 }
 
 /// Whether git takes a folder for a repository, by what it has to hold.
