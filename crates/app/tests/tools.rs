@@ -547,6 +547,8 @@ fn jobs_are_started_read_talked_to_and_ended() {
             ok("bash_output", json!({"job": "j3", "wait": true}), json!({"exit_code": 0}), "[job j3 ended: exit 0]"),
             err("bash_input", json!({"job": "j3", "text": "more\n"}), "write_error", "Job j3 has ended."),
             ok("bash", json!({"command": "sleep 1000", "tty": true, "run_in_background": true}), json!({"job": "j4"}), ""),
+            // A key that comes before the program has its terminal is no signal.
+            ok("bash_output", json!({"job": "j4", "wait": 1}), json!({"state": "running"}), ""),
             ok("bash_input", json!({"job": "j4", "text": "\u{3}"}), json!({}), ""),
             ok("bash_output", json!({"job": "j4", "wait": true}), json!({"state": "exited", "exit_code": 130}), "[job j4 ended: exit 130]"),
         ],

@@ -251,6 +251,7 @@ fn guard(services: &Services, loose: &[PathBuf]) -> Guarded {
     let policy = &services.sandbox.policy;
     let protected = policy.protect.iter().chain(&policy.compared);
     let protected: Vec<PathBuf> = protected.cloned().collect();
+    let of_commands = services.sandbox.folders_of_commands();
     services.share.protection.begin(&Ground {
         protected: &protected,
         records: services.sandbox.records.as_deref(),
@@ -259,6 +260,7 @@ fn guard(services: &Services, loose: &[PathBuf]) -> Guarded {
         writable: &services.sandbox.policy.writable,
         roots: &services.sandbox.git.roots,
         git_folders: &services.sandbox.git.elsewhere,
+        of_commands: &of_commands,
         home: services.sandbox.git.home.as_deref(),
         artifacts: services.artifacts.as_ref().or(aside.as_ref()),
     })

@@ -129,6 +129,70 @@ fn repositories_of_commands_run_nothing_afterwards() {
     }
 }
 
+/// Whoever wrote its settings and hooks, a repository that a command finishes runs nothing.
+#[test]
+fn a_command_finishes_no_repository_of_file_tools() {
+    let settings =
+        "[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = touch ../escaped; false\n";
+    for (layer, folder) in layers()
+        .into_iter()
+        .flat_map(|layer| [(layer, "c"), (layer, ".")])
+    {
+        let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+        let write = |path: &str, content: &str| {
+            let args = json!({"path": format!("{folder}/{path}"), "content": content});
+            ("write_file", args)
+        };
+        let told = calls(
+            &scene,
+            &[
+                bash("touch begun"),
+                write("config", settings),
+                write("hooks/post-checkout", "#!/bin/sh\ntouch escaped\n"),
+                write("objects/keep", ""),
+                write("refs/keep", ""),
+                bash("touch between"),
+                bash(&format!(
+                    "echo 'ref: refs/heads/main' > {folder}/HEAD; chmod +x {folder}/hooks/*"
+                )),
+                bash("touch afterwards"),
+            ],
+        );
+        let text = scene.space.read(&format!("{folder}/config"));
+        assert!(!text.contains("fsmonitor"), "{layer} {folder}: {told:#?}");
+        let hook = format!("{folder}/hooks/post-checkout");
+        assert!(!scene.space.exists(&hook), "{layer} {folder}: {told:#?}");
+    }
+}
+
+/// A link of the project into the commands' own caches leads the person's git to nothing that runs.
+#[test]
+fn repositories_in_the_caches_of_commands_run_nothing() {
+    let trap = |place: &str| {
+        format!(
+            "git init -q {place} && git -C {place} config core.fsmonitor 'touch escaped; false'"
+        )
+    };
+    for layer in layers() {
+        let set_up = |scene: &Scene| {
+            scene.space.write("src/lib.rs", "");
+        };
+        let commands = [
+            // The trap is older than the link to it.
+            format!("{} && {}", trap("$GOCACHE/src"), trap("$GOCACHE/above")),
+            "mkdir -p $GOCACHE/above/in; mv src $GOCACHE/src/old; ln -s $GOCACHE/src src; ln -s $GOCACHE/above/in in".to_owned(),
+            "touch afterwards".to_owned(),
+        ];
+        let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+        let Ran { scene, told, .. } = run(&config(layer), &[], set_up, &commands);
+        let root = scene.space.root();
+        for settings in [root.join("src/.git/config"), root.join("in/../.git/config")] {
+            let text = std::fs::read_to_string(&settings).expect("settings");
+            assert!(!text.contains("fsmonitor"), "{layer}: {text} {told:#?}");
+        }
+    }
+}
+
 /// Settings of submodules are settings of git.
 #[test]
 fn submodules_keep_their_settings() {

@@ -67,6 +67,8 @@ pub struct Ground<'a> {
     /// Folders besides it in which commands may make repositories, where they may write.
     pub roots: &'a [PathBuf],
     pub writable: &'a [PathBuf],
+    /// Folders outside of it that are the commands' own.
+    pub of_commands: &'a [PathBuf],
     /// Git folders outside of it that commands write to.
     pub git_folders: &'a [PathBuf],
     /// What `~` means in settings of git.
@@ -120,6 +122,7 @@ impl Protection {
                     .chain(others.map(|folder| Repositories::new(folder)))
                     .chain(elsewhere)
                     .map(|one| one.with_home(ground.home.map(Path::to_owned)))
+                    .map(|one| one.with_folders_of_commands(ground.of_commands))
                     .collect()
             };
             let artifacts = ground.artifacts.cloned();

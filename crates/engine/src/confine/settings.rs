@@ -115,6 +115,14 @@ impl SandboxSettings {
         settings
     }
 
+    /// Folders outside of the project in which commands may make whatever they want, and the person keeps nothing.
+    pub fn folders_of_commands(&self) -> Vec<PathBuf> {
+        let caches = self.caches.iter().map(|caches| caches.folder.clone());
+        let temp = self.temp.iter().map(|temp| temp.scratch.folder());
+        let downloads = self.downloads.iter().cloned();
+        caches.chain(temp).chain(downloads).collect()
+    }
+
     /// The folder that commands see as `/tmp`, where they do.
     pub fn seen_as_tmp(&self) -> Option<PathBuf> {
         let temp = self.temp.as_ref().filter(|temp| temp.is_tmp);

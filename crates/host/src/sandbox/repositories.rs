@@ -5,6 +5,7 @@
 
 mod index;
 mod leftovers;
+mod linked;
 mod walk;
 
 use super::gitconfig::{Kind, Merged};
@@ -77,6 +78,10 @@ pub struct Repositories {
     missed: BTreeSet<PathBuf>,
     /// What git trusts besides settings, as it was.
     trusted: Trusted,
+    /// Folders outside of the project that are the commands' own: nothing in them is the person's.
+    of_commands: Vec<PathBuf>,
+    /// Folders in those that links of the project lead to, and those above them.
+    linked: BTreeMap<PathBuf, Repositories>,
 }
 
 /// What is looked through.
@@ -84,6 +89,8 @@ pub struct Repositories {
 enum Ground {
     Project,
     GitFolder,
+    /// One folder with its repository, without what lies below.
+    Folder,
 }
 
 /// Files of one repository that can make git run something, by name.
@@ -133,6 +140,8 @@ impl Repositories {
             looked_into: HashSet::new(),
             missed: BTreeSet::new(),
             trusted: Trusted::of(own_stamp),
+            of_commands: Vec::new(),
+            linked: BTreeMap::new(),
         }
     }
 
@@ -150,6 +159,8 @@ impl Repositories {
             looked_into: HashSet::new(),
             missed: BTreeSet::new(),
             trusted: Trusted::default(),
+            of_commands: Vec::new(),
+            linked: BTreeMap::new(),
         }
     }
 
@@ -205,6 +216,7 @@ impl Repositories {
             self.known.insert(repository, known);
         }
         found.extend(self.check_trusted(since));
+        found.extend(self.check_linked(since));
         found
     }
 
@@ -217,6 +229,9 @@ impl Repositories {
     /// Takes it out, never through a link.
     pub fn mend(&self, tampered: &Tampered) -> io::Result<()> {
         let Tampered { path, instead, .. } = tampered;
+        if let Some(linked) = self.linked_above(path) {
+            return linked.mend(tampered);
+        }
         let folder = path.parent().unwrap_or(&self.root);
         let name = path.file_name().unwrap_or_default().as_bytes();
         self.regain(folder);
@@ -252,8 +267,11 @@ impl Repositories {
     fn look(&mut self, since: SystemTime, most: usize) -> Vec<PathBuf> {
         let mut old = std::mem::take(&mut self.folders);
         let area = match self.ground {
-            Ground::Project => Area::Tree,
+            Ground::Project | Ground::Folder => Area::Tree,
             Ground::GitFolder => Area::Git,
+        };
+        let is_wanted = |(path, area): &&(PathBuf, Area)| {
+            self.ground != Ground::Folder || *area != Area::Tree || path.ends_with(DOT_GIT)
         };
         let mut open = VecDeque::from([(self.root.clone(), area, false)]);
         let mut found = Vec::new();
@@ -293,7 +311,7 @@ impl Repositories {
             if !seen.whole && is_new {
                 self.missed.insert(folder.clone());
             }
-            let below = seen.below.iter().cloned();
+            let below = seen.below.iter().filter(is_wanted).cloned();
             open.extend(below.map(|(path, area)| (path, area, seen.is_moved)));
             found.extend(seen.repositories.iter().cloned());
             self.folders.insert(folder, seen);
@@ -479,6 +497,9 @@ impl Repositories {
 
     /// The bytes of a regular file of a repository, if it is not longer than this. No link is followed to it.
     pub fn read(&self, path: &Path, most: u64) -> Option<Vec<u8>> {
+        if let Some(linked) = self.linked_above(path) {
+            return linked.read(path, most);
+        }
         let folder = self.open_folder(path.parent()?).ok()?;
         folder.read_file(path.file_name()?.as_bytes(), most)
     }

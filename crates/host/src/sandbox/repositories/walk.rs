@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::fs::{self, DirEntry, FileType};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Folders of a repository that hold files of git's own, and perhaps repositories. What else lies there belongs to other
 /// programs.
@@ -59,6 +59,8 @@ pub struct Seen {
     /// Entries of a git folder that git could write through: links, files with another name, pipes and the like.
     pub strays: Vec<PathBuf>,
     pub indexes: Vec<PathBuf>,
+    /// Links of a working tree that may lead out of it.
+    pub links: Vec<PathBuf>,
     /// All of its entries were read.
     pub whole: bool,
 }
@@ -73,6 +75,7 @@ pub fn read(folder: &Path, stamp: Stamp, area: Area) -> Seen {
         repositories: Vec::new(),
         strays: Vec::new(),
         indexes: Vec::new(),
+        links: Vec::new(),
         whole: true,
     };
     let mut entries = Vec::new();
@@ -118,6 +121,9 @@ pub fn read(folder: &Path, stamp: Stamp, area: Area) -> Seen {
         if is_git && name != DOT_GIT && is_stray(entry, area) {
             seen.strays.push(entry.path());
         }
+        if area == Area::Tree && name != DOT_GIT && leads_out(entry) {
+            seen.links.push(entry.path());
+        }
         let shared = name.as_bytes().strip_prefix(SHARED_INDEX);
         let is_shared = |id: &[u8]| id.iter().all(u8::is_ascii_hexdigit);
         let is_index = name == INDEX || shared.is_some_and(is_shared);
@@ -157,6 +163,15 @@ fn is_stray(entry: &DirEntry, area: Area) -> bool {
         || (kind.is_file()
             && area != Area::Store
             && entry.metadata().is_ok_and(|meta| meta.nlink() > 1))
+}
+
+/// Whether an entry is a link that may lead out of its folder.
+fn leads_out(entry: &DirEntry) -> bool {
+    entry.file_type().is_ok_and(|kind| kind.is_symlink())
+        && fs::read_link(entry.path()).is_ok_and(|target| {
+            let is_up = |part| matches!(part, Component::ParentDir | Component::RootDir);
+            target.components().any(is_up)
+        })
 }
 
 /// Neither a file nor a folder.
