@@ -135,27 +135,23 @@ const PEERS: &[(&str, &str)] = &[
 pub fn grouped(command: clap::Command) -> clap::Command {
     let mut command = command;
     command.build();
-    let globals: Vec<clap::Id> = command
-        .get_arguments()
-        .filter(|arg| arg.is_global_set())
-        .map(|arg| arg.get_id().clone())
-        .collect();
     let groups = command_groups(&command);
     command
-        .mut_subcommands(|sub| hidden(sub, &globals))
+        .mut_subcommands(hidden)
         .override_usage("ostler [OPTIONS] [\"PROMPT\" | COMMAND]")
         .help_template(format!(
             "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}\n\n`ostler COMMAND --help` explains a command."
         ))
 }
 
-fn hidden(command: clap::Command, globals: &[clap::Id]) -> clap::Command {
+/// Without the flags of all commands. A command's own may have the same id as one of those.
+fn hidden(command: clap::Command) -> clap::Command {
     command
-        .mut_args(|arg| match globals.contains(arg.get_id()) {
+        .mut_args(|arg| match arg.is_global_set() {
             true => arg.hide(true),
             false => arg,
         })
-        .mut_subcommands(|sub| hidden(sub, globals))
+        .mut_subcommands(hidden)
         .after_help("Flags of all commands: ostler --help")
 }
 

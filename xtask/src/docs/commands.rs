@@ -44,13 +44,15 @@ fn fault(command: &str, help: Ask<'_>) -> Option<String> {
     let plain = command.split(['#', '"', '\'', '>', '<']).next()?;
     let words: Vec<&str> = plain.split_whitespace().collect();
     let mut path: Vec<&str> = Vec::new();
-    let mut text = help(&[])?;
+    let top = help(&[])?;
+    let mut text = top.clone();
     let mut is_path = true;
     let mut after_flag = false;
     for word in words {
         let flag = word.split('=').next().unwrap_or_default();
         if flag.starts_with('-') && flag.len() > 1 && flag != "--" {
-            if !flags(&text).any(|known| known == flag) {
+            let is_shared = text.contains(SHARED_FLAGS) && flags(&top).any(|known| known == flag);
+            if !is_shared && !flags(&text).any(|known| known == flag) {
                 let of: Vec<&str> = ["ostler"].into_iter().chain(path).collect();
                 return Some(format!("{} has no {flag}", of.join(" ")));
             }
@@ -67,27 +69,39 @@ fn fault(command: &str, help: Ask<'_>) -> Option<String> {
             is_path = false;
             continue;
         }
-        if !names.contains(&word) {
-            return Some(format!("there is no command {word}"));
-        }
+        let is_listed = names.contains(&word);
         path.push(word);
-        text = help(&path)?;
+        // An alias is not listed; of what is no command the help is that of the commands above.
+        let own = help(&path).filter(|own| is_listed || *own != text);
+        let Some(own) = own else {
+            return Some(format!("there is no command {word}"));
+        };
+        text = own;
     }
     None
 }
 
-/// Names and aliases in the list of commands.
+/// What stands in the help of a command that takes the flags of the top, too.
+const SHARED_FLAGS: &str = "Flags of all commands:";
+/// Headings of a help that list no commands.
+const OTHER_LISTS: [&str; 2] = ["Arguments:", "Options:"];
+
+/// Names and aliases in the lists of commands, whatever stands above them.
 fn subcommands(help: &str) -> impl Iterator<Item = &str> {
-    let list = help.split("Commands:\n").nth(1).unwrap_or_default();
-    let list = list.split("\n\n").next().unwrap_or_default();
-    list.lines().flat_map(|line| {
-        let name = line.strip_prefix("  ").filter(|l| !l.starts_with(' '));
-        let name = name.and_then(|l| l.split_whitespace().next());
-        let aliases = line.split("[alias").nth(1).unwrap_or_default();
-        let aliases = aliases.split([':', ']']).nth(1).unwrap_or_default();
-        name.into_iter()
-            .chain(aliases.split(',').map(str::trim).filter(|a| !a.is_empty()))
-    })
+    let lists = help.split("\n\n").filter(|list| {
+        let heading = list.lines().next().unwrap_or_default();
+        heading.ends_with(':') && !OTHER_LISTS.contains(&heading)
+    });
+    lists
+        .flat_map(|list| list.lines().skip(1))
+        .flat_map(|line| {
+            let name = line.strip_prefix("  ").filter(|l| !l.starts_with(' '));
+            let name = name.and_then(|l| l.split_whitespace().next());
+            let aliases = line.split("[alias").nth(1).unwrap_or_default();
+            let aliases = aliases.split([':', ']']).nth(1).unwrap_or_default();
+            name.into_iter()
+                .chain(aliases.split(',').map(str::trim).filter(|a| !a.is_empty()))
+        })
 }
 
 fn flags(help: &str) -> impl Iterator<Item = &str> {
@@ -102,8 +116,10 @@ mod tests {
     const TOP: &str = "\
 Usage: ostler [OPTIONS] [COMMAND]
 
-Commands:
+Start:
   exec      Run one prompt [aliases: run]
+
+Look:
   sessions  List sessions
 
 Options:
@@ -114,9 +130,9 @@ Options:
     fn help(words: &[&str]) -> Option<String> {
         match words {
             [] => Some(TOP.into()),
-            ["exec" | "run"] => {
-                Some("Usage: x\n\nOptions:\n  -p, --prompt <P>\n      --format <F>\n".into())
-            }
+            ["exec" | "run"] => Some(
+                "Usage: x\n\nOptions:\n      --format <F>\n\nFlags of all commands: x\n".into(),
+            ),
             ["sessions"] => Some("Commands:\n  show  What was said\n\nOptions:\n".into()),
             ["sessions", "show"] => Some("Usage: y <ID>\n\nOptions:\n      --format <F>\n".into()),
             _ => None,
