@@ -158,7 +158,7 @@ fn a_command_finishes_no_repository_of_file_tools() {
                 bash("touch afterwards"),
             ],
         );
-        let text = scene.space.read(&format!("{folder}/config"));
+        let text = scene.space.read(format!("{folder}/config"));
         assert!(!text.contains("fsmonitor"), "{layer} {folder}: {told:#?}");
         let hook = format!("{folder}/hooks/post-checkout");
         assert!(!scene.space.exists(&hook), "{layer} {folder}: {told:#?}");
