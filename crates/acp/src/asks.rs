@@ -121,20 +121,17 @@ pub fn fields(ask: &Ask, call: Option<&Call>, root: &Path) -> s::ToolCallUpdateF
     let asked = [ask.title.as_str(), ask.subject.as_str()];
     let asked: Vec<&str> = asked.into_iter().filter(|t| !t.is_empty()).collect();
     let title = format!("{from}{}", asked.join(" "));
-    let shows_itself = |call: &Call| {
-        let is_known = ask.subject.is_empty() || call.title.contains(&ask.subject);
-        is_known && ask.preview_format == PreviewFormat::Diff && ask.preview.is_some()
-    };
+    let is_known =
+        call.is_some_and(|call| ask.subject.is_empty() || call.title.contains(&ask.subject));
+    let has_diff = ask.preview.is_some() && ask.preview_format == PreviewFormat::Diff;
     let mut content = Vec::new();
-    if !ask.is_approval() {
-        content.extend(calls::texts(&title));
-    } else if !call.is_some_and(shows_itself) {
+    if ask.is_approval() && !(is_known && has_diff) {
         // What is approved is no Markdown: nothing in it hides a part of it.
-        content.extend(calls::texts(&ostler_wire::one_line(&format!(
-            "{from}{}",
-            ask.title
-        ))));
+        let title = format!("{from}{}", ask.title);
+        content.extend(calls::texts(&ostler_wire::one_line(&title)));
         content.extend(calls::fenced(&ask.subject));
+    } else if !is_known {
+        content.extend(calls::texts(&title));
     }
     if let Some(preview) = &ask.preview {
         content.extend(match (ask.preview_format, call) {

@@ -2,11 +2,12 @@
 //! editor. A path is judged here first, and what the editor wrote is read back.
 //!
 //! An editor opens a file by its name, so a command that runs meanwhile could put a link in its place after the judgement.
-//! While one runs that may change files, the editor is not asked, and files are as they lie on the disk.
+//! While one runs that may change files, the editor is not asked, and files are as they lie on the disk. While the editor
+//! answers, none begins.
 
 use bytes::Bytes;
 use ostler_acp::backend::EditorFiles;
-use ostler_host::sandbox::Choice;
+use ostler_host::sandbox::{Choice, Pause};
 use ostler_host::{
     Border, Command, Content, Error, Fut, Host, Listing, Local, NetworkFut, Process, RenameOptions,
     Renamed, Span, Stat, WriteOptions, Written,
@@ -54,9 +55,10 @@ impl EditorHost {
     async fn unsaved(&self, read: &Content, border: &Arc<Border>) -> Option<String> {
         let path = &read.stat.path;
         let named = self.named(path).filter(|_| self.files.reads())?;
-        if read.stat.len > MAX_TEXT || is_anything_running().await {
+        if read.stat.len > MAX_TEXT {
             return None;
         }
+        let _pause = pause().await?;
         let whole = self.machine.read(path, Span::head(MAX_TEXT), border).await;
         let disk = String::from_utf8(whole.ok()?.bytes.to_vec()).ok()?;
         if disk.contains('\0') {
@@ -85,9 +87,9 @@ impl EditorHost {
             Ok(text) if bytes.len() as u64 <= MAX_TEXT && self.files.writes() => text.to_owned(),
             Ok(_) | Err(_) => return self.machine.write(path, bytes, options).await,
         };
-        if is_anything_running().await {
+        let Some(_pause) = pause().await else {
             return self.machine.write(path, bytes, options).await;
-        }
+        };
         // A folder that is still to be made is made here, with its first file.
         let checked = WriteOptions {
             create_parents: false,
@@ -125,10 +127,9 @@ impl EditorHost {
     }
 }
 
-/// Whether a command may change files now, of this session or of another.
-async fn is_anything_running() -> bool {
-    let look = tokio::task::spawn_blocking(ostler_host::sandbox::is_anything_running);
-    look.await.unwrap_or(true)
+async fn pause() -> Option<Pause> {
+    let begun = tokio::task::spawn_blocking(Pause::begin);
+    begun.await.ok().flatten()
 }
 
 /// A text without what editors leave out: the mark at its start and the way its lines end.

@@ -6,6 +6,7 @@ use crate::common::Scene;
 use ostler_host::sandbox::Layer;
 use ostler_testkit::{Kind, Step};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 const LAYERS: [&str; 2] = ["namespaces", "landlock"];
 
@@ -138,26 +139,30 @@ fn a_command_finishes_no_repository_of_file_tools() {
         .into_iter()
         .flat_map(|layer| [(layer, "c"), (layer, ".")])
     {
-        let scene = Scene::with_config(Kind::Chat, &config(layer), []);
         let write = |path: &str, content: &str| {
             let args = json!({"path": format!("{folder}/{path}"), "content": content});
-            ("write_file", args)
+            Step::answer().call("write_file", args)
         };
-        let told = calls(
-            &scene,
-            &[
-                bash("touch begun"),
-                write("config", settings),
-                write("hooks/post-checkout", "#!/bin/sh\ntouch escaped\n"),
-                write("objects/keep", ""),
-                write("refs/keep", ""),
-                bash("touch between"),
-                bash(&format!(
-                    "echo 'ref: refs/heads/main' > {folder}/HEAD; chmod +x {folder}/hooks/*"
-                )),
-                bash("touch afterwards"),
-            ],
-        );
+        let bash = |command: &str| Step::answer().call("bash", json!({ "command": command }));
+        let last =
+            format!("echo 'ref: refs/heads/main' > {folder}/HEAD; chmod +x {folder}/hooks/*");
+        let steps = [
+            bash("touch begun"),
+            write("config", settings),
+            write("hooks/post-checkout", "#!/bin/sh\ntouch escaped\n"),
+            write("objects/keep", ""),
+            write("refs/keep", ""),
+            // What file tools left is older than the next command by far, as it is with a model.
+            bash("touch between")
+                .text("On.")
+                .pace(Duration::from_millis(200)),
+            bash(&last),
+            bash("touch afterwards"),
+            Step::answer().text("ok"),
+        ];
+        let scene = Scene::with_config(Kind::Chat, &config(layer), steps);
+        scene.ostler(["exec", "--yolo", "-p", "go"]).output().ok();
+        let told = scene.server.request(8).tool_results();
         let text = scene.space.read(format!("{folder}/config"));
         assert!(!text.contains("fsmonitor"), "{layer} {folder}: {told:#?}");
         let hook = format!("{folder}/hooks/post-checkout");

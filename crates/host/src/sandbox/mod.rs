@@ -11,6 +11,8 @@ mod gitconfig;
 pub(crate) mod linux;
 pub mod macos;
 #[cfg(unix)]
+mod pause;
+#[cfg(unix)]
 mod record;
 #[cfg(target_os = "linux")]
 mod repositories;
@@ -26,12 +28,14 @@ pub use denial::{Denial, Grant, Subject, explain, of_host};
 pub use elsewhere::{Change, CopyPlace, SettingsCopy, TakenOver, Watch};
 #[cfg(not(unix))]
 pub use elsewhere::{Leftover, Others, PutBack, Record, Records, Turn, Written};
+#[cfg(not(unix))]
+pub use elsewhere::{Pause, read_unchanged, set_records};
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Repositories, Tampered};
-#[cfg(not(unix))]
-pub use elsewhere::{is_anything_running, read_unchanged, set_records};
 #[cfg(target_os = "linux")]
 pub use linux::{Plans, SharedNetwork};
+#[cfg(unix)]
+pub use pause::Pause;
 #[cfg(unix)]
 pub use record::{Leftover, Others, PutBack, Record, Records, Turn, Written};
 #[cfg(target_os = "linux")]
@@ -39,7 +43,7 @@ pub use repositories::{Repositories, Tampered};
 #[cfg(unix)]
 pub use settings_copy::{CopyPlace, SettingsCopy, TakenOver};
 #[cfg(unix)]
-pub use unchanged::{is_anything_running, read_unchanged, set_records};
+pub use unchanged::{read_unchanged, set_records};
 #[cfg(unix)]
 pub use watch::{Change, Watch};
 

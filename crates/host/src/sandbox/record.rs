@@ -127,10 +127,8 @@ impl Records {
 
     fn all(&self, own: &BTreeSet<PathBuf>, _turn: &Turn) -> Vec<(Written, State)> {
         let mut all = Vec::new();
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        for entry in entries.take(MAX_RECORDS) {
-            let path = entry.path();
-            if path.extension() != Some(OsStr::new(SUFFIX)) || own.contains(&path) {
+        for path in self.paths().take(MAX_RECORDS) {
+            if own.contains(&path) {
                 continue;
             }
             let Ok(mut file) = open(&path) else {
@@ -155,23 +153,24 @@ impl Records {
 
     /// Whether a session runs something now that may change files, in whatever folder and process.
     pub fn is_any_live(&self, _turn: &Turn) -> bool {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut records = entries
-            .map(|entry| entry.path())
-            .filter(|path| path.extension() == Some(OsStr::new(SUFFIX)));
         // One that cannot be looked at may be in use.
-        records.any(|path| match File::open(&path).map(|file| file.try_lock()) {
+        let is_live = |path| match File::open(path).map(|file| file.try_lock()) {
             Ok(Ok(())) => false,
             Ok(Err(_)) => true,
             Err(error) => error.kind() != io::ErrorKind::NotFound,
-        })
+        };
+        self.paths().any(is_live)
+    }
+
+    fn paths(&self) -> impl Iterator<Item = PathBuf> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        paths.filter(|path| path.extension() == Some(OsStr::new(SUFFIX)))
     }
 
     /// Whether a session that was killed left something to put back in this folder.
     pub fn has_leftovers(&self, tree: &Path) -> bool {
-        let is_record = |path: &Path| path.extension() == Some(OsStr::new(SUFFIX));
-        let mut entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        if !entries.any(|entry| is_record(&entry.path())) {
+        if self.paths().next().is_none() {
             return false;
         }
         let Ok(turn) = self.turn() else {

@@ -20,21 +20,13 @@ pub fn set_records(folders: Vec<PathBuf>) {
     let _ = RECORDS.set(folders);
 }
 
-/// Whether commands of a session run now that may change files. Where nobody can tell, they do.
-pub fn is_anything_running() -> bool {
-    let folders = RECORDS.get().map(Vec::as_slice).unwrap_or_default();
-    let mut present = folders.iter().filter(|folder| folder.is_dir());
-    present.any(|folder| {
-        let records = Records::new(folder.clone());
-        let turn = records.turn();
-        turn.map_or(true, |turn| records.is_any_live(&turn))
-    })
+pub(super) fn records_folders() -> &'static [PathBuf] {
+    RECORDS.get().map(Vec::as_slice).unwrap_or_default()
 }
 
 /// A regular file as `read_bounded` reads it, or as it was before the commands that run now.
 pub fn read_unchanged(path: &Path, most: u64, border: &Border) -> Result<Content> {
-    let folders = RECORDS.get().map(Vec::as_slice).unwrap_or_default();
-    read_beside(folders, path, most, border)
+    read_beside(records_folders(), path, most, border)
 }
 
 fn read_beside(folders: &[PathBuf], path: &Path, most: u64, border: &Border) -> Result<Content> {

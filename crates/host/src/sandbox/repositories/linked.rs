@@ -2,8 +2,8 @@
 //! Whoever follows such a link and asks git stands in a folder that a command has filled: repositories there and above are
 //! looked into like those of the project, and nothing in them is the person's, however old it is.
 
-use super::{Ground, Repositories, Tampered, Trusted, changed};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use super::{Ground, Repositories, Tampered, changed};
+use std::collections::{BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -43,7 +43,6 @@ impl Repositories {
             for (folder, ground) in self.folders_for(&target) {
                 if self.linked.len() >= MAX_LINKED {
                     self.missed.insert(self.root.clone());
-                    self.linked.append(&mut old);
                     return found;
                 }
                 let is_done = |one: &Repositories| one.ground == ground || ground == Ground::Folder;
@@ -51,7 +50,9 @@ impl Repositories {
                     continue;
                 }
                 let one = old.remove(&folder).filter(|one| one.ground == ground);
-                let mut one = one.unwrap_or_else(|| self.at_link(&folder, ground));
+                let mut one = one.unwrap_or_else(|| {
+                    Self::of(folder.clone(), ground).with_home(self.home.clone())
+                });
                 found.extend(one.check_some(SystemTime::UNIX_EPOCH, MAX_FOLDERS));
                 if is_new && !one.missed.is_empty() {
                     self.missed.insert(link.clone());
@@ -96,39 +97,13 @@ impl Repositories {
         all.extend(above.map(|folder| (folder.to_owned(), Ground::Folder)));
         all
     }
-
-    fn at_link(&self, folder: &Path, ground: Ground) -> Self {
-        Self {
-            root: folder.to_owned(),
-            home: self.home.clone(),
-            ground,
-            folders: HashMap::new(),
-            known: BTreeMap::new(),
-            unfinished: BTreeSet::new(),
-            own: None,
-            looked_into: HashSet::new(),
-            missed: BTreeSet::new(),
-            trusted: Trusted::default(),
-            of_commands: Vec::new(),
-            linked: BTreeMap::new(),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{EVIL, repository};
     use super::*;
     use std::os::unix::fs::symlink;
-
-    const EVIL: &str = "[core]\n\tfsmonitor = ./evil\n";
-
-    fn repository(folder: &Path) {
-        for part in ["objects", "refs/heads"] {
-            fs::create_dir_all(folder.join(part)).unwrap();
-        }
-        fs::write(folder.join("HEAD"), "ref: refs/heads/main\n").unwrap();
-        fs::write(folder.join("config"), EVIL).unwrap();
-    }
 
     /// What is found with a link of the project to a folder of the commands' cache, below the cache, after a minute.
     fn found(make: impl Fn(&Path), target: &str) -> Vec<String> {
@@ -155,14 +130,14 @@ mod tests {
 
     #[test]
     fn repositories_behind_links_to_the_commands_folders_run_nothing() {
-        let at = |name: &'static str| move |cache: &Path| repository(&cache.join(name));
+        let at = |name: &'static str| move |cache: &Path| repository(cache, name, EVIL);
         for (place, target, expect) in [
             ("a/b/.git", "a/b", &["a/b/.git/config"][..]),
             ("a/b", "a/b", &["a/b/config"]),
             ("a/b/c/.git", "a/b", &["a/b/c/.git/config"]),
             ("a/.git", "a/b", &["a/.git/config"]),
             (".git", "a/b", &[".git/config"]),
-            ("", "a/b", &["config"]),
+            (".", "a/b", &["config"]),
             ("a/b/.git", "a/b/.git", &["a/b/.git/config"]),
             // Nobody comes there by the link.
             ("x/.git", "a/b", &[]),
@@ -175,7 +150,7 @@ mod tests {
     #[test]
     fn a_link_behind_a_link_is_followed_too() {
         let make = |cache: &Path| {
-            repository(&cache.join("far/.git"));
+            repository(cache, "far/.git", EVIL);
             symlink(cache.join("far"), cache.join("a/b/on")).unwrap();
             symlink("../b", cache.join("a/b/round")).unwrap();
         };

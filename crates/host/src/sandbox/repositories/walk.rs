@@ -59,14 +59,14 @@ pub struct Seen {
     /// Entries of a git folder that git could write through: links, files with another name, pipes and the like.
     pub strays: Vec<PathBuf>,
     pub indexes: Vec<PathBuf>,
-    /// Links of a working tree that may lead out of it.
+    /// Links of a working tree that may lead out of the root.
     pub links: Vec<PathBuf>,
     /// All of its entries were read.
     pub whole: bool,
 }
 
-/// Reads a folder.
-pub fn read(folder: &Path, stamp: Stamp, area: Area) -> Seen {
+/// Reads a folder below a root, whose path holds no link.
+pub fn read(folder: &Path, stamp: Stamp, area: Area, root: &Path) -> Seen {
     let mut seen = Seen {
         stamp,
         area,
@@ -121,7 +121,7 @@ pub fn read(folder: &Path, stamp: Stamp, area: Area) -> Seen {
         if is_git && name != DOT_GIT && is_stray(entry, area) {
             seen.strays.push(entry.path());
         }
-        if area == Area::Tree && name != DOT_GIT && leads_out(entry) {
+        if area == Area::Tree && name != DOT_GIT && leads_out(entry, folder, root) {
             seen.links.push(entry.path());
         }
         let shared = name.as_bytes().strip_prefix(SHARED_INDEX);
@@ -165,13 +165,31 @@ fn is_stray(entry: &DirEntry, area: Area) -> bool {
             && entry.metadata().is_ok_and(|meta| meta.nlink() > 1))
 }
 
-/// Whether an entry is a link that may lead out of its folder.
-fn leads_out(entry: &DirEntry) -> bool {
-    entry.file_type().is_ok_and(|kind| kind.is_symlink())
-        && fs::read_link(entry.path()).is_ok_and(|target| {
-            let is_up = |part| matches!(part, Component::ParentDir | Component::RootDir);
-            target.components().any(is_up)
-        })
+/// Whether an entry is a link whose words may lead out of the root. One that goes there by another link of the same tree need
+/// not be known: the other one is.
+fn leads_out(entry: &DirEntry, folder: &Path, root: &Path) -> bool {
+    if !entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+        return false;
+    }
+    let Ok(target) = fs::read_link(entry.path()) else {
+        return true;
+    };
+    let mut place = folder.to_owned();
+    let mut is_below = false;
+    for part in target.components() {
+        match part {
+            Component::RootDir | Component::Prefix(_) => place = PathBuf::from("/"),
+            Component::CurDir => {}
+            // Up from a name that may be a link is anywhere.
+            Component::ParentDir if is_below => return true,
+            Component::ParentDir => drop(place.pop()),
+            Component::Normal(name) => {
+                place.push(name);
+                is_below = true;
+            }
+        }
+    }
+    !place.starts_with(root)
 }
 
 /// Neither a file nor a folder.
