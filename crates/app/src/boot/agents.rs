@@ -139,6 +139,7 @@ pub fn settings(loaded: &Loaded, places: &Places) -> AgentSettings {
             SubagentAsks::Inherit => true,
             SubagentAsks::Headless => false,
         },
+        foreign: None,
         planner: planner
             .filter(|model| !model.is_empty())
             .map(|model| PlannerSettings {
