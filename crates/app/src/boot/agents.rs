@@ -131,6 +131,7 @@ pub fn settings(loaded: &Loaded, places: &Places) -> AgentSettings {
             SubagentAsks::Inherit => true,
             SubagentAsks::Headless => false,
         },
+        auto_plan: agent.auto_plan,
         planner: planner
             .filter(|model| !model.is_empty())
             .map(|model| PlannerSettings {

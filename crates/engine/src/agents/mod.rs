@@ -41,6 +41,8 @@ pub struct AgentSettings {
     pub attended: bool,
     /// Another model makes a plan before each turn.
     pub planner: Option<PlannerSettings>,
+    /// A large task begins in plan mode.
+    pub auto_plan: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +64,7 @@ impl Default for AgentSettings {
             models: BTreeMap::new(),
             attended: true,
             planner: None,
+            auto_plan: false,
         }
     }
 }
