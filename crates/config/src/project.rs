@@ -163,6 +163,20 @@ pub fn drop_user_only(root: &mut Node, sources: &Sources, notices: &mut Vec<Noti
     }
 }
 
+/// Which variables a backend gets, the person alone says.
+pub fn drop_backend_variables(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {
+    let Some(backends) = root.get_mut(&["backend"]).and_then(Node::as_table_mut) else {
+        return;
+    };
+    for (name, backend) in backends {
+        if let Some(node) = backend.take(&["env_pass"]) {
+            let key = format!("backend.{name}.env_pass");
+            let text = phrase(Word::CfgForeignBackendPass, &[&key]);
+            notices.push(Notice::warning(sources.place(node.at), text));
+        }
+    }
+}
+
 /// A project's key file lies in the project and holds no key of ours, trusted or not.
 pub fn drop_foreign_keys(
     root: &mut Node,

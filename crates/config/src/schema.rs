@@ -11,12 +11,17 @@ use crate::context::ContextConfig;
 use crate::oauth::TokenStore;
 use crate::units::{ByteSize, ColorChoice, non_negative};
 
+mod backends;
 mod hooks;
 mod plugins;
 mod providers;
 mod roles;
 mod serve;
 
+pub use backends::{
+    AdapterConfig, BackendConfig, BackendModelConfig, FallbackConfig, OutputParserConfig,
+    OutputParserKind, Pick, PromptTransport,
+};
 pub use hooks::{HookConfig, HookEvent};
 pub use plugins::{PluginConfig, PluginKind, PluginOauth, PluginProvides, PluginSampling};
 pub use serve::{AuthMode, ServeConfig};
@@ -46,6 +51,8 @@ pub struct Config {
     pub plugins: Vec<PluginConfig>,
     /// Commands that run at moments of a session. Those of all files run.
     pub hooks: Vec<HookConfig>,
+    /// Programs of other agents that roles can be played by, by their command.
+    pub backend: BTreeMap<String, BackendConfig>,
     /// Who can work for a session, by name.
     pub roles: BTreeMap<String, RoleConfig>,
     /// Where skills come from.

@@ -2,7 +2,7 @@
 //! What cannot be saved is told once. When it is done is in `state/checkpoints`, how a tree is saved in `checkpoint`.
 
 use crate::checkpoint::{
-    Checkpoints, Error, HistoryNames, Limits, Reach, Record, Scope, Target, Why,
+    Checkpoints, Error, Limits, Reach, Record, Scope, Target, Why,
 };
 use crate::cut::shorten_prompt;
 use crate::redact::Redactor;
@@ -61,8 +61,6 @@ pub struct SessionCheckpoints {
     pub pending: Option<JoinHandle<Done>>,
     /// The tree as this session last saw it.
     pub seen: Option<Saved>,
-    /// The names in the history of the repository before the last command that nobody approved, in this turn.
-    history: Option<HistoryNames>,
     /// Another session saves the tree before and after; this one only what that does not see coming.
     below: bool,
 }
@@ -126,14 +124,6 @@ impl SessionCheckpoints {
         self.label = shorten_prompt(&redactor.text(said.to_owned()));
         self.named.clear();
         self.touched.clear();
-    }
-
-    pub fn take_history(&mut self) -> Option<HistoryNames> {
-        self.history.take()
-    }
-
-    pub fn know_history(&mut self, names: Option<HistoryNames>) {
-        self.history = names;
     }
 
     pub fn before(&mut self, accesses: &[Access]) -> Option<Job> {

@@ -1517,6 +1517,19 @@ words! {
     CfgFallbacks: "`{}` is not supported: a role has one model", "不支持 `{}`：一个角色只有一个模型";
     CfgNotHere: "take this out", "请删除";
     CfgOneModel: "name the model in `model`; a role whose model cannot be used says so when it is called", "请在 `model` 中指定模型；若模型不可用，调用该角色时会说明";
+    CfgNoBackend: "`{}` names the backend `{}`, which Ostler does not know", "`{}` 指定了后端 `{}`，Ostler 不认识它";
+    CfgBackends: "backends are {}; a model of Ostler's own is written `ostler/{}`", "后端有 {}；Ostler 自己的模型写作 `ostler/{}`";
+    CfgBackendNames: "backends are {}", "后端有 {}";
+    CfgBadReference: "`{}` is no model of a backend; it is written `backend/model`, `backend/model@variant` or `backend/default`", "`{}` 不是后端的模型；应写作 `backend/model`、`backend/model@variant` 或 `backend/default`";
+    CfgNoPattern: "`{}` has no text in it, so it would never step in", "`{}` 中没有文字，永远不会起作用";
+    CfgParserNeeds: "`{}` needs `{}`", "`{}` 需要 `{}`";
+    CfgForeignBackendPass: "`{}` is ignored in a project file; only your own config file may name variables that a backend gets", "`{}` 在项目文件中被忽略；只有你自己的配置文件可以指定后端得到的变量";
+    CfgNoJson: "this file is not valid JSON: {}", "此文件不是有效的 JSON：{}";
+    CfgThreeTop: "`{}` cannot stand here: the document has `backend` and `roles`, and nothing else", "`{}` 不能写在这里：此文档只有 `backend` 和 `roles`";
+    CfgThreeBrains: "rename `brains` to `roles`", "请将 `brains` 改名为 `roles`";
+    CfgThreeTakeOut: "take it out, or move it to the file that it belongs to", "请删除，或移到它所属的文件";
+    CfgThreeClient: "`{}` is no name of a client: letters, digits, `-`, `_` and `.` make one", "`{}` 不是客户端名称：只能用字母、数字、`-`、`_` 和 `.`";
+    CfgThreeClientHelp: "set THREE_CLIENT to a name like `claude`, or unset it", "请将 THREE_CLIENT 设为如 `claude` 的名称，或取消设置";
     CfgTwoNamed: "two providers are named `{}`", "有两个提供商名为 `{}`";
     CfgUsedBefore: "used before in this file", "此文件中已使用";
     CfgOwnName: "give each its own name, or put the models of both into one entry", "请各起不同的名称，或将两者的模型写入同一项";
@@ -1693,6 +1706,8 @@ words! {
     TrustUnread: "cannot be read ({})", "无法读取（{}）";
     TrustNoSmall: "not a small file", "不是小文件";
     TrustManyDamaged: "too many damaged files beside it", "旁边的损坏文件过多";
+    CfgAllowance: "\"allow\", \"deny\", true or false", "\"allow\"、\"deny\"、true 或 false";
+    CfgScalar: "a string, a number, true or false", "字符串、数、true 或 false";
     CfgShare: "a number from 0.1 to 1", "0.1 到 1 的数";
     CfgNumber: "a number, 0 or greater", "不小于 0 的数";
     CfgSize: "a size like \"2GB\" or \"500MiB\", or a number of bytes", "大小如 \"2GB\" 或 \"500MiB\"，或字节数";

@@ -4,6 +4,7 @@ mod bench;
 mod doomed;
 mod faults;
 mod history;
+mod lost;
 #[cfg(target_os = "linux")]
 mod races;
 mod random;
