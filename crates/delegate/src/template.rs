@@ -49,14 +49,14 @@ impl Templates {
         environment.set_undefined_behavior(UndefinedBehavior::Chainable);
         environment.set_fuel(Some(FUEL));
         let common = context! {
-            prompt => variables.prompt,
-            model => variables.model,
-            session_id => variables.session_id,
-            workdir => variables.workdir,
+            prompt => variables.prompt.as_str(),
+            model => variables.model.as_str(),
+            session_id => variables.session_id.as_str(),
+            workdir => variables.workdir.as_str(),
             options => Value::from(Serde(&variables.options)),
             capabilities => Value::from(Serde(&variables.capabilities)),
             include_directories => variables.include.join(","),
-            include_list => variables.include,
+            include_list => variables.include.clone(),
             prompt_transport => variables.prompt_transport,
             all_tools => variables.capabilities.tools.iter().any(|tool| tool == "*"),
             has_fallback => variables.has_fallback,
