@@ -10,6 +10,7 @@ mod kind;
 mod output;
 mod record;
 mod resolve;
+mod run;
 mod sessions;
 mod template;
 pub mod outcome;

@@ -2,7 +2,7 @@
 
 use crate::setup::catalogue::{self, ANY_ACP, AgentRow, OWN};
 use crate::setup::{
-    Adapter, Allowance, Capabilities, Options, Persona, PromptTransport, Reference, Role, Setup,
+    Adapter, Allowance, Capabilities, Options, Persona, Reference, Role, Setup,
 };
 use std::time::Duration;
 
@@ -264,10 +264,5 @@ impl Target {
                 format!("`{backend}` cannot be told the limits of `{name}`: only the sandbox holds them")
             })
             .collect()
-    }
-
-    /// How a prompt gets to it.
-    pub fn prompt_transport(&self) -> PromptTransport {
-        self.adapter().map_or(PromptTransport::Stdin, |adapter| adapter.prompt_transport)
     }
 }
