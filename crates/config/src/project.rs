@@ -19,10 +19,11 @@ use crate::values::{from_json, node_text};
 use crate::variables;
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 18] = [
+const USER_ONLY: [&[&str]; 19] = [
     &["agent", "max_children"],
     &["agent", "max_depth"],
     &["agent", "max_steps"],
+    &["agent", "auto_plan"],
     &["agent", "planner_max_steps"],
     &["agent", "memory_compiler"],
     &["agent", "shared_hooks"],

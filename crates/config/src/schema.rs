@@ -109,6 +109,8 @@ pub struct AgentConfig {
     pub shared_hooks: bool,
     /// Tools of servers that may be used in plan mode because they only read. It unlocks no tool that writes.
     pub plan_mode_allowed_tools: Vec<String>,
+    /// A prompt that describes a large task begins in plan mode. Only your own file may set this.
+    pub auto_plan: bool,
     /// Another model that makes a plan before each turn, in a session of its own.
     pub planner_model: Option<String>,
     /// Model requests of one plan; 0 means no limit. Only your own file may set this.
@@ -137,6 +139,7 @@ impl Default for AgentConfig {
             memory_compiler: MemoryConfig::default(),
             shared_hooks: false,
             plan_mode_allowed_tools: Vec::new(),
+            auto_plan: false,
             planner_model: None,
             planner_max_steps: 0,
             subagent_model: None,

@@ -710,6 +710,7 @@ words! {
     ApprovalIs: "Approval: {}", "批准：{}";
     ApproveUsage: "/approve does not know `{}`. Write ask, edits, auto, yolo, all (commands only), none, or a time such as 10m.", "/approve 不认识 `{}`。请写 ask、edits、auto、yolo、all（仅命令）、none 或如 10m 的时长。";
     ModeIs: "Mode: {}", "模式：{}";
+    AutoPlan: "This looks like a large task, so it begins in plan mode (`agent.auto_plan`). `/mode normal` leaves it.", "这看起来是一项较大的任务，因此以计划模式开始（`agent.auto_plan`）。`/mode normal` 可退出。";
     ModeIsPlan: "Mode: plan. Nothing is changed until you approve a plan; /mode normal leaves it.", "模式：plan。批准计划前不做任何修改；/mode normal 退出。";
     NoMode: "There is no mode `{}`. Write {}.", "没有模式 `{}`。请写 {}。";
     PlanWindow: "{}; the approved plan runs without asking until the turn ends", "{}；已批准的计划在本回合内不再询问";
@@ -1401,6 +1402,9 @@ words! {
     DocNetNone: "no network", "无网络";
     DocLandlock: ", with landlock {}", "，并有 landlock {}";
     DocNotOnPath: "not found on PATH", "PATH 中没有";
+    DocServer: "{}: {}", "{}：{}";
+    DocServerGone: "{}: the program {} is not found", "{}：找不到程序 {}";
+    DocServerFix: "change it in {}; `ostler mcp test` starts a server and shows what it says", "请在 {} 中修改；`ostler mcp test` 会启动服务器并显示其输出";
     DocInstallGit: "install it: models use it to look at changes", "请安装：模型用它查看改动";
     DocShellGone: "{} is not found", "找不到 {}";
     DocInstallShell: "install it, or name another one: ostler config set tools.shell.path /path/to/sh", "请安装，或指定另一个：ostler config set tools.shell.path /path/to/sh";

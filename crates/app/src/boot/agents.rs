@@ -139,6 +139,7 @@ pub fn settings(loaded: &Loaded, places: &Places) -> AgentSettings {
             SubagentAsks::Inherit => true,
             SubagentAsks::Headless => false,
         },
+        auto_plan: agent.auto_plan,
         foreign: None,
         planner: planner
             .filter(|model| !model.is_empty())

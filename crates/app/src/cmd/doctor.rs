@@ -2,6 +2,7 @@
 
 mod backends;
 mod providers;
+mod servers;
 
 use super::health;
 use super::panel::print_view;
@@ -180,6 +181,7 @@ pub fn findings(boot: &Arc<Boot>, fault: Option<String>) -> Vec<Finding> {
     findings.push(sandbox(boot));
     findings.extend(withheld(boot));
     findings.extend(programs(boot));
+    findings.extend(servers::servers(boot));
     findings.push(terminal(boot));
     findings.push(health::home(&boot.places.home, language));
     findings.extend(health::sessions(&boot.sessions_dir(), language));
@@ -388,7 +390,11 @@ fn programs(boot: &Arc<Boot>) -> Vec<Finding> {
         None => Finding::new(Status::Note, "git", language.say(Word::DocNotOnPath))
             .fix(language.say(Word::DocInstallGit)),
     };
-    let mut findings = vec![git];
+    let tmux = match boot.program("tmux") {
+        Some(path) => Finding::ok("tmux", path.display().to_string()),
+        None => Finding::new(Status::Note, "tmux", language.say(Word::DocNotOnPath)),
+    };
+    let mut findings = vec![git, tmux];
     // Without options no session starts either, which has been said.
     if let Ok(options) = wiring::options(boot, false) {
         let shell = options

@@ -45,6 +45,8 @@ pub struct AgentSettings {
     pub foreign: Option<Foreign>,
     /// Another model makes a plan before each turn.
     pub planner: Option<PlannerSettings>,
+    /// A large task begins in plan mode.
+    pub auto_plan: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +69,7 @@ impl Default for AgentSettings {
             attended: true,
             foreign: None,
             planner: None,
+            auto_plan: false,
         }
     }
 }
