@@ -1337,6 +1337,13 @@ words! {
     FormatNoPrompt: "an output format goes with a prompt: add -p \"…\"", "输出格式需要提示：请加 -p \"…\"";
     // Doctor
     DocMendHook: "mend the hook; one that cannot be read stops every session", "请修复该钩子；无法读取的钩子会阻止所有会话";
+    TopicBackend: "backend", "后端";
+    DocNoBackend: "{} is not installed", "未安装 {}";
+    DocLoggedIn: "logged in", "已登录";
+    DocNotLoggedIn: "not logged in", "未登录";
+    DocLoginUnknown: "whether it is logged in, it says only when asked", "是否已登录只有在提问时才知道";
+    DocBackendAnswers: "answers: {}", "回答：{}";
+    DocBackendSilent: "does not answer: {}", "没有回答：{}";
     TopicVersion: "version", "版本";
     TopicConfig: "config", "配置";
     TopicModel: "model", "模型";

@@ -173,6 +173,8 @@ const TABLE: &[(&str, &str)] = &[
     ("Which providers have a login, and until when", "哪些提供商已登录，有效期到何时"),
     ("As JSON", "以 JSON 输出"),
     ("Also ask the providers whether they answer", "同时询问各提供商是否应答"),
+    ("Also look for other agents: their programs, versions and logins", "同时查找其他代理：程序、版本和登录状态"),
+    ("Also put one question to each of them; it costs a request", "同时向每个代理提一个问题；会产生一次请求费用"),
     ("Do not ask", "不询问"),
     ("The projects that were decided about", "已作出决定的项目"),
     ("Trust an item that is too long to be shown, by its hash; may be repeated", "按哈希信任一个太长而无法显示的项目；可重复"),
