@@ -1152,6 +1152,9 @@ words! {
     BoxNothing: "nothing", "（无输出）";
     BoxNotRun: "{} cannot be run: {}", "{} 无法运行：{}";
     HostLost: "the watchdog that runs commands ended before {} had started; try again", "运行命令的守护进程在 {} 启动之前就结束了；请重试";
+    HostConfine: "the sandbox for it cannot be made there: {}", "无法在该处为其建立沙箱：{}";
+    HostSearch: "the search failed: {}", "搜索失败：{}";
+    HostUnreachable: "the link to {} is cut: {}", "与 {} 的连接已中断：{}";
     // Goals
     HelpGoal: "work towards a goal, turn after turn", "朝目标持续工作";
     ModeIsGoal: "Mode: goal. The next prompt names the goal; /mode normal leaves it.", "模式：goal。下一条提示即为目标；/mode normal 退出。";

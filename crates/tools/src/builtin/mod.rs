@@ -35,7 +35,6 @@ pub mod web_search;
 pub mod write_file;
 
 pub mod files;
-pub mod ignored;
 #[cfg(all(test, unix))]
 mod races;
 pub mod server_result;
