@@ -12,10 +12,13 @@ use crate::oauth::TokenStore;
 use crate::units::{ByteSize, ColorChoice, non_negative};
 
 mod hooks;
+mod places;
 mod plugins;
 mod providers;
 mod roles;
 mod serve;
+
+pub use places::{HelperConfig, HelperInstall, HostConfig};
 
 pub use hooks::{HookConfig, HookEvent};
 pub use plugins::{PluginConfig, PluginKind, PluginOauth, PluginProvides, PluginSampling};
@@ -70,6 +73,10 @@ pub struct Config {
     pub serve: ServeConfig,
     /// Connections to model servers.
     pub network: NetworkConfig,
+    /// Other places to work at, by name: `--host NAME`. Only your own file may set this.
+    pub host: BTreeMap<String, HostConfig>,
+    /// The helper that is copied to other places. Only your own file may set this.
+    pub helper: HelperConfig,
 }
 
 /// How the agent behaves.

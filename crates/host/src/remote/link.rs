@@ -39,6 +39,10 @@ pub enum Unreached {
         theirs: String,
     },
     Broken(String),
+    /// Nothing answered in time.
+    Silent {
+        seconds: u64,
+    },
 }
 
 /// A place that is reached over a link. Clones share it; it ends with the last of them and with the last process there.

@@ -5,10 +5,12 @@ mod codec;
 mod frame;
 mod link;
 mod message;
+mod program;
 mod running;
 mod serve;
 mod types;
 
 pub use link::{Remote, Unreached};
 pub use message::{PROTOCOL, PlaceFacts};
+pub use program::OverProgram;
 pub use serve::serve;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use entries::MAX_ENTRIES;
+pub use ignored::Ignored;
 pub use lines::{MAX_LINE_BYTES, MAX_MATCHES, NameFilter, matcher, types};
 pub use names::MAX_PATHS;
 pub use walk::{MAX_WALKED, Tree, glob};
