@@ -51,7 +51,7 @@ pub fn gather_switches(
 }
 
 /// Sections of the design that this version does not read yet.
-const LATER: [&str; 2] = ["backend", "host"];
+const LATER: [&str; 1] = ["backend"];
 
 /// Takes out sections that only later versions read, with one notice for all of them.
 pub fn take_later_sections(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {

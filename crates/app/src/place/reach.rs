@@ -194,7 +194,9 @@ fn program(boot: &Boot, name: &str) -> Option<OsString> {
 }
 
 fn command(boot: &Boot, argv: Vec<OsString>) -> Command {
-    let env = boot.env.iter();
+    // What lets one in at a model's provider is nobody's business there.
+    let hidden = boot.key_variables();
+    let env = boot.env.iter().filter(|(name, _)| !hidden.contains(name));
     Command {
         argv,
         cwd: "/".into(),

@@ -94,7 +94,7 @@ async fn pump(
         match process.next().await {
             Output::Stdout(bytes) => {
                 if to_link.write_all(&bytes).await.is_err() {
-                    return;
+                    break;
                 }
             }
             Output::Stderr(bytes) => says.send_modify(|said| {
@@ -102,7 +102,9 @@ async fn pump(
                     said.push_str(&String::from_utf8_lossy(&bytes));
                 }
             }),
-            Output::Exited(_) => return,
+            Output::Exited(_) => break,
         }
     }
+    // The other half is held by whoever writes to the program: the reader would wait for it.
+    let _closed = to_link.shutdown().await;
 }
