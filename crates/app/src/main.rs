@@ -26,6 +26,7 @@ mod input;
 mod lenient;
 mod line;
 mod live;
+mod mcp_server;
 mod models;
 mod ops;
 mod output;
@@ -183,6 +184,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Demo(args)) => demo::run(global, args, language.get()).await,
         Some(Command::Serve(args)) => serve::run(global, args, language).await,
         Some(Command::Acp) => acp::run(&global, language).await,
+        Some(Command::McpServer(args)) => mcp_server::run(global, args, language).await,
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
         None => {
@@ -271,6 +273,7 @@ fn with_output(
         | Command::Checkpoint(_)
         | Command::Serve(_)
         | Command::Acp
+        | Command::McpServer(_)
         | Command::Completions { .. }
         | Command::Man => {
             return Err(UsageError(language.say(Word::FormatAfter).into()));
