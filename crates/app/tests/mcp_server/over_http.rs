@@ -107,7 +107,7 @@ fn only_who_has_the_token_and_names_us_comes_in() {
     assert_eq!(elsewhere.json(&hello).send().status, 404);
     let unknown = site.in_session("00000000-0000-4000-8000-000000000000", &task("hi"));
     assert_eq!(unknown.send().status, 404);
-    site.running.signal(Signal::Term);
+    site.running.signal(Signal::Terminate);
     assert_eq!(site.running.wait().code, Some(143));
 }
 
@@ -146,7 +146,7 @@ fn a_configured_token_is_taken_and_a_short_one_is_not() {
         .spawn();
     let said = running.wait_stdout("Bearer ");
     assert!(said.contains(token), "{said}");
-    running.signal(Signal::Int);
+    running.signal(Signal::Interrupt);
     assert_eq!(running.wait().code, Some(130));
     for (config, flags, part) in [
         ("\n[serve]\ntoken = \"short\"\n", ["--http", "0"], "16"),
