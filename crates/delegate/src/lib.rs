@@ -3,7 +3,16 @@
 //! may touch is decided by the `Launcher` that the caller passes in; this crate reads no environment and no home.
 
 pub mod activity;
+mod contract;
 mod delegation;
+mod include;
+mod kind;
+mod output;
+mod record;
+mod resolve;
+mod run;
+mod sessions;
+mod template;
 pub mod outcome;
 pub mod request;
 pub mod services;

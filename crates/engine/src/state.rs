@@ -341,6 +341,7 @@ impl SessionState {
             title,
             assigned_role: None,
             definitions: self.extensions.definitions.clone(),
+            foreign: None,
         }
     }
 

@@ -123,6 +123,18 @@ words! {
     WantsToRead: "Read this?", "读取此内容？";
     WantsToFetch: "Fetch this address?", "访问此地址？";
     WantsToSearch: "Search the web for this?", "在网上搜索此内容？";
+    ForeignTakesNone: "this session belongs to another agent and takes no commands", "此会话属于另一个代理，不接受命令";
+    ForeignFlood: "it was stopped, because it did more than can be written down", "已停止：它所做的超出了可记录的范围";
+    ForeignStarted: "started: {}", "已启动：{}";
+    ForeignSession: "its own name for this conversation: {}", "它自己对此对话的编号：{}";
+    ForeignAsks: "{} asks for permission:", "{} 请求许可：";
+    ForeignNone: "no other agent is known here", "此处没有其他代理";
+    RoleBy: "{} (by {}: {})", "{}（由 {} 担任：{}）";
+    MayOnlyRead: "changes nothing here", "不更改此处任何内容";
+    MayChangeFiles: "may change files here", "可更改此处的文件";
+    MayRunNothing: "runs no commands", "不运行命令";
+    MayReachVendor: "reaches only its vendor", "只能访问其提供商";
+    WantsToDelegateSeveral: "Start these sub-agents?", "启动这些子代理？";
     WantsToDelegate: "Start this sub-agent?", "启动此子代理？";
     WantsToRemember: "Save this to memory?", "存入记忆？";
     WantsToForget: "Remove this from memory?", "从记忆中移除？";

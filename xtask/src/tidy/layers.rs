@@ -66,8 +66,10 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("sandbox", &["boot", "grants", "policy"]),
     ("trust", &["boot", "flags"]),
     ("servers", &["auth", "boot", "trust"]),
+    // Programs of other agents.
+    ("delegates", &["boot", "grants"]),
     // The settings of the engine.
-    ("wiring", &["boot", "errors", "flags", "grants", "policy", "sandbox", "servers", "trust"]),
+    ("wiring", &["boot", "delegates", "errors", "flags", "grants", "policy", "sandbox", "servers", "trust"]),
     // Utilities, and those of them that sessions have as commands.
     ("cmd", &["asking", "auth", "boot", "client", "color", "errors", "exit", "flags", "grants", "home", "input", "lenient", "output", "policy", "sandbox", "servers", "trust", "typed", "wiring"]),
     ("extras", &["boot", "cmd", "errors", "flags"]),
