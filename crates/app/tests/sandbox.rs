@@ -24,6 +24,8 @@ mod servers;
 mod swaps;
 #[path = "sandbox/traces.rs"]
 mod traces;
+#[path = "sandbox/history.rs"]
+mod history;
 #[path = "sandbox/unapproved.rs"]
 mod unapproved;
 

@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, test as run } from "node:test";
 import { CART, World, askOf, clean, noAsk, phone, ready, send, shows, until } from "./help.mjs";
 
+const test = (name, act) => run(name, { timeout: 45_000 }, act);
 let world;
 before(async () => {
   world = await World.start();
@@ -153,8 +154,6 @@ test("escape stops, typing steers, tab queues", async () => {
 test("output comes while a command runs, jobs are rows that end", async () => {
   const { page } = await opened();
   await send(page, "live");
-  await ready(page);
-  await page.keyboard.press("y");
   await shows(page, "row 2");
   assert.equal(await page.locator(".call-running").count(), 1, "it still runs");
   await shows(page, "All rows came.");
@@ -186,7 +185,7 @@ test("two tabs, a second browser and a program see the same; one answer counts",
   // Both answer at the same moment: one of them, and neither page breaks.
   await world.say(id, "write another note");
   await Promise.all([ready(page), ready(other)]);
-  await Promise.all([page.click("[data-choice=once]"), other.locator("[data-choice=deny]").tap()]);
+  await Promise.all([[page, "once"], [other, "deny"]].map(([one, choice]) => one.evaluate((id) => document.querySelector(`[data-choice=${id}]`).click(), choice)));
   for (const one of [page, tab, other]) await noAsk(one);
   await until(async () => (await world.entries(id)).filter((entry) => entry.type === "turn_end").length === 2);
   assert.equal((await world.entries(id)).filter((entry) => entry.type === "approval").length, 2);
@@ -231,8 +230,7 @@ test("questions, several choices, a plan that is read before it is approved", as
   const results = JSON.stringify((await world.entries(id)).filter((entry) => entry.type === "tool_result"));
   assert.match(results, /PostgreSQL/);
   assert.match(results, /lint, tests/);
-  await page.fill("#composer", "");
-  await page.evaluate(() => document.activeElement?.blur());
+  await page.focus("#composer");
   await page.keyboard.press("Shift+Tab");
   await page.waitForFunction(() => [...document.querySelectorAll(".pill")].some((one) => one.textContent.includes("Plan first")));
   await send(page, "plan");

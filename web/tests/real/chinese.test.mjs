@@ -1,8 +1,9 @@
 // The same server in Chinese: panels, a session, a question.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before, test as run } from "node:test";
 import { World, clean, isFine, phone, ready, send, shows } from "./help.mjs";
 
+const test = (name, act) => run(name, { timeout: 45_000 }, act);
 let world;
 before(async () => {
   world = await World.start({ language: "zh" });

@@ -109,13 +109,12 @@ token = "${TOKEN}"
 hosts = ["127.0.0.1:${port}"]
 [[providers]]
 name = "mock"
-kind = "openai_chat"
+kind = "openai"
 base_url = "${process.env.VENDOR_URL}/v1"
-model = "mock-model"
-models = ["wise-2"]
+models = ["mock-model", "wise-2"]
 api_key_env = "MOCK_KEY"
 context_window = 200000
-price = { input = 3.0, output = 15.0, cache_read = 0.3 }
+price = { input = 3.0, cached_input = 0.3, output = 15.0 }
 ${more}`);
     repository(world.root, { "shop/cart.py": CART, "shop/__init__.py": "", "tests/test_cart.py": TEST, "CHANGELOG.md": "# Changes\n\n- The cart counts its items.\n", ...Object.fromEntries(ODD.map((name) => [`odd/${name}`, "x\n"])) });
     await world.serve();
@@ -148,6 +147,7 @@ ${more}`);
   }
 
   async down(signal = "SIGINT") {
+    if (this.server.exitCode !== null || this.server.signalCode !== null) return;
     const ended = new Promise((done) => this.server.once("exit", done));
     this.server.kill(signal);
     await ended;

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, test as run } from "node:test";
 import { World, clean, dark, isFine, phone, ready, send, shows } from "./help.mjs";
 
+const test = (name, act) => run(name, { timeout: 45_000 }, act);
 let world;
 let busy;
 before(async () => {

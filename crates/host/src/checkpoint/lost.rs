@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// Folders and names of a git folder that are compared; of a larger one nothing is known.
-pub(super) const MAX_FOLDERS: usize = 20_000;
+pub(super) const MAX_FOLDERS: usize = if cfg!(test) { 600 } else { 20_000 };
 const MAX_NAMES: usize = 500_000;
 /// Different histories in which something that is gone is looked for, newest first.
 const MAX_HISTORIES: usize = 64;
