@@ -2,8 +2,10 @@
 //! in, a server out; what the tools do is in `tools` and the rooms below it.
 
 mod asks;
+mod delegation;
 mod folders;
 mod report;
+mod roles;
 mod task;
 mod tools;
 mod turn;

@@ -5,6 +5,8 @@
 #[path = "mcp_server/bad.rs"]
 mod bad;
 mod common;
+#[path = "mcp_server/delegation.rs"]
+mod delegation;
 #[path = "mcp_server/driver.rs"]
 mod driver;
 #[path = "serve/http.rs"]

@@ -97,7 +97,10 @@ impl FakeAgents {
 
     /// The names of all that are known.
     pub fn names() -> Vec<&'static str> {
-        sections().filter(|s| s.what == "state").map(|s| s.name).collect()
+        sections()
+            .filter(|s| s.what == "state")
+            .map(|s| s.name)
+            .collect()
     }
 
     /// Puts a program on PATH. The last act is for all calls that follow.

@@ -1,5 +1,6 @@
 //! The tools that clients see, and who carries a call of each out.
 
+use super::delegation::Delegations;
 use super::folders::Folders;
 use super::task::{self, TaskArguments};
 use crate::boot::Boot;
@@ -54,13 +55,35 @@ impl Tools {
             arguments,
             client,
         } = call;
-        match tool.as_str() {
+        let others = Delegations {
+            boot: &self.boot,
+            folders: &self.folders,
+            client: &client,
+        };
+        let answered = match tool.as_str() {
             "ostler" => match parsed::<TaskArguments>(arguments) {
-                Ok(arguments) => task::run(&self.boot, &self.folders, arguments, &client).await,
-                Err(why) => ToolAnswer::error(why),
+                Ok(task) => Ok(task::run(&self.boot, &self.folders, task, &client).await),
+                Err(why) => Err(why),
             },
-            other => ToolAnswer::error(format!("There is no tool {other}.")),
-        }
+            "three" => match parsed(arguments) {
+                Ok(request) => Ok(others.three(request).await),
+                Err(why) => Err(why),
+            },
+            "batch" | "roundtable-batch" => match parsed(arguments) {
+                Ok(request) => Ok(others.batch(request).await),
+                Err(why) => Err(why),
+            },
+            "roundtable" => match parsed(arguments) {
+                Ok(request) => Ok(others.roundtable(request).await),
+                Err(why) => Err(why),
+            },
+            "info" => match parsed(arguments) {
+                Ok(request) => Ok(others.info(request).await),
+                Err(why) => Err(why),
+            },
+            other => Err(format!("There is no tool {other}.")),
+        };
+        answered.unwrap_or_else(ToolAnswer::error)
     }
 }
 

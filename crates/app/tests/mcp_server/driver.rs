@@ -11,7 +11,14 @@ use std::time::{Duration, Instant};
 
 const WAIT: Duration = Duration::from_secs(40);
 /// The tools of the server, in order.
-pub const NAMES: [&str; 1] = ["ostler"];
+pub const NAMES: [&str; 6] = [
+    "ostler",
+    "three",
+    "batch",
+    "roundtable",
+    "roundtable-batch",
+    "info",
+];
 
 static RESULTS: LazyLock<HashMap<String, Validator>> = LazyLock::new(|| {
     let table = include_str!("../../src/mcp_server/tools.json");
