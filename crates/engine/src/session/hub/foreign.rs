@@ -8,7 +8,7 @@ use crate::budget;
 use crate::clients::backlog::Backlog;
 use crate::clients::feed::Feed;
 use crate::clients::live::LiveSession;
-use crate::confine;
+use crate::confine::{self, HistoryGround};
 use crate::context::account::Account;
 use crate::ledger::Ledger;
 use crate::session::foreign::{ForeignSession, Parts, Permits, Recorder, Rights};
@@ -118,7 +118,13 @@ impl LocalHub {
             let _ = temp.scratch.make();
         }
         let artifacts = Artifacts::new(folder.to_owned()).redacting(options.run.redactor.clone());
+        // Nobody approves what it runs, so it takes nothing of the history.
+        let history = HistoryGround {
+            root: scope_of(options, folder).root,
+            place: options.checkpoint_place().map(Arc::new),
+        };
         let services = confine::Services {
+            history: Some(history),
             host: options.toolbox.host.clone(),
             sandbox,
             share: Arc::default(),
