@@ -51,8 +51,11 @@ impl Delegations<'_> {
             Ok(team) => team,
             Err(why) => return ToolAnswer::error(why),
         };
-        let (group, notes) = self.group(&team.rights);
         let role = request.role.clone().unwrap_or_default();
+        if let Some(why) = team.refuse(&[&role], self.client).await {
+            return ToolAnswer::error(why);
+        }
+        let (group, notes) = self.group(&team.rights);
         let member = Member {
             name: request.name.clone().unwrap_or_else(|| role.clone()),
             role,
@@ -87,6 +90,11 @@ impl Delegations<'_> {
             Ok(team) => team,
             Err(why) => return ToolAnswer::error(why),
         };
+        let roles = request.tasks.iter().filter_map(|task| task.role.as_deref());
+        let roles: Vec<&str> = roles.collect();
+        if let Some(why) = team.refuse(&roles, self.client).await {
+            return ToolAnswer::error(why);
+        }
         let (group, notes) = self.group(&team.rights);
         let stop = self.client.stopped();
         let work = team.delegation.batch(&request, Arc::new(group), stop);
@@ -108,6 +116,12 @@ impl Delegations<'_> {
             Ok(team) => team,
             Err(why) => return ToolAnswer::error(why),
         };
+        let roles = request.participants.iter();
+        let roles = roles.map(|one| one.role.as_deref().unwrap_or(&one.name));
+        let roles: Vec<&str> = roles.collect();
+        if let Some(why) = team.refuse(&roles, self.client).await {
+            return ToolAnswer::error(why);
+        }
         let (group, notes) = self.group(&team.rights);
         let stop = self.client.stopped();
         let work = team.delegation.roundtable(&request, Arc::new(group), stop);

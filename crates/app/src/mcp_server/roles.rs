@@ -12,21 +12,28 @@ use ostler_delegate::activity::{PermissionAnswer, PermissionRequest, ToolKind};
 use ostler_delegate::services::Defaults;
 use ostler_delegate::setup::{Allowance, Capabilities, Filesystem, Setup};
 use ostler_engine::agents::foreign::ForeignLauncher;
-use ostler_engine::confine::Services;
+use ostler_engine::confine::{HistoryGround, Services};
 use ostler_engine::roles::Roles;
-use ostler_guard::{Headless, Posture};
+use ostler_engine::tools::declarations;
+use ostler_guard::{Call, Decision, Headless, Policy, Posture, Scope, Verdict};
 use ostler_llm::Secret;
 use ostler_mcp::server::{CallClient, Question, QuestionReply};
-use ostler_wire::visible;
+use ostler_wire::{Access, ToolMark, visible};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// The choice that lets a role be called.
+const YES: &str = "yes";
+const NO: &str = "no";
 
 /// For one call.
 pub struct Team {
     pub delegation: Delegation,
     pub rights: Rights,
     launcher: Arc<ForeignLauncher>,
+    policy: Arc<Policy>,
+    scope: Scope,
 }
 
 /// What is answered to agents that ask before they do something.
@@ -69,6 +76,11 @@ impl Team {
             policy: policy.clone(),
             allow_private: tools.allow_private,
             served: tools.served,
+            // Nobody approves what it runs, so it takes nothing of the history.
+            history: Some(HistoryGround {
+                root: boot.places.root.clone(),
+                place: None,
+            }),
             call_id: "three".into(),
             root: Some(boot.places.root.clone()),
             user_home: boot.places.user_home.clone(),
@@ -91,16 +103,74 @@ impl Team {
             },
             is_free: policy.posture == Posture::Yolo,
         };
+        let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
         Ok(Self {
             delegation,
             rights,
             launcher,
+            policy,
+            scope,
         })
+    }
+
+    /// Why one of the roles may not be called, by the person's rules. A rule that asks is put to the person.
+    pub async fn refuse(&self, roles: &[&str], client: &CallClient) -> Option<String> {
+        for role in roles {
+            let Some(decision) = self.decide(role) else {
+                continue;
+            };
+            let rule = decision.rule.unwrap_or_default();
+            match decision.verdict {
+                Verdict::Allow => {}
+                Verdict::Deny => return Some(format!("The rule {rule} forbids the role {role}.")),
+                // No rule speaks of it: whoever let the client call has said yes.
+                Verdict::Ask if rule.is_empty() => {}
+                Verdict::Ask if said_yes(role, &rule, client).await => {}
+                Verdict::Ask => {
+                    return Some(format!(
+                        "The rule {rule} wants the person's yes for the role {role}, who did not give it."
+                    ));
+                }
+            }
+        }
+        None
+    }
+
+    fn decide(&self, role: &str) -> Option<Decision> {
+        let tool = declarations().find(|about| about.has(ToolMark::NeedsBackends))?;
+        let accesses = [Access::Delegate {
+            role: role.to_owned(),
+            read_only: false,
+        }];
+        Some(self.policy.decide(Call {
+            tool,
+            accesses: &accesses,
+            scope: &self.scope,
+            resolved: &[],
+        }))
     }
 
     /// To be called when all programs are gone: what was put back.
     pub async fn end(self) -> Vec<String> {
         self.launcher.end().await
+    }
+}
+
+async fn said_yes(role: &str, rule: &str, client: &CallClient) -> bool {
+    if !client.can_ask() {
+        return false;
+    }
+    let question = Question {
+        message: visible(&format!("Have the role {role} work? The rule {rule} asks.")),
+        schema: json!({
+            "type": "object",
+            "properties": {"choice": {"type": "string", "enum": [YES, NO]}},
+            "required": ["choice"],
+        }),
+    };
+    match client.ask(question).await {
+        QuestionReply::Accept(fields) => fields.get("choice").is_some_and(|choice| choice == YES),
+        QuestionReply::Decline | QuestionReply::Cancel | QuestionReply::Failed(_) => false,
     }
 }
 

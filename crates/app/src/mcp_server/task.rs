@@ -13,7 +13,7 @@ use crate::flags::{Global, Mode, PermissionMode};
 use crate::policy::policy;
 use crate::wiring::plugins::learn;
 use clap::ValueEnum;
-use ostler_engine::checkpoint::Point;
+use ostler_engine::checkpoint::{Change, Kind, Point, Side};
 use ostler_guard::Posture;
 use ostler_mcp::server::{CallClient, ToolAnswer};
 use ostler_wire::{Client, Hub as _, HubError, Open, Questions as _, Say as _, Word};
@@ -269,8 +269,16 @@ async fn changed(boot: Arc<Boot>, before: u64, after: Option<u64>) -> Vec<String
         let store = checkpoint::open(&boot).ok()?;
         let to = after.map_or(Point::Now, Point::At);
         let changes = store.diff(before, to).ok()?;
-        Some(changes.into_iter().map(|change| change.path).collect())
+        let files = changes.into_iter().filter(is_file);
+        Some(files.map(|change| change.path).collect())
     };
     let compared = tokio::task::spawn_blocking(compare).await;
     compared.ok().flatten().unwrap_or_default()
+}
+
+/// A folder is there for the files in it.
+fn is_file(change: &Change) -> bool {
+    let is_folder = |side: &Side| side.kind == Kind::Dir;
+    let sides = [&change.before, &change.after];
+    !sides.into_iter().flatten().all(is_folder)
 }

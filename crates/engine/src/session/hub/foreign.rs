@@ -135,7 +135,6 @@ impl LocalHub {
             call_id: order.task.call.clone(),
             root: Some(scope_of(options, folder).root),
             user_home: options.paths.user_home.clone(),
-            history: None,
         };
         ForeignLauncher::new(services, options.tools.writable.clone())
     }
