@@ -3,6 +3,7 @@
 
 mod activity;
 mod launch;
+mod program;
 pub mod setup;
 
 use crate::boot::Boot;

@@ -4,6 +4,7 @@ mod agents;
 mod checkpoint;
 pub mod chinese;
 mod mcp;
+mod mcp_server;
 mod memory;
 mod place;
 mod serve;
@@ -11,6 +12,7 @@ mod serve;
 pub use agents::{Agents, Skills};
 pub use checkpoint::Checkpoint;
 pub use mcp::{Mcp, McpAdd, McpScope, McpType};
+pub use mcp_server::McpServer;
 pub use memory::{Memory, MemorySwitch};
 pub use place::{Host, PlaceFlags};
 pub use serve::Serve;
@@ -219,6 +221,8 @@ pub enum Command {
     Host(Host),
     /// Speak the Agent Client Protocol on stdin and stdout: an editor starts this
     Acp,
+    /// Offer this agent as an MCP server to other agents and programs
+    McpServer(McpServer),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
     /// Print the manual page

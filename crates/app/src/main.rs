@@ -27,6 +27,7 @@ mod input;
 mod lenient;
 mod line;
 mod live;
+mod mcp_server;
 mod models;
 mod ops;
 mod output;
@@ -204,6 +205,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Demo(args)) => demo::run(global, args, language.get()).await,
         Some(Command::Serve(args)) => serve::run(global, args, language).await,
         Some(Command::Acp) => acp::run(&global, language).await,
+        Some(Command::McpServer(args)) => mcp_server::run(global, args, language).await,
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
         None => {
@@ -310,6 +312,7 @@ fn with_output(
         | Command::Serve(_)
         | Command::Acp
         | Command::Host(_)
+        | Command::McpServer(_)
         | Command::Completions { .. }
         | Command::Man => {
             return Err(UsageError(language.say(Word::FormatAfter).into()));

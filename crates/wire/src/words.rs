@@ -2149,6 +2149,9 @@ words! {
     AcpEditorFailed: "the editor did not write {}: {}", "编辑器未写入 {}：{}";
     AcpNotAsked: "The question could not be put in the editor ({}).", "无法在编辑器中提出该问题（{}）。";
     AcpStarted: "Speaking the Agent Client Protocol on stdin and stdout. An editor starts this; see docs/editors.md.", "正在 stdin 与 stdout 上使用 Agent Client Protocol。由编辑器启动；见 docs/editors.md。";
+    McpServing: "Speaking the Model Context Protocol on stdin and stdout. Another agent starts this; see docs/mcp-server.md.", "正在 stdin 与 stdout 上使用 Model Context Protocol。由其他代理启动；见 docs/mcp-server.md。";
+    McpServingHttp: "MCP server at {}. Stop it with Ctrl-C.", "MCP 服务器位于 {}。按 Ctrl-C 停止。";
+    McpClientRefused: "The client did not begin as the protocol says: {}", "客户端没有按协议开始：{}";
     ServeUnauthorized: "Log in first: with the token or password of `ostler serve`.", "请先登录：使用 `ostler serve` 的令牌或密码。";
     ServeWrong: "That is not right.", "不正确。";
     ServeTooOften: "Too many attempts that failed. Wait a minute.", "失败次数过多。请等待一分钟。";
