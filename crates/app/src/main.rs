@@ -32,6 +32,7 @@ mod output;
 mod pictures;
 mod policy;
 mod print;
+mod remote;
 mod resume;
 mod sandbox;
 mod schema_check;
@@ -42,6 +43,7 @@ mod typed;
 mod wiring;
 
 use boot::Boot;
+use clap::CommandFactory as _;
 use errors::{Told as _, UsageError};
 use flags::{Cli, Command, SessionsCommand};
 use lenient::Lenient;
@@ -125,7 +127,21 @@ fn arguments() -> Vec<OsString> {
         words.remove(1);
         words.push("--help".into());
     }
+    // `ostler --attach URL SESSION`.
+    if let [_, attach, _, session] = words.as_slice()
+        && attach == "--attach"
+        && is_session(session)
+    {
+        words.insert(3, "--session".into());
+    }
     words
+}
+
+/// Neither a flag nor a command.
+fn is_session(word: &std::ffi::OsStr) -> bool {
+    let commands = flags::Cli::command();
+    word.to_str()
+        .is_some_and(|word| !word.starts_with('-') && commands.find_subcommand(word).is_none())
 }
 
 /// `language` becomes that of the configuration as soon as it is read.
@@ -138,10 +154,11 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
     }
     let global = cli.global;
     let command = with_output(cli.command, cli.output, language.get())?;
+    check_attach(&global, command.as_ref(), language.get())?;
     let boot = || -> anyhow::Result<Arc<Boot>> {
         let boot = Boot::new(&global)?;
         language.set(boot.language);
-        Ok(Arc::new(boot))
+        Ok(Arc::new(remote::attached(boot)?))
     };
     let lenient = || -> anyhow::Result<Lenient> {
         let lenient = Lenient::new(&global)?;
@@ -202,6 +219,19 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
     }
 }
 
+/// Sessions of a server are shown by what shows sessions.
+fn check_attach(
+    global: &flags::Global,
+    command: Option<&Command>,
+    language: Language,
+) -> anyhow::Result<()> {
+    let shows = matches!(command, None | Some(Command::Exec(_) | Command::Resume(_)));
+    match global.attach.is_some() && !shows {
+        true => Err(remote::refuse(language)),
+        false => Ok(()),
+    }
+}
+
 /// `ostler -p PROMPT` is `ostler exec -p PROMPT`.
 async fn prompt_alone(
     prompt: String,
@@ -211,7 +241,7 @@ async fn prompt_alone(
 ) -> anyhow::Result<u8> {
     let boot = Boot::new(global)?;
     language.set(boot.language);
-    let boot = learn(Arc::new(boot)).await?;
+    let boot = learn(Arc::new(remote::attached(boot)?)).await?;
     let args = flags::Exec {
         words: Vec::new(),
         prompt: Some(prompt),
