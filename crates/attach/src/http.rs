@@ -163,7 +163,7 @@ impl Server {
         let writing = Writing {
             server: self.clone(),
             session: session.to_owned(),
-            events,
+            events: events.downgrade(),
             reading: reading.abort_handle(),
         };
         let writing = tokio::spawn(writing.run(sent));
@@ -290,7 +290,8 @@ async fn follow_stream(
 struct Writing {
     server: Server,
     session: String,
-    events: mpsc::Sender<Event>,
+    /// The end of the stream ends the client, also while an op is on its way.
+    events: mpsc::WeakSender<Event>,
     reading: tokio::task::AbortHandle,
 }
 
@@ -370,8 +371,10 @@ impl Writing {
     }
 
     async fn tell(&self, event: Event) {
-        // Without a front end nobody is to be told.
-        let _ = self.events.send(event).await;
+        if let Some(events) = self.events.upgrade() {
+            // Without a front end nobody is to be told.
+            let _ = events.send(event).await;
+        }
     }
 }
 

@@ -44,7 +44,7 @@ fn a_prompt_runs_at_the_server_and_is_shown_here() {
     let out = attached(&away, &bench, &args).output().ok();
     let lines = json_lines(&out.stdout);
     let last = lines.last().expect("a result");
-    assert_eq!(last["text"], "Done there.", "{last}");
+    assert_eq!(last["result"], "Done there.", "{last}");
     assert_eq!(bench.scene.space.read("made.txt"), "made\n");
     assert!(!away.space.exists("made.txt") && away.logs().is_empty());
     // The same session, by the address that a browser shows.
@@ -190,7 +190,7 @@ fn a_link_that_breaks_in_the_middle_of_an_answer_loses_and_repeats_nothing() {
         .map(|n| format!("w{n}{}", if n % 16 == 15 { "\n" } else { " " }))
         .collect();
     assert_eq!(
-        last["text"].as_str().map(str::trim_end),
+        last["result"].as_str().map(str::trim_end),
         Some(expected.trim_end())
     );
     let numbers: Vec<u64> = lines
