@@ -7,14 +7,14 @@ mod contract;
 mod delegation;
 mod include;
 mod kind;
+pub mod outcome;
 mod output;
 mod record;
-mod resolve;
-mod sessions;
-mod template;
-pub mod outcome;
 pub mod request;
+mod resolve;
 pub mod services;
+mod sessions;
 pub mod setup;
+mod template;
 
 pub use delegation::Delegation;
