@@ -12,6 +12,7 @@ mod conformance;
 #[cfg(unix)]
 mod connect;
 mod conversation;
+mod delegates;
 mod demo;
 mod drafts;
 mod errors;

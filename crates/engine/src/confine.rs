@@ -7,6 +7,7 @@ mod environment;
 mod folders;
 mod git_settings;
 pub mod helpers;
+mod history;
 mod outside;
 mod place;
 mod protection;
@@ -17,6 +18,7 @@ mod share;
 mod spawn;
 mod verdict;
 
+pub use history::HistoryGround;
 pub use outside::{
     Changeable, Launch, PROJECT_VARIABLE, Start, independent_folder, named_files, start_outside,
     start_plainly,
@@ -267,6 +269,7 @@ fn guard(services: &Services, loose: &[PathBuf]) -> Guarded {
         of_commands: &of_commands,
         home: services.sandbox.git.home.as_deref(),
         artifacts: services.artifacts.as_ref().or(aside.as_ref()),
+        history: services.history.as_ref(),
     })
 }
 

@@ -36,7 +36,7 @@ pub mod socket;
 pub mod watchdog;
 
 pub use account::{account_home, closed_to_others};
-pub use address::leads_to;
+pub use address::{is_this_machine, leads_to};
 pub use command::{Command, Exit, Output, Signal, Stdio};
 pub use error::{Error, Result};
 pub use files::border::{Ban, Beyond, Border, Depth, Judgement, Pattern, Place, is_below};

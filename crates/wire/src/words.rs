@@ -123,6 +123,18 @@ words! {
     WantsToRead: "Read this?", "读取此内容？";
     WantsToFetch: "Fetch this address?", "访问此地址？";
     WantsToSearch: "Search the web for this?", "在网上搜索此内容？";
+    ForeignTakesNone: "this session belongs to another agent and takes no commands", "此会话属于另一个代理，不接受命令";
+    ForeignFlood: "it was stopped, because it did more than can be written down", "已停止：它所做的超出了可记录的范围";
+    ForeignStarted: "started: {}", "已启动：{}";
+    ForeignSession: "its own name for this conversation: {}", "它自己对此对话的编号：{}";
+    ForeignAsks: "{} asks for permission:", "{} 请求许可：";
+    ForeignNone: "no other agent is known here", "此处没有其他代理";
+    RoleBy: "{} (by {}: {})", "{}（由 {} 担任：{}）";
+    MayOnlyRead: "changes nothing here", "不更改此处任何内容";
+    MayChangeFiles: "may change files here", "可更改此处的文件";
+    MayRunNothing: "runs no commands", "不运行命令";
+    MayReachVendor: "reaches only its vendor", "只能访问其提供商";
+    WantsToDelegateSeveral: "Start these sub-agents?", "启动这些子代理？";
     WantsToDelegate: "Start this sub-agent?", "启动此子代理？";
     WantsToRemember: "Save this to memory?", "存入记忆？";
     WantsToForget: "Remove this from memory?", "从记忆中移除？";
@@ -698,6 +710,7 @@ words! {
     ApprovalIs: "Approval: {}", "批准：{}";
     ApproveUsage: "/approve does not know `{}`. Write ask, edits, auto, yolo, all (commands only), none, or a time such as 10m.", "/approve 不认识 `{}`。请写 ask、edits、auto、yolo、all（仅命令）、none 或如 10m 的时长。";
     ModeIs: "Mode: {}", "模式：{}";
+    AutoPlan: "This looks like a large task, so it begins in plan mode (`agent.auto_plan`). `/mode normal` leaves it.", "这看起来是一项较大的任务，因此以计划模式开始（`agent.auto_plan`）。`/mode normal` 可退出。";
     ModeIsPlan: "Mode: plan. Nothing is changed until you approve a plan; /mode normal leaves it.", "模式：plan。批准计划前不做任何修改；/mode normal 退出。";
     NoMode: "There is no mode `{}`. Write {}.", "没有模式 `{}`。请写 {}。";
     PlanWindow: "{}; the approved plan runs without asking until the turn ends", "{}；已批准的计划在本回合内不再询问";
@@ -1158,6 +1171,7 @@ words! {
     // Places
     PlaceNoSandbox: "no sandbox holds commands there: the system of the place offers no namespaces to the account", "该处没有沙箱可约束命令：那里的系统不向该账户提供命名空间";
     PlaceNoNote: "Notes are written to a file of the project, which lies at another place: ask for the change instead.", "备注会写入项目文件，而项目位于另一处：请直接提出修改。";
+    PlaceNoHandoff: "A handoff is written to a file of the project, which lies at another place: use /compact, or ask for a summary.", "交接文件会写入项目，而项目位于另一处：请使用 /compact，或请求一份总结。";
     PlaceIsOther: "Say one place: --ssh, --container, --pod or --host.", "只能指定一个位置：--ssh、--container、--pod 或 --host。";
     PlaceUnknown: "There is no host {}. Add it to your configuration: [host.{}] exec = [\"…\"].", "没有名为 {} 的主机。请在配置中添加：[host.{}] exec = [\"…\"]。";
     PlaceBadName: "{} is not a name for {}.", "{} 不是有效的 {} 名称。";
@@ -1407,6 +1421,9 @@ words! {
     DocNetNone: "no network", "无网络";
     DocLandlock: ", with landlock {}", "，并有 landlock {}";
     DocNotOnPath: "not found on PATH", "PATH 中没有";
+    DocServer: "{}: {}", "{}：{}";
+    DocServerGone: "{}: the program {} is not found", "{}：找不到程序 {}";
+    DocServerFix: "change it in {}; `ostler mcp test` starts a server and shows what it says", "请在 {} 中修改；`ostler mcp test` 会启动服务器并显示其输出";
     DocInstallGit: "install it: models use it to look at changes", "请安装：模型用它查看改动";
     DocShellGone: "{} is not found", "找不到 {}";
     DocInstallShell: "install it, or name another one: ostler config set tools.shell.path /path/to/sh", "请安装，或指定另一个：ostler config set tools.shell.path /path/to/sh";
@@ -1538,6 +1555,19 @@ words! {
     CfgFallbacks: "`{}` is not supported: a role has one model", "不支持 `{}`：一个角色只有一个模型";
     CfgNotHere: "take this out", "请删除";
     CfgOneModel: "name the model in `model`; a role whose model cannot be used says so when it is called", "请在 `model` 中指定模型；若模型不可用，调用该角色时会说明";
+    CfgNoBackend: "`{}` names the backend `{}`, which Ostler does not know", "`{}` 指定了后端 `{}`，Ostler 不认识它";
+    CfgBackends: "backends are {}; a model of Ostler's own is written `ostler/{}`", "后端有 {}；Ostler 自己的模型写作 `ostler/{}`";
+    CfgBackendNames: "backends are {}", "后端有 {}";
+    CfgBadReference: "`{}` is no model of a backend; it is written `backend/model`, `backend/model@variant` or `backend/default`", "`{}` 不是后端的模型；应写作 `backend/model`、`backend/model@variant` 或 `backend/default`";
+    CfgNoPattern: "`{}` has no text in it, so it would never step in", "`{}` 中没有文字，永远不会起作用";
+    CfgParserNeeds: "`{}` needs `{}`", "`{}` 需要 `{}`";
+    CfgForeignBackendPass: "`{}` is ignored in a project file; only your own config file may name variables that a backend gets", "`{}` 在项目文件中被忽略；只有你自己的配置文件可以指定后端得到的变量";
+    CfgNoJson: "this file is not valid JSON: {}", "此文件不是有效的 JSON：{}";
+    CfgThreeTop: "`{}` cannot stand here: the document has `backend` and `roles`, and nothing else", "`{}` 不能写在这里：此文档只有 `backend` 和 `roles`";
+    CfgThreeBrains: "rename `brains` to `roles`", "请将 `brains` 改名为 `roles`";
+    CfgThreeTakeOut: "take it out, or move it to the file that it belongs to", "请删除，或移到它所属的文件";
+    CfgThreeClient: "`{}` is no name of a client: letters, digits, `-`, `_` and `.` make one", "`{}` 不是客户端名称：只能用字母、数字、`-`、`_` 和 `.`";
+    CfgThreeClientHelp: "set THREE_CLIENT to a name like `claude`, or unset it", "请将 THREE_CLIENT 设为如 `claude` 的名称，或取消设置";
     CfgTwoNamed: "two providers are named `{}`", "有两个提供商名为 `{}`";
     CfgUsedBefore: "used before in this file", "此文件中已使用";
     CfgOwnName: "give each its own name, or put the models of both into one entry", "请各起不同的名称，或将两者的模型写入同一项";
@@ -1612,7 +1642,6 @@ words! {
     CfgTooLarge: "this configuration file has {} bytes; {} are the most", "此配置文件有 {} 字节；最多 {}";
     CfgMoveText: "move large texts into files of their own, like system_prompt_file", "请将长文本移到单独的文件，如 system_prompt_file";
     CfgCheckRights: "check the permissions of the file", "请检查文件的权限";
-    CfgNotYet: "not used by this version yet: {}", "此版本尚未使用：{}";
     CfgBadUrl: "this address is not valid: {}", "此地址无效：{}";
     CfgLoginHttps: "a login needs https://, except for a server on this machine", "登录需要 https://，本机的服务器除外";
     CfgUrlForm: "an address must start with https:// and name a host", "地址必须以 https:// 开头并写明主机";
@@ -1714,6 +1743,8 @@ words! {
     TrustUnread: "cannot be read ({})", "无法读取（{}）";
     TrustNoSmall: "not a small file", "不是小文件";
     TrustManyDamaged: "too many damaged files beside it", "旁边的损坏文件过多";
+    CfgAllowance: "\"allow\", \"deny\", true or false", "\"allow\"、\"deny\"、true 或 false";
+    CfgScalar: "a string, a number, true or false", "字符串、数、true 或 false";
     CfgShare: "a number from 0.1 to 1", "0.1 到 1 的数";
     CfgNumber: "a number, 0 or greater", "不小于 0 的数";
     CfgSize: "a size like \"2GB\" or \"500MiB\", or a number of bytes", "大小如 \"2GB\" 或 \"500MiB\"，或字节数";

@@ -16,6 +16,7 @@ const EDGES: &[(&str, &[&str])] = &[
         &["ostler-wire", "ostler-host", "ostler-guard", "ostler-store"],
     ),
     ("ostler-mcp", &["ostler-wire", "ostler-host"]),
+    ("ostler-delegate", &["ostler-wire", "ostler-host"]),
     (
         "ostler-config",
         &[
@@ -25,6 +26,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ostler-store",
             "ostler-guard",
             "ostler-mcp",
+            "ostler-delegate",
         ],
     ),
     (
@@ -59,6 +61,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ostler-attach",
             "ostler-serve",
             "ostler-acp",
+            "ostler-delegate",
         ],
     ),
     ("ostler-testkit", &[]),

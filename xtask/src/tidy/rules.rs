@@ -21,7 +21,7 @@ const PLAIN_FILES: &[&str] = &[
 
 /// Crates that know no vendor.
 const NEUTRAL: &[&str] = &[
-    "wire", "llm", "host", "store", "guard", "tools", "mcp", "engine",
+    "wire", "llm", "host", "store", "guard", "tools", "mcp", "delegate", "engine",
 ];
 const VENDORS: &[&str] = &[
     "anthropic",

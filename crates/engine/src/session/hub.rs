@@ -1,6 +1,7 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
 mod child;
+mod foreign;
 mod open;
 mod servers;
 
@@ -348,7 +349,13 @@ impl LocalHub {
             role_settings: &options.agents.roles,
             skills: &options.agents.skills,
         };
-        Definitions::load(&sources, &reader, options.run.language)
+        let (mut definitions, left_out) =
+            Definitions::load(&sources, &reader, options.run.language);
+        if let Some(foreign) = &options.agents.foreign {
+            let roles = Arc::make_mut(&mut definitions.roles);
+            roles.note_agents(|model| foreign.0.agent_of(model));
+        }
+        (definitions, left_out)
     }
 
     fn new_session(&self, past: Past, failed: Vec<String>) -> Result<Client, HubError> {

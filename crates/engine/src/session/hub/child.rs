@@ -26,6 +26,9 @@ impl LocalHub {
         &self,
         mut child: ChildSettings,
     ) -> Result<(Client, JoinHandle<()>), HubError> {
+        if let Some(order) = child.foreign.take() {
+            return self.open_foreign(child, order);
+        }
         let mut entries = std::mem::take(&mut child.entries);
         let mut source = child.parent.clone();
         let continues = child
@@ -80,7 +83,7 @@ impl LocalHub {
     }
 
     /// The hub as a child with this role finds it: its tools, and its tree.
-    fn serving(&self, assigned_role: Option<&ChildRole>) -> Self {
+    pub(super) fn serving(&self, assigned_role: Option<&ChildRole>) -> Self {
         let Some(assigned_role) = assigned_role else {
             return self.clone();
         };
