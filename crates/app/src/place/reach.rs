@@ -48,6 +48,10 @@ pub async fn connect(boot: &Boot, target: &Target) -> anyhow::Result<Remote> {
         let (os, arch) = match helper::Said::of(&said) {
             Some(helper::Said::Wants { os, arch }) => (os, arch),
             Some(helper::Said::Refuses(why)) => return Err(refused(&printable(&why))),
+            None if said.contains(helper::FILE) => {
+                let why = language.fill(Word::PlaceCannotRun, &[&printable(&said)]);
+                return Err(unreached(&why));
+            }
             None => return Err(unreached(&printable(&said))),
         };
         match helper.as_ref().filter(|helper| helper.is_for(&os, &arch)) {

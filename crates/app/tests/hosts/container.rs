@@ -200,14 +200,20 @@ fn a_session_resumes_at_its_place() {
         .output()
         .ok();
     assert!(told(&out)[0].contains(ROOT), "{}", out.stdout);
+    // Another place is none for it.
+    let out = place
+        .ostler(["resume", &id, "--ssh", "me@127.0.0.1:1", "-p", "three"])
+        .output();
+    assert_eq!(out.code, Some(1), "{}", out.stderr);
+    assert!(out.stderr.contains("cannot be reached"), "{}", out.stderr);
 }
 
 #[test]
 fn the_sandbox_holds_at_the_place() {
     let script =
-        "echo 1 > in; echo 1 > $HOME/out; cat $HOME/.ssh/key; echo 1 > .git/hooks/pre-commit; true";
+        "echo 1 > in; echo 1 > $HOME/out; cat $HOME/.ssh/key; echo 1 > .git/hooks/pre-commit\n";
     let Some(place) = container([
-        Step::answer().call("bash", json!({"command": script})),
+        Step::answer().call("bash", json!({"command": "sh try.sh; true"})),
         Step::answer().call("read_file", json!({"path": "~/.ssh/key"})),
         Step::answer().text("Done."),
     ]) else {
@@ -216,6 +222,8 @@ fn the_sandbox_holds_at_the_place() {
     std::fs::create_dir_all(place.project.join(".git/hooks")).unwrap();
     std::fs::create_dir(place.home.join(".ssh")).unwrap();
     std::fs::write(place.home.join(".ssh/key"), "SECRETKEY").unwrap();
+    // What is in a file the rules cannot see.
+    std::fs::write(place.project.join("try.sh"), script).unwrap();
     let check = place
         .ostler(["host", "check", "--host", "box", "--install-helper"])
         .output()
