@@ -4,6 +4,7 @@ mod agents;
 mod checkpoint;
 pub mod chinese;
 mod mcp;
+mod mcp_server;
 mod memory;
 mod place;
 mod serve;
@@ -11,6 +12,7 @@ mod serve;
 pub use agents::{Agents, Skills};
 pub use checkpoint::Checkpoint;
 pub use mcp::{Mcp, McpAdd, McpScope, McpType};
+pub use mcp_server::McpServer;
 pub use memory::{Memory, MemorySwitch};
 pub use place::{Host, PlaceFlags};
 pub use serve::Serve;
@@ -127,6 +129,15 @@ pub struct Global {
     pub quiet: bool,
     #[command(flatten)]
     pub place: PlaceFlags,
+    /// Show the sessions of the `ostler serve` at this address instead of running one here
+    #[arg(long, global = true, value_name = "URL")]
+    pub attach: Option<String>,
+    /// Read the token for --attach from the first line of stdin
+    #[arg(long, global = true, requires = "attach")]
+    pub token_stdin: bool,
+    /// The server of --attach, with its token
+    #[arg(skip)]
+    pub remote: Option<crate::remote::Remote>,
     /// Where `ostler serve` listens: no command and no tool of this process reaches it
     #[arg(skip)]
     pub served: Option<std::net::SocketAddr>,
@@ -219,6 +230,8 @@ pub enum Command {
     Host(Host),
     /// Speak the Agent Client Protocol on stdin and stdout: an editor starts this
     Acp,
+    /// Offer this agent as an MCP server to other agents and programs
+    McpServer(McpServer),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
     /// Print the manual page
@@ -500,7 +513,7 @@ pub struct Setup {
 
 #[derive(Debug, Default, Args)]
 pub struct Login {
-    /// The provider; that of the model in use when left out
+    /// The provider, that of the model in use when left out; or the address of an `ostler serve`
     pub provider: Option<String>,
     /// Open no browser: print what to open elsewhere
     #[arg(long)]
@@ -512,7 +525,7 @@ pub struct Login {
 
 #[derive(Debug, Args)]
 pub struct Logout {
-    /// The provider; the only one with a login when left out
+    /// The provider, the only one with a login when left out; or the address of an `ostler serve`
     pub provider: Option<String>,
 }
 
@@ -538,6 +551,12 @@ pub struct Doctor {
     /// Also ask the providers whether they answer
     #[arg(long)]
     pub online: bool,
+    /// Also look for other agents: their programs, versions and logins
+    #[arg(long)]
+    pub backends: bool,
+    /// Also put one question to each of them; it costs a request
+    #[arg(long, requires = "backends")]
+    pub ask: bool,
 }
 
 #[derive(Debug, Args)]

@@ -12,6 +12,7 @@ mod output;
 mod record;
 pub mod request;
 mod resolve;
+mod run;
 pub mod services;
 mod sessions;
 pub mod setup;

@@ -1,9 +1,7 @@
 //! From a role to what is run: the agent, its model with its options, what it may do, how long, and who takes over.
 
 use crate::setup::catalogue::{self, ANY_ACP, AgentRow, OWN};
-use crate::setup::{
-    Adapter, Allowance, Capabilities, Options, Persona, PromptTransport, Reference, Role, Setup,
-};
+use crate::setup::{Adapter, Allowance, Capabilities, Options, Persona, Reference, Role, Setup};
 use std::time::Duration;
 
 /// What a call has that says nothing else.
@@ -300,11 +298,5 @@ impl Target {
                 )
             })
             .collect()
-    }
-
-    /// How a prompt gets to it.
-    pub fn prompt_transport(&self) -> PromptTransport {
-        self.adapter()
-            .map_or(PromptTransport::Stdin, |adapter| adapter.prompt_transport)
     }
 }

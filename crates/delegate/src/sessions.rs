@@ -141,11 +141,6 @@ impl Lock {
         self.file.write_all(text.as_bytes())?;
         self.file.set_len(text.len() as u64)
     }
-
-    /// Forgets what is remembered.
-    pub fn clear(&mut self) -> io::Result<()> {
-        self.file.set_len(0)
-    }
 }
 
 #[cfg(test)]
@@ -213,8 +208,6 @@ mod tests {
         let mut again = lock(&folder, name, later, &cancel).await.unwrap();
         assert_eq!(again.read(name), Some(shorter));
         assert_eq!(again.read("another"), None);
-        again.clear().unwrap();
-        assert_eq!(again.read(name), None);
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
     }
 }

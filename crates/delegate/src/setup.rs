@@ -6,7 +6,7 @@ mod check;
 mod document;
 mod error;
 mod merge;
-mod reference;
+pub mod reference;
 
 pub use check::check;
 pub use document::{from_value, parse};
