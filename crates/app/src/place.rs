@@ -6,6 +6,7 @@ mod reach;
 mod routed;
 mod settings;
 
+use reach::Consent;
 pub use reach::{check, clean};
 pub use settings::apply;
 
@@ -117,6 +118,7 @@ struct Record {
 /// A place that is connected.
 pub struct Connected {
     pub name: String,
+    pub target: Target,
     pub remote: Remote,
     /// The project there, a real path.
     pub root: PathBuf,
@@ -185,10 +187,11 @@ pub async fn reach(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     let Some(target) = Target::of(&boot.global.place, boot.language)? else {
         return Ok(boot);
     };
-    let remote = reach::connect(&boot, &target).await?;
+    let remote = reach::connect(&boot, &target, Consent::Asked).await?;
     let connected = Connected {
         root: root_at(&boot, &target, &remote).await?,
         name: target.label(),
+        target,
         remote,
     };
     copy_instructions(&connected, &boot.places.root).await?;

@@ -14,6 +14,7 @@ use ostler_wire::Word;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio::sync::Mutex;
 
 /// Where commands of a place put temporary files; all commands there share it.
 const TEMP: &str = "/tmp";
@@ -28,7 +29,7 @@ const OWN: &str = ".ostler";
 /// Changes the settings, and says what the person should know.
 pub fn apply(
     options: &mut HubSettings,
-    boot: &Boot,
+    boot: &Arc<Boot>,
     place: &Connected,
 ) -> anyhow::Result<Vec<String>> {
     let language = boot.language;
@@ -92,7 +93,10 @@ pub fn apply(
     });
     options.toolbox.sandbox = sandbox;
     options.toolbox.host = Arc::new(Routed {
-        place: place.remote.clone(),
+        boot: boot.clone(),
+        name: place.name.clone(),
+        target: place.target.clone(),
+        current: Mutex::new(place.remote.clone()),
         machine: boot.host(),
         own: [boot.places.home.clone(), boot.sessions_dir()]
             .iter()

@@ -30,6 +30,7 @@ pub struct ForeignLauncher {
     services: Services,
     /// Folders that the person lets commands and tools change.
     granted: Vec<PathBuf>,
+    #[expect(clippy::vec_box, reason = "moved as it was made, in its box")]
     confined: Mutex<Vec<Box<Confined>>>,
 }
 
