@@ -8,14 +8,14 @@ pub mod setup;
 
 use crate::boot::Boot;
 use activity::Follower;
-pub use launch::Ground;
+use launch::Ground;
 use ostler_config::backends::{Reference, parse_reference, supported};
 use ostler_delegate::Delegation;
 use ostler_delegate::outcome::{FailureKind, Outcome};
 use ostler_delegate::request::{Contract, Request};
 use ostler_delegate::services::{DEPTH_VARIABLE, Defaults, Services};
 use ostler_engine::agents::foreign::{
-    ForeignAgents, ForeignEnd, ForeignFailure, ForeignGround, ForeignTask,
+    ForeignAgents, ForeignEnd, ForeignFailure, ForeignGround, ForeignLauncher, ForeignTask,
 };
 use ostler_engine::roles::Agent;
 use ostler_engine::tool::Conversation;
@@ -45,8 +45,14 @@ impl Delegates {
         }
     }
 
+    /// The service for questions about agents.
+    pub fn for_checks(&self, launcher: Arc<ForeignLauncher>, defaults: Defaults) -> Delegation {
+        let launcher = self.ground.launch(launcher);
+        self.delegation(self.setup.alone(), launcher, defaults)
+    }
+
     /// The service for one task.
-    pub fn delegation(
+    fn delegation(
         &self,
         setup: ostler_delegate::setup::Setup,
         launcher: launch::Launch,

@@ -11,9 +11,8 @@ hunks, so that `git apply` takes it.
 CITATIONS: a list of the places that the patch rests on, one per line, as `path:line` or `path:first-last`.";
 
 /// A place: a path with a line, or a range of them.
-static CITATION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[\s`(\[*-])[\w./@+-]*\w\.?\w*:(?:L?\d+)(?:\s*[-–]\s*L?\d+)?").ok()
-});
+static CITATION: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"[\w./@+-]*[^\W\d][\w./@+-]*:L?\d+(?:\s*[-–]\s*L?\d+)?").ok());
 static HUNK: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?m)^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@").ok());
 

@@ -284,7 +284,8 @@ impl<'r> Reader<'r> {
                 message: group(2).to_owned(),
                 ..Default::default()
             };
-            return self.recorder.retry(retry, line);
+            // Nobody knows what of stdout came before it.
+            return self.recorder.refused(retry, line);
         }
         let failure = self.stderr.failure.iter().find_map(|p| p.captures(line));
         if let Some(found) = failure {

@@ -235,9 +235,15 @@ impl Recorder {
         });
     }
 
-    /// `details` is looked at for the patterns, too.
+    /// It begins again: what failed before it counts no more.
     pub fn retry(&mut self, retry: Retry, details: &str) {
         self.failure = None;
+        self.done = false;
+        self.refused(retry, details);
+    }
+
+    /// Its vendor refused. `details` is looked at for the patterns, too.
+    pub fn refused(&mut self, retry: Retry, details: &str) {
         self.retries += 1;
         self.trouble.push(&retry.message);
         self.trouble.push(details);

@@ -24,6 +24,14 @@ impl Backends {
         Self(config.backend.iter().map(one).collect())
     }
 
+    /// These without a role.
+    pub fn alone(&self) -> Setup {
+        Setup {
+            backend: self.0.clone(),
+            ..Setup::default()
+        }
+    }
+
     /// These, and the one role that a task is for.
     pub fn with_role(&self, role: &ostler_engine::roles::Role) -> Setup {
         self.with_roles([role])
