@@ -183,6 +183,10 @@ fn end_of(outcome: Outcome) -> ForeignEnd {
     let failure = failure.map(|failure| (failure, why()));
     let message = outcome.message.clone();
     let mut report = serde_json::to_value(&outcome).unwrap_or_default();
+    report["warnings"] = serde_json::json!(outcome.warnings);
+    if report["model"] == ostler_config::backends::DEFAULT {
+        report["model"] = serde_json::Value::Null;
+    }
     if let Some(fields) = report.as_object_mut() {
         // The call has these by other names.
         for known in [

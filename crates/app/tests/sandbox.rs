@@ -8,6 +8,8 @@ mod common;
 mod git;
 #[path = "sandbox/helpers.rs"]
 mod helpers;
+#[path = "sandbox/history.rs"]
+mod history;
 #[path = "sandbox/later.rs"]
 mod later;
 #[path = "sandbox/own_settings.rs"]
@@ -24,8 +26,6 @@ mod servers;
 mod swaps;
 #[path = "sandbox/traces.rs"]
 mod traces;
-#[path = "sandbox/history.rs"]
-mod history;
 #[path = "sandbox/unapproved.rs"]
 mod unapproved;
 

@@ -1,9 +1,7 @@
 //! Which saves of the tree a session needs: before the first change that the person's words lead to, and after the last one.
 //! What cannot be saved is told once. When it is done is in `state/checkpoints`, how a tree is saved in `checkpoint`.
 
-use crate::checkpoint::{
-    Checkpoints, Error, Limits, Reach, Record, Scope, Target, Why,
-};
+use crate::checkpoint::{Checkpoints, Error, Limits, Reach, Record, Scope, Target, Why};
 use crate::cut::shorten_prompt;
 use crate::redact::Redactor;
 use ostler_wire::{Access, Body, Checkpoint, Language, Notice, Saved, Say, Segment, When, Word};

@@ -6,7 +6,7 @@ mod launch;
 use crate::agents::children::Spent;
 use crate::sources::roles::{Agent, Role};
 use crate::tool::{AnswerContract, Conversation};
-pub use launch::{ForeignLauncher, Reach};
+pub use launch::{Approval, ForeignLauncher, Reach};
 use ostler_wire::{BoxFuture, Json, TodoItem, ToolKind};
 use serde_json::Value;
 use std::fmt;
@@ -53,6 +53,7 @@ pub struct ForeignTask {
     pub timeout_secs: Option<u64>,
     /// Sub-agents above it.
     pub depth: u32,
+    pub approval: Approval,
 }
 
 /// What a task is done with.
