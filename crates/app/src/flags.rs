@@ -5,12 +5,14 @@ mod checkpoint;
 pub mod chinese;
 mod mcp;
 mod memory;
+mod place;
 mod serve;
 
 pub use agents::{Agents, Skills};
 pub use checkpoint::Checkpoint;
 pub use mcp::{Mcp, McpAdd, McpScope, McpType};
 pub use memory::{Memory, MemorySwitch};
+pub use place::{Host, PlaceFlags};
 pub use serve::Serve;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -123,6 +125,8 @@ pub struct Global {
     /// No progress on stderr: only errors and what needs you
     #[arg(long, short = 'q', global = true, conflicts_with = "verbose")]
     pub quiet: bool,
+    #[command(flatten)]
+    pub place: PlaceFlags,
     /// Where `ostler serve` listens: no command and no tool of this process reaches it
     #[arg(skip)]
     pub served: Option<std::net::SocketAddr>,
@@ -210,6 +214,9 @@ pub enum Command {
     Demo(Demo),
     /// Serve sessions to browsers and programs on this machine
     Serve(Serve),
+    /// Look at another place to work at, or take the helper away from it
+    #[command(subcommand)]
+    Host(Host),
     /// Speak the Agent Client Protocol on stdin and stdout: an editor starts this
     Acp,
     /// Print a completion script for a shell

@@ -166,7 +166,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Set up",
         &[
-            "setup", "config", "models", "login", "logout", "auth", "mcp", "trust",
+            "setup", "config", "models", "login", "logout", "auth", "mcp", "trust", "host",
         ],
     ),
     (

@@ -12,7 +12,7 @@ CITATIONS: a list of the places that the patch rests on, one per line, as `path:
 
 /// A place: a path with a line, or a range of them.
 static CITATION: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?:^|[\s`(\[*-])[\w./@+-]*\w\.?\w*:(?:L?\d+)(?:\s*[-–]\s*L?\d+)?").ok());
+    LazyLock::new(|| Regex::new(r"[\w./@+-]*[^\W\d][\w./@+-]*:L?\d+(?:\s*[-–]\s*L?\d+)?").ok());
 static HUNK: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?m)^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@").ok());
 
@@ -46,9 +46,8 @@ pub struct Patch {
 pub fn errors(answer: &str, patch: &Patch) -> Vec<String> {
     let mut errors = Vec::new();
     match patch.format {
-        PatchFormat::None => errors.push(
-            "there is no patch: a unified diff in a ```diff block is expected".to_owned(),
-        ),
+        PatchFormat::None => errors
+            .push("there is no patch: a unified diff in a ```diff block is expected".to_owned()),
         PatchFormat::Unified if !has_hunk(&patch.text) => {
             errors.push("the patch has no hunk (`@@ -1,2 +1,3 @@`)".to_owned());
         }
@@ -73,7 +72,9 @@ fn has_hunk(text: &str) -> bool {
 /// A heading that says so, and a place after it.
 fn has_citations(answer: &str) -> bool {
     let is_heading = |line: &str| {
-        let line = line.trim_start_matches(['#', '*', ' ', '-', '_', '[']).to_lowercase();
+        let line = line
+            .trim_start_matches(['#', '*', ' ', '-', '_', '['])
+            .to_lowercase();
         line.starts_with("citations") || line.starts_with("citation:")
     };
     let mut lines = answer.lines().skip_while(|line| !is_heading(line));
@@ -89,11 +90,17 @@ pub fn find_patch(answer: &str) -> Patch {
     let is_named = |(name, text): &&(String, String)| {
         matches!(name.as_str(), "diff" | "patch" | "udiff") && format(text) != PatchFormat::None
     };
-    let named: Vec<&str> = blocks.iter().filter(is_named).map(|(_, text)| text.as_str()).collect();
+    let named: Vec<&str> = blocks
+        .iter()
+        .filter(is_named)
+        .map(|(_, text)| text.as_str())
+        .collect();
     if !named.is_empty() {
         return patch(&named.concat());
     }
-    let looks = blocks.iter().find(|(_, text)| format(text) != PatchFormat::None);
+    let looks = blocks
+        .iter()
+        .find(|(_, text)| format(text) != PatchFormat::None);
     if let Some((_, text)) = looks {
         return patch(text);
     }
@@ -134,7 +141,9 @@ fn blocks(answer: &str) -> Vec<(String, String)> {
                 open = Some((ticks, name, String::new()));
             }
             None => {}
-            Some((fence, name, text)) if ticks >= *fence && line.trim_matches('`').trim().is_empty() => {
+            Some((fence, name, text))
+                if ticks >= *fence && line.trim_matches('`').trim().is_empty() =>
+            {
                 found.push((std::mem::take(name), std::mem::take(text)));
                 open = None;
             }
@@ -154,11 +163,23 @@ fn bare(answer: &str) -> &str {
     let mut end = 0;
     let mut in_hunk = false;
     for line in answer.split_inclusive('\n') {
-        let is_head = ["diff --git ", "--- ", "+++ ", "@@ ", "index ", "*** Begin Patch"]
-            .iter()
-            .chain(&["new file mode ", "deleted file mode ", "old mode ", "new mode "])
-            .chain(&["rename from ", "rename to ", "similarity index "])
-            .any(|head| line.starts_with(head));
+        let is_head = [
+            "diff --git ",
+            "--- ",
+            "+++ ",
+            "@@ ",
+            "index ",
+            "*** Begin Patch",
+        ]
+        .iter()
+        .chain(&[
+            "new file mode ",
+            "deleted file mode ",
+            "old mode ",
+            "new mode ",
+        ])
+        .chain(&["rename from ", "rename to ", "similarity index "])
+        .any(|head| line.starts_with(head));
         let is_body = in_hunk && line.starts_with(['+', '-', ' ', '\\', '\n']);
         if is_head || is_body {
             start.get_or_insert(at);
@@ -172,14 +193,17 @@ fn bare(answer: &str) -> &str {
         }
         at += line.len();
     }
-    start.and_then(|start| answer.get(start..end)).unwrap_or_default()
+    start
+        .and_then(|start| answer.get(start..end))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const DIFF: &str = "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n";
+    const DIFF: &str =
+        "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n";
 
     #[test]
     fn patches_are_found_wherever_they_stand() {
@@ -194,7 +218,10 @@ mod tests {
         let two = format!("```diff\n{DIFF}```\nand\n```diff\n{DIFF}```");
         assert_eq!(find_patch(&two).text, format!("{DIFF}{DIFF}"));
         let begin = "*** Begin Patch\n*** Update File: a.txt\n*** End Patch";
-        assert_eq!(find_patch(&format!("```\n{begin}\n```")).format, PatchFormat::ApplyPatch);
+        assert_eq!(
+            find_patch(&format!("```\n{begin}\n```")).format,
+            PatchFormat::ApplyPatch
+        );
         assert_eq!(find_patch("no patch --- at all"), Patch::default());
         assert_eq!(find_patch("- a list\n- of things\n"), Patch::default());
     }
@@ -212,7 +239,10 @@ mod tests {
         check(&format!("{fenced}## CITATIONS\n- `src/a.rs:12-14`\n"), &[]);
         check(&format!("{fenced}**Citations**\n1. a.txt:3\n"), &[]);
         check(&fenced, &["no citations"]);
-        check(&format!("{fenced}CITATIONS\nnone, it is 12:30\n"), &["no citations"]);
+        check(
+            &format!("{fenced}CITATIONS\nnone, it is 12:30\n"),
+            &["no citations"],
+        );
         check("CITATIONS\n- a.txt:1", &["no patch"]);
         check("nothing", &["no patch", "no citations"]);
         check(

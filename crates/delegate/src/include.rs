@@ -63,8 +63,14 @@ mod tests {
             assert_eq!(folders(prompt, &top.join("work")), expect, "{prompt}");
         };
         check("no paths here, / and /etc and ../", &[]);
-        check(&format!("Read {} and `{}`.", at("docs"), at("lib/a.rs")), &["docs", "lib"]);
-        check(&format!("{} then {}", at("docs/deep"), at("docs")), &["docs"]);
+        check(
+            &format!("Read {} and `{}`.", at("docs"), at("lib/a.rs")),
+            &["docs", "lib"],
+        );
+        check(
+            &format!("{} then {}", at("docs/deep"), at("docs")),
+            &["docs"],
+        );
         check(&format!("see ../lib/a.rs, ({})", at("work/src")), &["lib"]);
         check(&at("gone"), &[]);
     }

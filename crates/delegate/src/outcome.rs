@@ -164,8 +164,14 @@ mod lines {
         text.serialize(serializer)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<String>, D::Error> {
         let text = Option::<String>::deserialize(deserializer)?;
-        Ok(text.iter().flat_map(|text| text.lines()).map(str::to_owned).collect())
+        Ok(text
+            .iter()
+            .flat_map(|text| text.lines())
+            .map(str::to_owned)
+            .collect())
     }
 }

@@ -7,8 +7,8 @@ mod lines;
 pub use lines::{Line, Lines};
 
 use crate::activity::NoticeSource;
-use crate::setup::catalogue::{self, AgentRow, JsonPath, Rule};
 use crate::record::Recorder;
+use crate::setup::catalogue::{self, AgentRow, JsonPath, Rule};
 use crate::setup::{OutputParser, Pick};
 use events::follow;
 use regex::Regex;
@@ -116,7 +116,10 @@ impl<'r> Reader<'r> {
                 spare: fallback.as_deref().and_then(catalogue::agent).map(|row| {
                     Box::new(Spare {
                         rules: &row.events,
-                        recorder: Recorder::new(std::sync::Arc::new(crate::activity::NoWatcher), &[]),
+                        recorder: Recorder::new(
+                            std::sync::Arc::new(crate::activity::NoWatcher),
+                            &[],
+                        ),
                     })
                 }),
             },
@@ -183,7 +186,10 @@ impl<'r> Reader<'r> {
             self.err_line(&line);
         }
         self.recorder.flush();
-        let says_done = self.rules.iter().any(|rule| rule.emit == catalogue::Emit::Done);
+        let says_done = self
+            .rules
+            .iter()
+            .any(|rule| rule.emit == catalogue::Emit::Done);
         let mut answer = Answer {
             message: self.recorder.last().map(str::to_owned),
             session: self.recorder.session_id().map(str::to_owned),
@@ -278,7 +284,8 @@ impl<'r> Reader<'r> {
                 message: group(2).to_owned(),
                 ..Default::default()
             };
-            return self.recorder.retry(retry, line);
+            // Nobody knows what of stdout came before it.
+            return self.recorder.refused(retry, line);
         }
         let failure = self.stderr.failure.iter().find_map(|p| p.captures(line));
         if let Some(found) = failure {

@@ -68,7 +68,13 @@ impl Tail {
             bytes += line.len() + 1;
             bytes <= TAIL_BYTES
         };
-        let mut lines: Vec<&str> = self.lines.iter().rev().take_while(fits).map(String::as_str).collect();
+        let mut lines: Vec<&str> = self
+            .lines
+            .iter()
+            .rev()
+            .take_while(fits)
+            .map(String::as_str)
+            .collect();
         lines.reverse();
         lines.join("\n")
     }
@@ -121,7 +127,11 @@ impl Recorder {
 
     /// A whole message, also one whose pieces came before.
     pub fn message(&mut self, text: &str) {
-        if self.open.as_ref().is_some_and(|open| open.kind == PieceKind::Message) {
+        if self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.kind == PieceKind::Message)
+        {
             self.open = None;
         }
         self.flush();
@@ -132,11 +142,16 @@ impl Recorder {
     }
 
     pub fn reasoning(&mut self, text: &str) {
-        if self.open.as_ref().is_some_and(|open| open.kind == PieceKind::Reasoning) {
+        if self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.kind == PieceKind::Reasoning)
+        {
             self.open = None;
         }
         self.flush();
-        self.watcher.activity(Activity::Reasoning(cut(text, MAX_MESSAGE)));
+        self.watcher
+            .activity(Activity::Reasoning(cut(text, MAX_MESSAGE)));
     }
 
     /// The last word. It is shown only if it was not said before.
@@ -220,9 +235,15 @@ impl Recorder {
         });
     }
 
-    /// `details` is looked at for the patterns, too.
+    /// It begins again: what failed before it counts no more.
     pub fn retry(&mut self, retry: Retry, details: &str) {
         self.failure = None;
+        self.done = false;
+        self.refused(retry, details);
+    }
+
+    /// Its vendor refused. `details` is looked at for the patterns, too.
+    pub fn refused(&mut self, retry: Retry, details: &str) {
         self.retries += 1;
         self.trouble.push(&retry.message);
         self.trouble.push(details);
@@ -259,7 +280,8 @@ impl Recorder {
         self.notices += 1;
         if self.notices <= MAX_NOTICES {
             let text = cut(line, MAX_NOTICE);
-            self.watcher.activity(Activity::Notice(Notice { from, text }));
+            self.watcher
+                .activity(Activity::Notice(Notice { from, text }));
         }
     }
 
@@ -319,6 +341,8 @@ pub fn cut(text: &str, most: usize) -> String {
 }
 
 fn prefix(text: &str, most: usize) -> &str {
-    let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    let end = (0..=most.min(text.len()))
+        .rev()
+        .find(|at| text.is_char_boundary(*at));
     text.get(..end.unwrap_or_default()).unwrap_or_default()
 }

@@ -1,9 +1,7 @@
 //! From a role to what is run: the agent, its model with its options, what it may do, how long, and who takes over.
 
 use crate::setup::catalogue::{self, ANY_ACP, AgentRow, OWN};
-use crate::setup::{
-    Adapter, Allowance, Capabilities, Options, Persona, Reference, Role, Setup,
-};
+use crate::setup::{Adapter, Allowance, Capabilities, Options, Persona, Reference, Role, Setup};
 use std::time::Duration;
 
 /// What a call has that says nothing else.
@@ -52,10 +50,19 @@ pub struct Takeover {
 }
 
 /// Resolves a role. The error is a sentence for the caller.
-pub fn resolve(setup: &Setup, role_id: &str, timeout_secs: Option<u64>) -> Result<Resolved, String> {
-    let role = setup.roles.get(role_id).ok_or_else(|| unknown_role(setup, role_id))?;
+pub fn resolve(
+    setup: &Setup,
+    role_id: &str,
+    timeout_secs: Option<u64>,
+) -> Result<Resolved, String> {
+    let role = setup
+        .roles
+        .get(role_id)
+        .ok_or_else(|| unknown_role(setup, role_id))?;
     if !role.enabled {
-        return Err(format!("the role `{role_id}` is disabled (`enabled = false`)"));
+        return Err(format!(
+            "the role `{role_id}` is disabled (`enabled = false`)"
+        ));
     }
     let named = |why: String| format!("the role `{role_id}` cannot be used: {why}");
     let target = target(setup, &role.model, &role.capabilities).map_err(named)?;
@@ -76,7 +83,10 @@ pub fn resolve(setup: &Setup, role_id: &str, timeout_secs: Option<u64>) -> Resul
                 patterns: fallback.patterns.clone(),
             }),
             Err(why) => {
-                warnings.push(format!("the fallback `{}` is left out: {why}", fallback.model));
+                warnings.push(format!(
+                    "the fallback `{}` is left out: {why}",
+                    fallback.model
+                ));
                 None
             }
         }
@@ -107,9 +117,15 @@ pub fn persona(role_id: &str, role: &Role) -> Option<Persona> {
 fn target(setup: &Setup, model: &str, capabilities: &Capabilities) -> Result<Target, String> {
     let reference = Reference::parse(model).map_err(|problem| problem.to_string())?;
     let backend = setup.backend.get(&reference.backend);
-    let agent = agent(&reference, backend.and_then(|backend| backend.adapter.as_ref()))?;
+    let agent = agent(
+        &reference,
+        backend.and_then(|backend| backend.adapter.as_ref()),
+    )?;
     let entry = backend.and_then(|backend| {
-        let whole = reference.variant.as_ref().map(|v| format!("{}@{v}", reference.model));
+        let whole = reference
+            .variant
+            .as_ref()
+            .map(|v| format!("{}@{v}", reference.model));
         let whole = whole.and_then(|id| backend.models.get_key_value(&id));
         whole.or_else(|| backend.models.get_key_value(&reference.model))
     });
@@ -129,12 +145,18 @@ fn target(setup: &Setup, model: &str, capabilities: &Capabilities) -> Result<Tar
     };
     let mut options = entry.options.clone();
     // A model may itself have an `@` in its name.
-    let variant = reference.variant.as_ref().filter(|_| *id == reference.model);
+    let variant = reference
+        .variant
+        .as_ref()
+        .filter(|_| *id == reference.model);
     if let Some(name) = variant {
         let variant = entry.variants.get(name);
         let names: Vec<&str> = entry.variants.keys().map(String::as_str).collect();
         let over = variant.ok_or_else(|| {
-            format!("`{id}` has no variant `{name}` (variants: {})", names.join(", "))
+            format!(
+                "`{id}` has no variant `{name}` (variants: {})",
+                names.join(", ")
+            )
         })?;
         options.extend(over.clone());
     }
@@ -158,7 +180,11 @@ fn agent(reference: &Reference, adapter: Option<&Adapter>) -> Result<Agent, Stri
         return split_words(command).map(Agent::Command);
     }
     let row = catalogue::agent(&reference.backend).ok_or_else(|| {
-        format!("`{}` is no agent that is known here (known: {})", reference.backend, catalogue::known())
+        format!(
+            "`{}` is no agent that is known here (known: {})",
+            reference.backend,
+            catalogue::known()
+        )
     })?;
     Ok(Agent::Known {
         row,
@@ -210,11 +236,10 @@ impl Target {
     /// The protocol is spoken where the agent knows it, its command line was not replaced, and it can be told all options.
     pub fn speaks_acp(&self) -> bool {
         match &self.agent {
-            Agent::Known {
-                row,
-                adapter: None,
-            } => row.acp.as_ref().is_some_and(|acp| {
-                self.options.keys().all(|name| acp.options.contains_key(name))
+            Agent::Known { row, adapter: None } => row.acp.as_ref().is_some_and(|acp| {
+                self.options
+                    .keys()
+                    .all(|name| acp.options.contains_key(name))
             }),
             Agent::Known {
                 adapter: Some(_), ..
@@ -226,7 +251,9 @@ impl Target {
 
     fn check_filesystem(&self) -> Result<(), String> {
         let wanted = self.capabilities.filesystem;
-        let can = self.adapter().and_then(|adapter| adapter.filesystem_capabilities.as_ref());
+        let can = self
+            .adapter()
+            .and_then(|adapter| adapter.filesystem_capabilities.as_ref());
         match can {
             Some(can) if !self.speaks_acp() && !can.contains(&wanted) => Err(format!(
                 "`{}` does not support the file system capability `{}`",
@@ -254,14 +281,21 @@ impl Target {
         let caps = &self.capabilities;
         let limits = [
             ("shell", caps.shell == Allowance::Deny && !self.speaks_acp()),
-            ("network", caps.network == Allowance::Deny && !self.speaks_acp()),
+            (
+                "network",
+                caps.network == Allowance::Deny && !self.speaks_acp(),
+            ),
             ("tools", !caps.tools.iter().any(|tool| tool == "*")),
         ];
-        let missing = limits.into_iter().filter(|(name, wanted)| *wanted && !can(name));
+        let missing = limits
+            .into_iter()
+            .filter(|(name, wanted)| *wanted && !can(name));
         missing
             .map(|(name, _)| {
                 let backend = self.backend();
-                format!("`{backend}` cannot be told the limits of `{name}`: only the sandbox holds them")
+                format!(
+                    "`{backend}` cannot be told the limits of `{name}`: only the sandbox holds them"
+                )
             })
             .collect()
     }

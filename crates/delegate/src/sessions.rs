@@ -127,7 +127,10 @@ impl Lock {
     pub fn read(&mut self, key: &str) -> Option<Record> {
         self.file.seek(SeekFrom::Start(0)).ok()?;
         let mut text = String::new();
-        (&self.file).take(MAX_RECORD).read_to_string(&mut text).ok()?;
+        (&self.file)
+            .take(MAX_RECORD)
+            .read_to_string(&mut text)
+            .ok()?;
         let record: Record = serde_json::from_str(&text).ok()?;
         (record.key == key && !record.session.is_empty()).then_some(record)
     }

@@ -72,7 +72,9 @@ fn is_own_name(name: &str, table: &str) -> bool {
     let mut own = lines.filter_map(|mut words| {
         let address: IpAddr = words.next()?.parse().ok()?;
         let mut names = words.map(|word| word.trim_end_matches('.'));
-        names.any(|word| word.eq_ignore_ascii_case(name)).then_some(address)
+        names
+            .any(|word| word.eq_ignore_ascii_case(name))
+            .then_some(address)
     });
     own.any(is_own_address)
 }

@@ -285,8 +285,10 @@ fn chat(seen: &Seen<'_>) -> Answer {
 /// Tries to reach a host, which the sandbox stops until the person says yes.
 fn newer_version(results: &[String]) -> Answer {
     match results {
-        [] => Answer::say("The project has a script for that. It needs a host that nobody has granted.")
-            .call("bash", json!({"command": NEXT_COMMAND})),
+        [] => Answer::say(
+            "The project has a script for that. It needs a host that nobody has granted.",
+        )
+        .call("bash", json!({"command": NEXT_COMMAND})),
         results => Answer::say(format!(
             "I got no answer. The command said:\n\n{}\n\n\
             That is what the sandbox is for: a command reaches no host that you have not granted, and you are asked for exactly the host that it needs. \

@@ -58,6 +58,14 @@ fn of(english: &StyledStr) -> Option<&'static str> {
 // tidy: table
 #[rustfmt::skip]
 const TABLE: &[(&str, &str)] = &[
+    ("Work at another machine over your own ssh: user@host or user@host:port; --root is a folder there", "通过你自己的 ssh 在另一台机器上工作：user@host 或 user@host:port；--root 是那里的文件夹"),
+    ("Work in a running container of docker or podman", "在运行中的 docker 或 podman 容器中工作"),
+    ("Work in a running pod, by kubectl", "通过 kubectl 在运行中的 pod 中工作"),
+    ("Work at the place with this name in the configuration", "在配置中此名称的位置工作"),
+    ("Copy the helper to the place without asking", "不经询问即将助手复制到该处"),
+    ("Look at another place to work at, or take the helper away from it", "查看另一个工作位置，或从中移除助手"),
+    ("Show what the place is like, and what works there", "显示该位置的情况以及可用的功能"),
+    ("Remove the helper from the place", "从该位置移除助手"),
     ("Speak the Agent Client Protocol on stdin and stdout: an editor starts this", "在 stdin 与 stdout 上使用 Agent Client Protocol：由编辑器启动"),
     ("Continue the newest session of this project", "继续此项目最新的会话"),
     ("Continue the session with this id, or choose one from a list", "继续此编号的会话，或从列表中选择"),

@@ -23,7 +23,10 @@ impl Delegation {
         let Some(row) = catalogue::agent(backend) else {
             return BackendCheck {
                 backend: backend.to_owned(),
-                error: Some(format!("no agent that is known here (known: {})", catalogue::known())),
+                error: Some(format!(
+                    "no agent that is known here (known: {})",
+                    catalogue::known()
+                )),
                 ..BackendCheck::default()
             };
         };
@@ -38,7 +41,10 @@ impl Delegation {
             return check;
         };
         check.path = Some(path.display().to_string());
-        match self.ask(row, backend, &["--version".to_owned()], cancel).await {
+        match self
+            .ask(row, backend, &["--version".to_owned()], cancel)
+            .await
+        {
             Ok((true, text)) => check.version = version(&text),
             Ok((false, text)) => check.error = Some(format!("`--version` failed: {text}")),
             Err(why) => check.error = Some(why),
@@ -89,8 +95,11 @@ impl Delegation {
 
 /// The first word of what it prints that begins with a number.
 fn version(text: &str) -> Option<String> {
-    let words = text.split_whitespace().map(|word| word.trim_start_matches('v'));
+    let words = text
+        .split_whitespace()
+        .map(|word| word.trim_start_matches('v'));
     let mut words = words.map(|word| word.trim_matches(['(', ')', ',']));
-    let found = words.find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'));
+    let found =
+        words.find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'));
     found.map(str::to_owned)
 }

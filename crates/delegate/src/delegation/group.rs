@@ -43,7 +43,10 @@ impl Delegation {
             ..task
         });
         let results = self.run_all(name(tasks), group, cancel).await;
-        let failed = results.iter().filter(|result| !result.outcome.success).count();
+        let failed = results
+            .iter()
+            .filter(|result| !result.outcome.success)
+            .count();
         BatchOutcome {
             success: failed == 0,
             error: (failed > 0).then(|| format!("{failed} of {} tasks failed", results.len())),
@@ -69,7 +72,11 @@ impl Delegation {
         if let Some(error) = wrong_number("participants", request.participants.len()) {
             return refused(error);
         }
-        if request.participants.iter().any(|who| who.name.trim().is_empty()) {
+        if request
+            .participants
+            .iter()
+            .any(|who| who.name.trim().is_empty())
+        {
             return refused("a participant has no `name`".to_owned());
         }
         let place = self.place(request.cd.as_deref(), None, None);
@@ -77,7 +84,11 @@ impl Delegation {
             Ok(place) => place.cwd,
             Err(failure) => return refused(failure.text),
         };
-        let names: Vec<&str> = request.participants.iter().map(|who| who.name.trim()).collect();
+        let names: Vec<&str> = request
+            .participants
+            .iter()
+            .map(|who| who.name.trim())
+            .collect();
         let tasks = request.participants.iter().map(|who| Request {
             prompt: contribution(request.topic.trim(), who.name.trim(), &names),
             cd: request.cd.clone(),
@@ -90,7 +101,10 @@ impl Delegation {
             ..Request::default()
         });
         let contributions = self.run_all(name(tasks), group, cancel).await;
-        let failed = contributions.iter().filter(|one| !one.outcome.success).count();
+        let failed = contributions
+            .iter()
+            .filter(|one| !one.outcome.success)
+            .count();
         RoundtableOutcome {
             success: failed == 0,
             topic: request.topic.clone(),
@@ -108,7 +122,9 @@ impl Delegation {
         group: &Arc<dyn Group>,
         cancel: &CancellationToken,
     ) -> Vec<NamedOutcome> {
-        let running = tasks.into_iter().map(|task| self.run_named(task, group, cancel));
+        let running = tasks
+            .into_iter()
+            .map(|task| self.run_named(task, group, cancel));
         stream::iter(running).buffered(MAX_PARALLEL).collect().await
     }
 
@@ -150,7 +166,9 @@ fn wrong_number(what: &str, number: usize) -> Option<String> {
     match number {
         0 => Some(format!("`{what}` is empty")),
         1..=MAX_TASKS => None,
-        _ => Some(format!("`{what}` has {number} entries, at most {MAX_TASKS}")),
+        _ => Some(format!(
+            "`{what}` has {number} entries, at most {MAX_TASKS}"
+        )),
     }
 }
 
@@ -183,7 +201,11 @@ fn name(tasks: impl Iterator<Item = Request>) -> Vec<Named> {
 }
 
 fn contribution(topic: &str, name: &str, names: &[&str]) -> String {
-    let others: Vec<&str> = names.iter().copied().filter(|other| *other != name).collect();
+    let others: Vec<&str> = names
+        .iter()
+        .copied()
+        .filter(|other| *other != name)
+        .collect();
     let others = match others.is_empty() {
         true => String::new(),
         false => format!(" Others who are asked the same: {}.", others.join(", ")),

@@ -27,8 +27,14 @@ impl Delegation {
             success: true,
             cd: place.cwd.display().to_string(),
             config_sources: sources.collect(),
-            roles: setup.roles.iter().map(|(id, role)| describe_role(setup, id, role)).collect(),
-            backends: backends.map(|(name, backend)| describe_backend(name, backend)).collect(),
+            roles: setup
+                .roles
+                .iter()
+                .map(|(id, role)| describe_role(setup, id, role))
+                .collect(),
+            backends: backends
+                .map(|(name, backend)| describe_backend(name, backend))
+                .collect(),
             error: None,
         }
     }
@@ -63,7 +69,8 @@ fn describe_backend(name: &str, backend: &Backend) -> BackendInfo {
     BackendInfo {
         backend: name.to_owned(),
         models: backend.models.keys().cloned().collect(),
-        prompt_transport: adapter.map_or(PromptTransport::Stdin, |adapter| adapter.prompt_transport),
+        prompt_transport: adapter
+            .map_or(PromptTransport::Stdin, |adapter| adapter.prompt_transport),
         acp: backend.adapter.is_none() && row.is_none_or(|row| row.acp.is_some()),
     }
 }

@@ -46,7 +46,10 @@ impl Delegation {
 
     /// The configuration of a place, checked as a whole.
     pub(super) fn setup(&self, place: &Place) -> Result<LoadedSetup, Failure> {
-        let loaded = self.services.setups.load(&place.cwd, place.client.as_deref());
+        let loaded = self
+            .services
+            .setups
+            .load(&place.cwd, place.client.as_deref());
         let checked = loaded.and_then(|loaded| setup::check(&loaded.setup).map(|()| loaded));
         checked.map_err(|error| {
             let why = format!("the configuration of agents cannot be used: {error}");

@@ -91,7 +91,10 @@ impl Delegation {
         let (cd, client) = (request.cd.as_deref(), request.client.as_deref());
         let place = self.place(cd, client, request.conversation_id.as_deref())?;
         let mut setup = match call.role {
-            Some(_) => self.setup(&place).map(|loaded| loaded.setup).unwrap_or_default(),
+            Some(_) => self
+                .setup(&place)
+                .map(|loaded| loaded.setup)
+                .unwrap_or_default(),
             None => self.setup(&place)?.setup,
         };
         if outcome.role.is_empty() && call.role.is_none() {
@@ -100,7 +103,8 @@ impl Delegation {
         if let Some(role) = call.role {
             setup.roles.insert(outcome.role_id.clone(), role.clone());
         }
-        let mut resolved = resolve(&setup, &outcome.role_id, request.timeout_secs).map_err(wrong)?;
+        let mut resolved =
+            resolve(&setup, &outcome.role_id, request.timeout_secs).map_err(wrong)?;
         if call.role.is_some() {
             resolved.persona = None;
         }
@@ -133,12 +137,16 @@ impl Delegation {
             }
         };
         let target = &ready.resolved.target;
-        let remembered = lock.read(&key).filter(|record| record.backend == target.backend());
+        let remembered = lock
+            .read(&key)
+            .filter(|record| record.backend == target.backend());
         let explicit = named(ready.request.session_id.as_deref());
         let session = match (ready.request.force_new_session, explicit) {
             (true, given) => {
                 if given.is_some() {
-                    outcome.warnings.push("SESSION_ID is ignored: `force_new_session` is set".to_owned());
+                    outcome
+                        .warnings
+                        .push("SESSION_ID is ignored: `force_new_session` is set".to_owned());
                 }
                 None
             }
@@ -146,27 +154,49 @@ impl Delegation {
             (false, None) => remembered.map(|record| record.session),
         };
         outcome.resumed = session.is_some();
-        let patterns = ready.resolved.fallback.as_ref().map(|fallback| fallback.patterns.as_slice());
+        let patterns = ready
+            .resolved
+            .fallback
+            .as_ref()
+            .map(|fallback| fallback.patterns.as_slice());
         let patterns = patterns.unwrap_or_default();
-        let mut ran = self.run_once(ready, target, session.as_deref(), patterns).await;
-        let is_lost = ran.failure.as_ref().is_some_and(|failure| failure.is_session_lost);
+        let mut ran = self
+            .run_once(ready, target, session.as_deref(), patterns)
+            .await;
+        let is_lost = ran
+            .failure
+            .as_ref()
+            .is_some_and(|failure| failure.is_session_lost);
         if is_lost && ready.request.session_id.is_none() {
             let lost = session.as_deref().unwrap_or_default();
-            warn(ready, outcome, format!("the session `{lost}` is gone: a new one was begun"));
+            warn(
+                ready,
+                outcome,
+                format!("the session `{lost}` is gone: a new one was begun"),
+            );
             outcome.resumed = false;
             ran = self.run_once(ready, target, None, patterns).await;
         }
         let mut used = target;
         if let Some(takeover) = &ready.resolved.fallback
-            && ran.failure.as_ref().is_some_and(|failure| failure.is_for_fallback)
+            && ran
+                .failure
+                .as_ref()
+                .is_some_and(|failure| failure.is_for_fallback)
         {
             used = &takeover.target;
             let names = format!("{} -> {}", target.reference, used.reference);
             let why = ran.failure.as_ref().map(|failure| failure.text.as_str());
             let why = why.and_then(|why| why.lines().next()).unwrap_or_default();
-            warn(ready, outcome, format!("model fallback used: {names} ({why})"));
+            warn(
+                ready,
+                outcome,
+                format!("model fallback used: {names} ({why})"),
+            );
             name_target(outcome, used);
-            let same = session.as_deref().filter(|_| used.backend() == target.backend());
+            let same = session
+                .as_deref()
+                .filter(|_| used.backend() == target.backend());
             outcome.resumed = same.is_some();
             let first = std::mem::take(&mut ran.warnings);
             ran = self.run_once(ready, used, same, &[]).await;
@@ -183,12 +213,21 @@ impl Delegation {
         session: Option<&str>,
         patterns: &[String],
     ) -> Ran {
-        let persona = ready.resolved.persona.as_ref().filter(|_| session.is_none());
+        let persona = ready
+            .resolved
+            .persona
+            .as_ref()
+            .filter(|_| session.is_none());
         let prompt = prompt(ready.request, persona);
         let job = Job {
             services: &self.services,
             target,
-            role: ready.request.role.as_deref().map(str::trim).unwrap_or_default(),
+            role: ready
+                .request
+                .role
+                .as_deref()
+                .map(str::trim)
+                .unwrap_or_default(),
             prompt: &prompt,
             session,
             cwd: &ready.place.cwd,
@@ -202,12 +241,7 @@ impl Delegation {
     }
 
     /// Puts what came of it into the outcome, and holds the answer to its contract.
-    async fn finish(
-        &self,
-        ready: &Ready<'_>,
-        ran: Ran,
-        outcome: &mut Outcome,
-    ) -> Option<Failure> {
+    async fn finish(&self, ready: &Ready<'_>, ran: Ran, outcome: &mut Outcome) -> Option<Failure> {
         outcome.warnings.extend(ran.warnings);
         outcome.session_id = ran.session.unwrap_or_default();
         outcome.agent_messages = ran.message.unwrap_or_default();
@@ -218,11 +252,7 @@ impl Delegation {
         self.hold_to_contract(ready, outcome).await
     }
 
-    async fn hold_to_contract(
-        &self,
-        ready: &Ready<'_>,
-        outcome: &mut Outcome,
-    ) -> Option<Failure> {
+    async fn hold_to_contract(&self, ready: &Ready<'_>, outcome: &mut Outcome) -> Option<Failure> {
         if ready.request.contract.is_none() && !ready.request.validate_patch {
             return None;
         }
@@ -232,12 +262,16 @@ impl Delegation {
             outcome.contract_errors = contract::errors(&outcome.agent_messages, &patch);
         }
         if ready.request.validate_patch {
-            let checked = self.check_patch(&ready.place.cwd, &patch, ready.cancel).await;
+            let checked = self
+                .check_patch(&ready.place.cwd, &patch, ready.cancel)
+                .await;
             outcome.patch_apply_check_ok = Some(checked.is_ok());
             match checked {
                 Ok(output) => outcome.patch_apply_check_output = Some(output),
                 Err(why) => {
-                    outcome.contract_errors.push(format!("the patch does not apply: {why}"));
+                    outcome
+                        .contract_errors
+                        .push(format!("the patch does not apply: {why}"));
                     outcome.patch_apply_check_output = Some(why);
                 }
             }
@@ -297,9 +331,14 @@ fn session_key(call: Call<'_>, place: &Place, outcome: &mut Outcome) -> String {
 
 /// The persona first, then the task, then the form of the answer.
 fn prompt(request: &Request, persona: Option<&Persona>) -> String {
-    let persona = persona.map(|persona| persona.prompt.trim()).filter(|text| !text.is_empty());
+    let persona = persona
+        .map(|persona| persona.prompt.trim())
+        .filter(|text| !text.is_empty());
     let form = request.contract.map(|_| contract::INSTRUCTIONS);
-    let parts = persona.into_iter().chain([request.prompt.as_str()]).chain(form);
+    let parts = persona
+        .into_iter()
+        .chain([request.prompt.as_str()])
+        .chain(form);
     parts.collect::<Vec<_>>().join("\n\n")
 }
 
@@ -331,6 +370,8 @@ fn remember(lock: &mut Lock, key: &str, used: &Target, ran: &Ran, outcome: &mut 
         session: session.clone(),
     };
     if let Err(error) = lock.write(&record) {
-        outcome.warnings.push(format!("the session could not be remembered: {error}"));
+        outcome
+            .warnings
+            .push(format!("the session could not be remembered: {error}"));
     }
 }

@@ -1,9 +1,9 @@
 //! Follows one rule of the catalogue for one line.
 
 use crate::activity::{NoticeSource, PieceKind, PlanState, PlanStep, Retry, ToolStarted};
-use crate::setup::catalogue::{Emit, JsonPath, Rule, holds, tool_kind};
 use crate::outcome::Cost;
 use crate::record::{Recorder, cut};
+use crate::setup::catalogue::{Emit, JsonPath, Rule, holds, tool_kind};
 use serde_json::Value;
 
 /// Bytes of a line of trouble that are looked at for patterns.
@@ -113,7 +113,8 @@ fn call(rule: &Rule, value: &Value) -> ToolStarted {
 fn read_input(input: &Value) -> Value {
     let text = input.as_str();
     let read = text.and_then(|text| serde_json::from_str::<Value>(text).ok());
-    read.filter(Value::is_object).unwrap_or_else(|| input.clone())
+    read.filter(Value::is_object)
+        .unwrap_or_else(|| input.clone())
 }
 
 fn cost(rule: &Rule, value: &Value) -> Cost {

@@ -79,7 +79,10 @@ mod tests {
             out
         };
         let text = |text: &str| Line::Text(text.to_owned());
-        assert_eq!(all(&[b"a\nb\r\n", b"c"]), [text("a"), text("b\r"), text("c")]);
+        assert_eq!(
+            all(&[b"a\nb\r\n", b"c"]),
+            [text("a"), text("b\r"), text("c")]
+        );
         assert_eq!(all(&[b"sp", b"lit\n\n"]), [text("split"), text("")]);
         assert_eq!(all(&[b"\xff\n"]), [text("\u{fffd}")]);
         let long = vec![b'x'; MAX_LINE / 2 + 1];

@@ -44,7 +44,10 @@ enum Told {
     /// The answer to the prompt.
     Answered(Value),
     /// The agent refused a request of ours.
-    Refused { what: &'static str, error: acp::Error },
+    Refused {
+        what: &'static str,
+        error: acp::Error,
+    },
     Ended,
     Stopped(End),
 }
@@ -265,7 +268,10 @@ fn finish(
 
 fn refusal(target: &Target, what: &str, error: &acp::Error) -> String {
     let mut text = format!("failed ({what}): {}", error.message);
-    if let Some(data) = error.data.as_ref().and_then(crate::setup::catalogue::text_of)
+    if let Some(data) = error
+        .data
+        .as_ref()
+        .and_then(crate::setup::catalogue::text_of)
         && !error.message.contains(&data)
     {
         text.push_str(&format!(" ({data})"));

@@ -42,7 +42,10 @@ pub async fn run(job: Job<'_>, row: &'static AgentRow, adapter: Option<&Adapter>
     let process = match job.services.launcher.launch(&prepared.program).await {
         Ok(process) => process,
         Err(error) => {
-            let why = format!("could not be started: {error}{}", hint(&row.check.install_hint));
+            let why = format!(
+                "could not be started: {error}{}",
+                hint(&row.check.install_hint)
+            );
             let kind = FailureKind::NotStarted;
             return job.failure(kind, &why, &prepared.shown, &recorder).into();
         }

@@ -42,7 +42,11 @@ pub fn command_line(job: &Job<'_>, row: &AgentRow) -> Result<Prepared, String> {
         Transport::Stdin => ("stdin", String::new()),
     };
     let none = BTreeMap::new();
-    let own = if is_overridden(job.target) { &none } else { &row.variables };
+    let own = if is_overridden(job.target) {
+        &none
+    } else {
+        &row.variables
+    };
     let templates = Templates::new(&variables, own).map_err(|error| error.to_string())?;
     let arguments = templates.arguments(&adapter.args_template);
     let arguments = arguments.map_err(|error| error.to_string())?;
@@ -54,7 +58,9 @@ pub fn command_line(job: &Job<'_>, row: &AgentRow) -> Result<Prepared, String> {
         Transport::Arg => (Stdio::Pipes, None),
         Transport::Stdin => (Stdio::PipesWithStdin, Some(job.prompt.to_owned())),
     };
-    let argv: Vec<String> = std::iter::once(row.command.clone()).chain(arguments).collect();
+    let argv: Vec<String> = std::iter::once(row.command.clone())
+        .chain(arguments)
+        .collect();
     Ok(prepare(job, argv, env, stdio, input))
 }
 
@@ -94,7 +100,10 @@ fn variables(job: &Job<'_>) -> Variables {
         workdir: job.cwd.to_string_lossy().into_owned(),
         options: job.target.options.clone(),
         capabilities: job.target.capabilities.clone(),
-        include: include.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+        include: include
+            .iter()
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect(),
         prompt_transport: "arg",
         has_fallback: !job.patterns.is_empty(),
     }

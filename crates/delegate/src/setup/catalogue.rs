@@ -167,7 +167,14 @@ mod tests {
         let roles: Vec<&str> = personas.keys().map(String::as_str).collect();
         assert_eq!(
             roles,
-            ["builder", "critic", "oracle", "researcher", "reviewer", "sprinter"]
+            [
+                "builder",
+                "critic",
+                "oracle",
+                "researcher",
+                "reviewer",
+                "sprinter"
+            ]
         );
         assert_eq!(names().count(), 8);
         for name in names() {
@@ -176,16 +183,37 @@ mod tests {
                 Regex::new(pattern).unwrap();
             }
             assert!(!row.events.is_empty(), "{name}");
-            assert!(row.events.iter().any(|rule| rule.emit == Emit::Done), "{name}");
+            assert!(
+                row.events.iter().any(|rule| rule.emit == Emit::Done),
+                "{name}"
+            );
             assert!(!row.state.is_empty() && !row.hosts.is_empty(), "{name}");
             let takes_stdin = row.adapter.prompt_transport == PromptTransport::Auto;
             assert!(takes_stdin || row.acp.is_some(), "{name}: long prompts");
         }
         // A misspelt key would be passed over.
         let known = [
-            "seen", "command", "denies", "args_template", "output_parser", "filesystem_capabilities",
-            "prompt_transport", "prompt_max_chars", "stdin_for", "variables", "env", "passed_env", "state",
-            "hosts", "events", "failure", "retry", "noise", "lost_session", "acp", "check",
+            "seen",
+            "command",
+            "denies",
+            "args_template",
+            "output_parser",
+            "filesystem_capabilities",
+            "prompt_transport",
+            "prompt_max_chars",
+            "stdin_for",
+            "variables",
+            "env",
+            "passed_env",
+            "state",
+            "hosts",
+            "events",
+            "failure",
+            "retry",
+            "noise",
+            "lost_session",
+            "acp",
+            "check",
         ];
         for (name, row) in table["agents"].as_table().unwrap() {
             for key in row.as_table().unwrap().keys() {

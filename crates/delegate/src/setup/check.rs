@@ -101,7 +101,10 @@ fn check_fallback(setup: &Setup, fallback: &Fallback) -> Result<(), SetupProblem
     if !is_configured(setup, &to) {
         return Err(SetupProblem::MissingBackend(to.backend));
     }
-    let models = setup.backend.get(&to.backend).map(|backend| &backend.models);
+    let models = setup
+        .backend
+        .get(&to.backend)
+        .map(|backend| &backend.models);
     let is_there = models.is_some_and(|models| models.contains_key(&to.model));
     match is_there || to.needs_no_entry() || to.backend.starts_with(ANY_ACP) {
         true => Ok(()),

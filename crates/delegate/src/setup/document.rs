@@ -1,8 +1,8 @@
 //! Reads one JSON document: two keys at the top, unknown fields further down ignored, all else checked.
 
-use super::error::{SetupError, SetupProblem};
 use super::Setup;
 use super::check::check_document;
+use super::error::{SetupError, SetupProblem};
 use serde_json::Value;
 use std::path::Path;
 

@@ -148,7 +148,10 @@ pub(super) fn compared(words: &[Word], is_inside: impl Fn(&str) -> bool) -> Vec<
         Some(_) => text.split_once('=').is_some_and(|(_, v)| is_outside(v)),
         None => !is_pattern(*at) && is_outside(text),
     };
-    let found = args.iter().enumerate().filter(|word| compares && leads(word));
+    let found = args
+        .iter()
+        .enumerate()
+        .filter(|word| compares && leads(word));
     found.map(|(_, text)| (*text).to_owned()).collect()
 }
 

@@ -422,7 +422,11 @@ impl<'a> Left<'a> {
         }
         if let Some(parts) = of_worktrees(path) {
             // Git removes all of a linked working tree or nothing.
-            let own = self.repository.dir.file_name().map(|n| n.as_encoded_bytes());
+            let own = self
+                .repository
+                .dir
+                .file_name()
+                .map(|n| n.as_encoded_bytes());
             let name = parts.first().copied().unwrap_or_default();
             let folder = [WORKTREES, b"/", name].concat();
             return own == Some(name) || self.now.folders.contains_key(&folder);

@@ -4,4 +4,4 @@ if ! command -v curl >/dev/null; then
     echo "newer.sh: curl is not installed" >&2
     exit 1
 fi
-exec curl -sS --max-time 5 http://calc.example/version
+exec curl -fsS --max-time 5 http://calc.example/version

@@ -86,7 +86,9 @@ impl ServerHandler for Handler {
             .enable_logging()
             .build();
         ServerConfig::new(capabilities)
-            .with_server_info(Implementation::new(about.name, about.version).with_title(about.title))
+            .with_server_info(
+                Implementation::new(about.name, about.version).with_title(about.title),
+            )
             .with_instructions(about.instructions)
     }
 

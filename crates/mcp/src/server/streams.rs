@@ -119,9 +119,7 @@ where
 fn fault(line: &[u8], length: usize) -> Option<Option<Value>> {
     let error = |code: i32, why: String| {
         let error = json!({"code": code, "message": why});
-        Some(Some(
-            json!({"jsonrpc": "2.0", "id": null, "error": error}),
-        ))
+        Some(Some(json!({"jsonrpc": "2.0", "id": null, "error": error})))
     };
     if length > line.len() {
         let most = MAX_MESSAGE >> 20;

@@ -39,7 +39,6 @@ pub mod write_file;
 
 pub mod files;
 mod group;
-pub mod ignored;
 #[cfg(all(test, unix))]
 mod races;
 pub mod server_result;

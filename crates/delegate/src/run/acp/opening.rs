@@ -30,10 +30,16 @@ pub async fn open(
         Some(session) => old(job, connection, &about, session).await?,
         None => {
             let params = json!({"cwd": job.cwd, "mcpServers": []});
-            answered("session/new", request(connection, "session/new", params).await)?
+            answered(
+                "session/new",
+                request(connection, "session/new", params).await,
+            )?
         }
     };
-    let named = opened.get("sessionId").and_then(Value::as_str).or(job.session);
+    let named = opened
+        .get("sessionId")
+        .and_then(Value::as_str)
+        .or(job.session);
     let Some(session) = named.map(str::to_owned) else {
         let error = acp::Error::internal_error().data("it opened a session without a name");
         return Err(told_refused("session/new", error));
@@ -107,11 +113,16 @@ async fn set(
         set.map_err(|error| told_refused("the model", error))?;
     }
     for (name, value) in &job.target.options {
-        let option = acp.and_then(|acp| acp.options.get(name)).filter(|id| !id.is_empty());
+        let option = acp
+            .and_then(|acp| acp.options.get(name))
+            .filter(|id| !id.is_empty());
         if let Some(option) = option
             && let Err(error) = settings.option(option, &option_value(value)).await
         {
-            warnings.push(format!("the option `{name}` could not be set: {}", error.message));
+            warnings.push(format!(
+                "the option `{name}` could not be set: {}",
+                error.message
+            ));
         }
     }
     if job.target.capabilities.filesystem == Filesystem::ReadOnly {
@@ -166,7 +177,10 @@ impl Settings<'_> {
         let modes = JsonPath::parse("modes.availableModes").find(self.opened);
         let mut modes = modes.and_then(Value::as_array).into_iter().flatten();
         if modes.any(|offered| offered.get("id").and_then(Value::as_str) == Some(mode)) {
-            return self.request("session/set_mode", "modeId", mode).await.is_ok();
+            return self
+                .request("session/set_mode", "modeId", mode)
+                .await
+                .is_ok();
         }
         self.offers_option("mode") && self.option("mode", mode).await.is_ok()
     }

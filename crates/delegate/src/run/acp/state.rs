@@ -46,7 +46,10 @@ impl Shared {
             recorder,
             session: None,
             calls: BTreeMap::new(),
-            noise: noise.iter().flat_map(|pattern| Regex::new(pattern)).collect(),
+            noise: noise
+                .iter()
+                .flat_map(|pattern| Regex::new(pattern))
+                .collect(),
         })))
     }
 
@@ -89,8 +92,12 @@ impl State {
                 }
             }
             "notice" => {
-                let text = update.get("message").or(update.get("content")).and_then(text_of);
-                self.recorder.notice(NoticeSource::Agent, &text.unwrap_or_default());
+                let text = update
+                    .get("message")
+                    .or(update.get("content"))
+                    .and_then(text_of);
+                self.recorder
+                    .notice(NoticeSource::Agent, &text.unwrap_or_default());
             }
             _ => {}
         }
@@ -120,7 +127,8 @@ impl State {
         if is_over {
             let started = call.started(&id);
             let output = std::mem::take(&mut call.output);
-            self.recorder.tool_finished(started, status == "completed", &output);
+            self.recorder
+                .tool_finished(started, status == "completed", &output);
         }
     }
 
@@ -149,11 +157,19 @@ impl State {
     /// What the answer to a prompt says of tokens.
     pub fn usage(&mut self, answer: &Value) {
         let count = |paths: [&str; 2]| {
-            paths.iter().find_map(|path| JsonPath::parse(path).count(answer))
+            paths
+                .iter()
+                .find_map(|path| JsonPath::parse(path).count(answer))
         };
         let input = count(["usage.inputTokens", "_meta.quota.token_count.input_tokens"]);
-        let output = count(["usage.outputTokens", "_meta.quota.token_count.output_tokens"]);
-        let cached = count(["usage.cachedReadTokens", "_meta.quota.token_count.cached_tokens"]);
+        let output = count([
+            "usage.outputTokens",
+            "_meta.quota.token_count.output_tokens",
+        ]);
+        let cached = count([
+            "usage.cachedReadTokens",
+            "_meta.quota.token_count.cached_tokens",
+        ]);
         if input.is_some() || output.is_some() {
             let usd = self.recorder.cost().and_then(|cost| cost.usd);
             self.recorder.usage(Cost {
@@ -175,19 +191,30 @@ impl Call {
         if let Some(kind) = kind(str_at(update, "kind")) {
             self.kind = Some(kind);
         }
-        let is_something = |input: &&Value| input.as_object().is_none_or(|fields| !fields.is_empty());
+        let is_something =
+            |input: &&Value| input.as_object().is_none_or(|fields| !fields.is_empty());
         let input = update.get("rawInput").filter(|input| !input.is_null());
         if let Some(input) = input.filter(is_something) {
             self.input = Some(input.clone());
         }
         let places = update.get("locations").and_then(Value::as_array);
-        let paths = places.into_iter().flatten().map(|place| str_at(place, "path"));
-        let paths: Vec<PathBuf> = paths.filter(|path| !path.is_empty()).map(PathBuf::from).collect();
+        let paths = places
+            .into_iter()
+            .flatten()
+            .map(|place| str_at(place, "path"));
+        let paths: Vec<PathBuf> = paths
+            .filter(|path| !path.is_empty())
+            .map(PathBuf::from)
+            .collect();
         if !paths.is_empty() {
             self.paths = paths;
         }
         let content = update.get("content").and_then(Value::as_array);
-        let texts: Vec<String> = content.into_iter().flatten().filter_map(content_text).collect();
+        let texts: Vec<String> = content
+            .into_iter()
+            .flatten()
+            .filter_map(content_text)
+            .collect();
         let raw = || {
             let raw = update.get("rawOutput").filter(|raw| !raw.is_null())?;
             text_of(raw.get("output").unwrap_or(raw))
@@ -228,10 +255,16 @@ fn content_text(content: &Value) -> Option<String> {
         "diff" => {
             let lines = |key: &str, mark: &str| {
                 let text = str_at(content, key);
-                text.lines().map(|line| format!("{mark}{line}\n")).collect::<String>()
+                text.lines()
+                    .map(|line| format!("{mark}{line}\n"))
+                    .collect::<String>()
             };
             let path = str_at(content, "path");
-            Some(format!("{path}\n{}{}", lines("oldText", "-"), lines("newText", "+")))
+            Some(format!(
+                "{path}\n{}{}",
+                lines("oldText", "-"),
+                lines("newText", "+")
+            ))
         }
         _ => None,
     }

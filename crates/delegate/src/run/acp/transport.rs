@@ -71,8 +71,8 @@ pub fn connect(
         // Nobody may wait for it any more.
         let _ = exit_sender.send(exit);
     });
-    let sink = PollSender::new(to_agent)
-        .sink_map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe));
+    let sink =
+        PollSender::new(to_agent).sink_map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe));
     let lines = stream::unfold(incoming, |mut incoming| async move {
         let line = incoming.recv().await?;
         Some((Ok(line), incoming))
@@ -167,15 +167,23 @@ impl Pump {
             Line::Text(text) => text,
             Line::TooLong => {
                 let text = "a message of its is too long and was left out";
-                return self.shared.state().recorder.notice(NoticeSource::Ours, text);
+                return self
+                    .shared
+                    .state()
+                    .recorder
+                    .notice(NoticeSource::Ours, text);
             }
         };
         let text = text.trim();
-        let is_message = text.starts_with('{')
-            && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+        let is_message =
+            text.starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
         match is_message {
             true => self.ready.push(text.to_owned()),
-            false => self.shared.state().recorder.notice(NoticeSource::Output, text),
+            false => self
+                .shared
+                .state()
+                .recorder
+                .notice(NoticeSource::Output, text),
         }
     }
 

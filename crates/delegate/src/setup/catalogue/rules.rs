@@ -91,7 +91,12 @@ impl JsonPath {
     pub fn parse(text: &str) -> Self {
         let text = text.trim().trim_start_matches('$').replace(['[', ']'], ".");
         let steps = text.split('.').map(|step| step.trim_matches(['\'', '"']));
-        Self(steps.filter(|step| !step.is_empty()).map(str::to_owned).collect())
+        Self(
+            steps
+                .filter(|step| !step.is_empty())
+                .map(str::to_owned)
+                .collect(),
+        )
     }
 
     /// What lies there.
@@ -183,7 +188,11 @@ mod tests {
             ("s", None),
             ("t", Some("one two")),
         ] {
-            assert_eq!(JsonPath::parse(path).text(&value).as_deref(), text, "{path}");
+            assert_eq!(
+                JsonPath::parse(path).text(&value).as_deref(),
+                text,
+                "{path}"
+            );
         }
     }
 

@@ -113,9 +113,14 @@ impl LocalHub {
             options.paths.home.as_path(),
             options.paths.user_home.as_deref(),
         );
-        let scope = Scope::new(&options.paths.root, options.paths.user_home.clone());
+        // A worktree has its own instructions; those of another place lie with its settings.
+        let root = match options.toolbox.elsewhere {
+            Some(_) => &options.paths.project,
+            None => &options.paths.root,
+        };
+        let scope = Scope::new(root, options.paths.user_home.clone());
         let border = options.permissions.policy.instructions_border(&scope);
-        let found = instructions::load(homes, &options.paths.root, &border, options.run.language);
+        let found = instructions::load(homes, root, &border, options.run.language);
         let mut parts = vec![definitions.listing(&tools)];
         if let Some(assigned_role) =
             assigned_role.filter(|assigned_role| !assigned_role.persona.is_empty())
