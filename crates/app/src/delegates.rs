@@ -3,7 +3,7 @@
 
 mod activity;
 mod launch;
-pub mod setup;
+mod setup;
 
 use crate::boot::Boot;
 use activity::Follower;
@@ -14,7 +14,8 @@ use ostler_delegate::outcome::{FailureKind, Outcome};
 use ostler_delegate::request::{Contract, Request};
 use ostler_delegate::services::{DEPTH_VARIABLE, Defaults, Services};
 use ostler_engine::agents::foreign::{
-    ForeignAgents, ForeignEnd, ForeignFailure, ForeignGround, ForeignLauncher, ForeignTask,
+    ForeignAgents, ForeignEnd, ForeignFailure, ForeignGround, ForeignLauncher, ForeignRoles,
+    ForeignTask,
 };
 use ostler_engine::roles::Agent;
 use ostler_engine::tool::Conversation;
@@ -31,6 +32,7 @@ pub struct Delegates {
     conversations: PathBuf,
     /// How many delegations this process is inside of.
     depth: u32,
+    roles: ForeignRoles,
 }
 
 impl Delegates {
@@ -41,6 +43,10 @@ impl Delegates {
             setup: setup::Backends::new(&boot.loaded.config),
             conversations: boot.places.home.join(CONVERSATIONS),
             depth: depth.and_then(|depth| depth.parse().ok()).unwrap_or(0),
+            roles: match setup::is_configured(&boot.loaded.config) {
+                true => ForeignRoles::Some,
+                false => ForeignRoles::None,
+            },
         }
     }
 
@@ -87,6 +93,10 @@ impl Delegates {
 }
 
 impl ForeignAgents for Delegates {
+    fn roles(&self) -> ForeignRoles {
+        self.roles
+    }
+
     fn agent_of(&self, model: &str) -> Option<Agent> {
         agent_of(model)
     }

@@ -82,9 +82,19 @@ fn summary(rows: &[Value]) -> String {
             true => row["report"]["text"].as_str(),
             false => row["error"]["message"].as_str(),
         };
-        let of = of.unwrap_or_default().trim().lines().next().unwrap_or_default();
+        let of = of
+            .unwrap_or_default()
+            .trim()
+            .lines()
+            .next()
+            .unwrap_or_default();
         let mark = if row["success"] == true { "✓" } else { "✗" };
-        format!("{mark} {} ({}): {}\n", text("name"), text("role"), clip(of, MAX_LINE))
+        format!(
+            "{mark} {} ({}): {}\n",
+            text("name"),
+            text("role"),
+            clip(of, MAX_LINE)
+        )
     };
     rows.iter().map(line).collect()
 }
