@@ -4,7 +4,7 @@
 mod activity;
 mod launch;
 mod program;
-pub mod setup;
+mod setup;
 
 use crate::boot::Boot;
 use activity::Follower;
@@ -15,7 +15,8 @@ use ostler_delegate::outcome::{FailureKind, Outcome};
 use ostler_delegate::request::{Contract, Request};
 use ostler_delegate::services::{DEPTH_VARIABLE, Defaults, Services};
 use ostler_engine::agents::foreign::{
-    ForeignAgents, ForeignEnd, ForeignFailure, ForeignGround, ForeignLauncher, ForeignTask,
+    ForeignAgents, ForeignEnd, ForeignFailure, ForeignGround, ForeignLauncher, ForeignRoles,
+    ForeignTask,
 };
 use ostler_engine::roles::Agent;
 use ostler_engine::tool::Conversation;
@@ -32,6 +33,7 @@ pub struct Delegates {
     conversations: PathBuf,
     /// How many delegations this process is inside of.
     depth: u32,
+    roles: ForeignRoles,
 }
 
 impl Delegates {
@@ -42,6 +44,10 @@ impl Delegates {
             setup: setup::Backends::new(&boot.loaded.config),
             conversations: boot.places.home.join(CONVERSATIONS),
             depth: depth.and_then(|depth| depth.parse().ok()).unwrap_or(0),
+            roles: match setup::is_configured(&boot.loaded.config) {
+                true => ForeignRoles::Some,
+                false => ForeignRoles::None,
+            },
         }
     }
 
@@ -88,6 +94,10 @@ impl Delegates {
 }
 
 impl ForeignAgents for Delegates {
+    fn roles(&self) -> ForeignRoles {
+        self.roles
+    }
+
     fn agent_of(&self, model: &str) -> Option<Agent> {
         agent_of(model)
     }
@@ -184,6 +194,10 @@ fn end_of(outcome: Outcome) -> ForeignEnd {
     let failure = failure.map(|failure| (failure, why()));
     let message = outcome.message.clone();
     let mut report = serde_json::to_value(&outcome).unwrap_or_default();
+    report["warnings"] = serde_json::json!(outcome.warnings);
+    if report["model"] == ostler_config::backends::DEFAULT {
+        report["model"] = serde_json::Value::Null;
+    }
     if let Some(fields) = report.as_object_mut() {
         // The call has these by other names.
         for known in [

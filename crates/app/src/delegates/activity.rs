@@ -6,7 +6,7 @@ use ostler_delegate::activity::{
 };
 use ostler_engine::agents::children::Spent;
 use ostler_engine::agents::foreign::{
-    ForeignActivity, ForeignCall, ForeignRequest, ForeignWatcher,
+    ForeignActivity, ForeignCall, ForeignRequest, ForeignResult, ForeignWatcher,
 };
 use ostler_wire::{BoxFuture, Json, TodoItem, TodoState};
 use std::sync::Arc;
@@ -47,11 +47,11 @@ fn converted(activity: Activity) -> Option<ForeignActivity> {
         Activity::Message(text) => ForeignActivity::Message(text),
         Activity::Reasoning(text) => ForeignActivity::Reasoning(text),
         Activity::ToolStarted(started) => ForeignActivity::Call(call(started)),
-        Activity::ToolFinished(finished) => ForeignActivity::Result {
+        Activity::ToolFinished(finished) => ForeignActivity::Result(ForeignResult {
             id: finished.id,
             ok: finished.ok,
             output: finished.output,
-        },
+        }),
         Activity::Plan(steps) => ForeignActivity::Todo(
             steps
                 .into_iter()

@@ -101,9 +101,7 @@ impl Delegations<'_> {
         let outcome = self.followed(notes, work).await;
         self.end(team).await;
         let text = all_said(outcome.error.as_deref(), &outcome.results);
-        // What some tasks gave counts, also where others failed.
-        let is_fine = outcome.error.is_none() && !outcome.results.is_empty();
-        answer(text, &outcome, is_fine)
+        answer(text, &outcome, is_any_fine(&outcome.results))
     }
 
     pub async fn roundtable(&self, mut request: RoundtableRequest) -> ToolAnswer {
@@ -128,8 +126,7 @@ impl Delegations<'_> {
         let outcome = self.followed(notes, work).await;
         self.end(team).await;
         let text = all_said(outcome.error.as_deref(), &outcome.contributions);
-        let is_fine = outcome.error.is_none() && !outcome.contributions.is_empty();
-        answer(text, &outcome, is_fine)
+        answer(text, &outcome, is_any_fine(&outcome.contributions))
     }
 
     pub async fn info(&self, mut request: InfoRequest) -> ToolAnswer {
@@ -332,6 +329,11 @@ fn said(outcome: &Outcome) -> String {
     let parts = [error, broken, outcome.message.clone()];
     let parts = parts.iter().filter(|part| !part.trim().is_empty());
     parts.map(String::as_str).collect::<Vec<_>>().join("\n\n")
+}
+
+/// What some tasks gave counts, also where others failed.
+fn is_any_fine(all: &[NamedOutcome]) -> bool {
+    all.iter().any(|one| one.outcome.success)
 }
 
 fn all_said(error: Option<&str>, all: &[NamedOutcome]) -> String {

@@ -11,7 +11,7 @@ use ostler_delegate::Delegation;
 use ostler_delegate::activity::{PermissionAnswer, PermissionRequest, ToolKind};
 use ostler_delegate::services::Defaults;
 use ostler_delegate::setup::{Allowance, Capabilities, Filesystem, Setup};
-use ostler_engine::agents::foreign::ForeignLauncher;
+use ostler_engine::agents::foreign::{Approval, ForeignLauncher};
 use ostler_engine::confine::{HistoryGround, Services};
 use ostler_engine::roles::Roles;
 use ostler_engine::tools::declarations;
@@ -86,7 +86,11 @@ impl Team {
             user_home: boot.places.user_home.clone(),
             ..Services::without_session(boot.host(), sandbox)
         };
-        let launcher = Arc::new(ForeignLauncher::new(services, tools.writable));
+        let approval = match policy.posture {
+            Posture::Auto | Posture::Yolo => Approval::Given,
+            Posture::Ask | Posture::Edits => Approval::Held,
+        };
+        let launcher = Arc::new(ForeignLauncher::new(services, tools.writable, approval));
         let defaults = Defaults {
             cwd: boot.places.root.clone(),
             client: three::client(&boot.env).map(str::to_owned),

@@ -2,7 +2,9 @@
 //! What it costs is booked as it is told.
 
 use crate::agents::children::Spent;
-use crate::agents::foreign::{ForeignActivity, ForeignCall, ForeignRequest, ForeignWatcher};
+use crate::agents::foreign::{
+    ForeignActivity, ForeignCall, ForeignRequest, ForeignResult, ForeignWatcher,
+};
 use crate::budget::Amount;
 use crate::clients::feed::Feed;
 use crate::context::account::Account;
@@ -155,7 +157,7 @@ impl Recorder {
         let cut = json!({"ok": false, "error": {"code": "interrupted", "message": "The agent ended before this call did."}});
         let mut bodies: Vec<Body> = open
             .into_iter()
-            .map(|(id, since)| result(id, &cut, since))
+            .map(|(id, since)| result_entry(id, &cut, since))
             .collect();
         let is_told = answer.trim().is_empty() || written.said.trim() == answer.trim();
         if !is_told || !written.reasoning.is_empty() {
@@ -242,7 +244,7 @@ impl Recorder {
         }
         written.count += 1;
         let id = format!("call_{}", written.count);
-        let name = tool_name(&call.title);
+        let name = tool_name(&call);
         let subject = subject(&call, &self.root);
         let mut message = self.message(written, "", Stop::Calls);
         if let Body::Message(message) = &mut message {
@@ -271,15 +273,16 @@ impl Recorder {
         self.feed.delta(Delta::ToolStarted { id, name });
     }
 
-    fn finished(&self, written: &mut Written, id: &str, ok: bool, output: String) {
-        let Some((id, since)) = written.calls.remove(id) else {
+    fn finished(&self, written: &mut Written, result: ForeignResult) {
+        let ForeignResult { id, ok, output } = result;
+        let Some((id, since)) = written.calls.remove(&id) else {
             return;
         };
         let envelope = match ok {
             true => json!({"ok": true, "data": {"text": output}}),
             false => json!({"ok": false, "error": {"code": "failed", "message": output}}),
         };
-        let body = result(id, &envelope, since);
+        let body = result_entry(id, &envelope, since);
         self.record(written, vec![body]);
     }
 
@@ -413,7 +416,7 @@ impl ForeignWatcher for Recorder {
             }
             ForeignActivity::Reasoning(text) => written.reasoning.push_str(&text),
             ForeignActivity::Call(call) => self.call(written, call),
-            ForeignActivity::Result { id, ok, output } => self.finished(written, &id, ok, output),
+            ForeignActivity::Result(result) => self.finished(written, result),
             ForeignActivity::Todo(items) => self.record(written, vec![Body::Todo(Todo { items })]),
             ForeignActivity::Spent(spent) => self.spend(written, spent),
             ForeignActivity::Retry {
@@ -438,7 +441,7 @@ impl ForeignWatcher for Recorder {
     }
 }
 
-fn result(id: String, envelope: &serde_json::Value, since: Instant) -> Body {
+fn result_entry(id: String, envelope: &serde_json::Value, since: Instant) -> Body {
     Body::ToolResult(ToolResult {
         tool_use_id: id,
         output: Json::of(envelope),
@@ -447,19 +450,21 @@ fn result(id: String, envelope: &serde_json::Value, since: Instant) -> Body {
     })
 }
 
-/// A name that any protocol takes: the first word of a title.
-fn tool_name(title: &str) -> String {
-    let fine = |c: &char| c.is_ascii_alphanumeric() || *c == '_' || *c == '-';
-    let name: String = title
-        .trim()
-        .chars()
-        .take_while(fine)
-        .take(MAX_NAME)
-        .collect();
-    match name.is_empty() {
-        true => "tool".into(),
-        false => name,
+/// A name that any protocol takes: the agent's own, or one for the kind of work where its title is more than a name.
+fn tool_name(call: &ForeignCall) -> String {
+    let title = call.title.trim();
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !title.is_empty() && title.len() <= MAX_NAME && title.chars().all(fine) {
+        return title.to_owned();
     }
+    let name = match call.kind {
+        ToolKind::Read => "read",
+        ToolKind::Edit => "edit",
+        ToolKind::Run => "shell",
+        ToolKind::Net => "fetch",
+        ToolKind::Delegate | ToolKind::Memory | ToolKind::Talk | ToolKind::Other => "tool",
+    };
+    name.to_owned()
 }
 
 /// What a call is about, in one line.
@@ -491,7 +496,7 @@ fn subject(call: &ForeignCall, root: &Path) -> String {
         | ToolKind::Talk
         | ToolKind::Other => said.or(path),
     };
-    let text = text.unwrap_or_else(|| match tool_name(&call.title) == call.title {
+    let text = text.unwrap_or_else(|| match tool_name(call) == call.title {
         true => String::new(),
         false => call.title.clone(),
     });

@@ -136,7 +136,8 @@ impl LocalHub {
             root: Some(scope_of(options, folder).root),
             user_home: options.paths.user_home.clone(),
         };
-        ForeignLauncher::new(services, options.tools.writable.clone())
+        let granted = options.tools.writable.clone();
+        ForeignLauncher::new(services, granted, order.task.approval)
     }
 }
 
