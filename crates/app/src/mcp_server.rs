@@ -2,6 +2,7 @@
 //! in, a server out; what the tools do is in `tools` and the rooms below it.
 
 mod asks;
+mod books;
 mod delegation;
 mod folders;
 mod report;
