@@ -129,6 +129,15 @@ pub struct Global {
     pub quiet: bool,
     #[command(flatten)]
     pub place: PlaceFlags,
+    /// Show the sessions of the `ostler serve` at this address instead of running one here
+    #[arg(long, global = true, value_name = "URL")]
+    pub attach: Option<String>,
+    /// Read the token for --attach from the first line of stdin
+    #[arg(long, global = true, requires = "attach")]
+    pub token_stdin: bool,
+    /// The server of --attach, with its token
+    #[arg(skip)]
+    pub remote: Option<crate::remote::Remote>,
     /// Where `ostler serve` listens: no command and no tool of this process reaches it
     #[arg(skip)]
     pub served: Option<std::net::SocketAddr>,
@@ -504,7 +513,7 @@ pub struct Setup {
 
 #[derive(Debug, Default, Args)]
 pub struct Login {
-    /// The provider; that of the model in use when left out
+    /// The provider, that of the model in use when left out; or the address of an `ostler serve`
     pub provider: Option<String>,
     /// Open no browser: print what to open elsewhere
     #[arg(long)]
@@ -516,7 +525,7 @@ pub struct Login {
 
 #[derive(Debug, Args)]
 pub struct Logout {
-    /// The provider; the only one with a login when left out
+    /// The provider, the only one with a login when left out; or the address of an `ostler serve`
     pub provider: Option<String>,
 }
 

@@ -2,7 +2,7 @@
 //! `projects` and `stored`, how in the crate of that name.
 
 mod logins;
-mod password;
+pub mod password;
 mod projects;
 mod spent;
 mod stored;

@@ -119,6 +119,22 @@ const TABLE: &[(&str, &str)] = &[
     ("Find keys and local servers, test the connection, write a configuration", "查找密钥与本地服务器，测试连接，写入配置"),
     ("Log in to a provider, in the browser or with a code on another device", "登录提供商：用浏览器，或在另一设备上用代码"),
     ("Forget a login", "忘记登录"),
+    (
+        "Show the sessions of the `ostler serve` at this address instead of running one here",
+        "显示此地址的 `ostler serve` 的会话，而不是在这里运行",
+    ),
+    (
+        "Read the token for --attach from the first line of stdin",
+        "从 stdin 的第一行读取 --attach 的令牌",
+    ),
+    (
+        "The provider, that of the model in use when left out; or the address of an `ostler serve`",
+        "提供商，省略时为当前模型的提供商；或 `ostler serve` 的地址",
+    ),
+    (
+        "The provider, the only one with a login when left out; or the address of an `ostler serve`",
+        "提供商，省略时为唯一已登录的提供商；或 `ostler serve` 的地址",
+    ),
     ("Log in, log out, and see which logins there are", "登录、退出登录与查看现有的登录"),
     ("Check the installation: configuration, keys, tools, sessions", "检查安装：配置、密钥、工具、会话"),
     ("Review and trust this project's settings", "查看并信任此项目的设置"),
@@ -175,10 +191,8 @@ const TABLE: &[(&str, &str)] = &[
     ("Another endpoint", "另一个端点"),
     ("The protocol of that endpoint, as `kind` in the configuration", "该端点的协议，同配置中的 `kind`"),
     ("Do not test the connection", "不测试连接"),
-    ("The provider; that of the model in use when left out", "提供商；省略时为当前模型的提供商"),
     ("Open no browser: print what to open elsewhere", "不打开浏览器：打印需在别处打开的地址"),
     ("With a code that is typed in on another device", "在另一设备上输入代码"),
-    ("The provider; the only one with a login when left out", "提供商；省略时为唯一已登录的提供商"),
     ("As `ostler login`", "同 `ostler login`"),
     ("As `ostler logout`", "同 `ostler logout`"),
     ("Which providers have a login, and until when", "哪些提供商已登录，有效期到何时"),
