@@ -3,6 +3,7 @@
 
 mod activity;
 mod launch;
+mod own;
 mod program;
 mod setup;
 
@@ -13,7 +14,7 @@ use ostler_config::backends::{Reference, parse_reference, supported};
 use ostler_delegate::Delegation;
 use ostler_delegate::outcome::{FailureKind, Outcome};
 use ostler_delegate::request::{Contract, Request};
-use ostler_delegate::services::{DEPTH_VARIABLE, Defaults, Services};
+use ostler_delegate::services::{DEPTH_VARIABLE, Defaults, OwnAgent, Services};
 use ostler_engine::agents::foreign::{
     ForeignAgents, ForeignEnd, ForeignFailure, ForeignGround, ForeignLauncher, ForeignRoles,
     ForeignTask,
@@ -54,7 +55,7 @@ impl Delegates {
     /// The service for questions about agents.
     pub fn for_checks(&self, launcher: Arc<ForeignLauncher>, defaults: Defaults) -> Delegation {
         let launcher = self.ground.launch(launcher);
-        self.delegation(self.setup.alone(), launcher, defaults)
+        self.delegation(self.setup.alone(), launcher, None, defaults)
     }
 
     /// The service for one task.
@@ -62,11 +63,12 @@ impl Delegates {
         &self,
         setup: ostler_delegate::setup::Setup,
         launcher: launch::Launch,
+        own: Option<Arc<dyn OwnAgent>>,
         defaults: Defaults,
     ) -> Delegation {
         let services = Services {
             launcher: Arc::new(launcher),
-            own: None,
+            own,
             setups: Arc::new(setup::Fixed(setup)),
             sessions: self.conversations.clone(),
         };
@@ -86,7 +88,8 @@ impl Delegates {
             conversation_id: Some(task.parent.clone()),
             depth: self.depth.saturating_add(task.depth),
         };
-        let delegation = self.delegation(setup, launcher, defaults);
+        let own = Arc::new(own::Own(ground.own));
+        let delegation = self.delegation(setup, launcher, Some(own), defaults);
         let follower = Arc::new(Follower(ground.watcher));
         let outcome = delegation.three(&request, follower, &ground.cancel).await;
         end_of(outcome)

@@ -18,7 +18,7 @@ const SAYS: [&str; 2] = ["const NAME: &'static str = \"", "pub const NAME: &str 
 const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     (
         "crates/guard/src/shell/",
-        &["bash", "grep", "ls", "skill", "task", "time"],
+        &["bash", "batch", "grep", "ls", "skill", "task", "time"],
         "programs of a shell",
     ),
     (
@@ -48,7 +48,7 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ),
     (
         "crates/guard/src/rules.rs",
-        &["bash"],
+        &["bash", "delegate"],
         "a name in rules that stands for several tools",
     ),
     (
@@ -93,7 +93,7 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ),
     (
         "crates/engine/src/commands",
-        &["ask", "memory"],
+        &["ask", "delegate", "memory"],
         "lists of rules, kinds of access and the command /memory",
     ),
     (

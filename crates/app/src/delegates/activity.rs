@@ -2,7 +2,7 @@
 
 use ostler_delegate::activity::{
     Activity, NoticeSource, PermissionAnswer, PermissionRequest, PieceKind, PlanState, ToolKind,
-    ToolStarted, Watcher,
+    ToolStarted, Watcher, Way,
 };
 use ostler_engine::agents::children::Spent;
 use ostler_engine::agents::foreign::{
@@ -38,7 +38,10 @@ impl Watcher for Follower {
 
 fn converted(activity: Activity) -> Option<ForeignActivity> {
     Some(match activity {
-        Activity::Started(started) => ForeignActivity::Started(started.command),
+        Activity::Started(started) => match started.way {
+            Way::CommandLine | Way::Acp => ForeignActivity::Started(started.command),
+            Way::Own => ForeignActivity::Started(format!("{}/{}", started.backend, started.model)),
+        },
         Activity::Session(id) => ForeignActivity::Session(id),
         Activity::Piece(piece) => match piece.kind {
             PieceKind::Message => ForeignActivity::Said(piece.text),

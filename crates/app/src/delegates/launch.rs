@@ -98,9 +98,8 @@ impl Ground {
         let state = confinement.state.iter();
         Reach {
             state: state.filter_map(|state| self.state(state)).collect(),
-            shown: homes_of(program)
-                .chain(confinement.include.clone())
-                .collect(),
+            programs: homes_of(program).collect(),
+            shown: confinement.include.clone(),
             hosts: confinement.hosts.clone(),
             changes_project: is_agent && writes,
             network: is_agent && confinement.may_use_network(),

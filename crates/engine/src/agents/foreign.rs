@@ -69,8 +69,40 @@ pub struct ForeignTask {
 /// What a task is done with.
 pub struct ForeignGround {
     pub launcher: Arc<ForeignLauncher>,
+    /// For a fallback that names a model of ours.
+    pub own: Arc<dyn OwnAgents>,
     pub watcher: Arc<dyn ForeignWatcher>,
     pub cancel: CancellationToken,
+}
+
+/// Runs our own agent in the role of a task.
+pub trait OwnAgents: Send + Sync {
+    /// The error is one of the start.
+    fn run(
+        &self,
+        task: OwnTask,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<OwnEnd, String>>;
+}
+
+/// A task for our own agent.
+#[derive(Clone, Debug)]
+pub struct OwnTask {
+    /// A reference to a model of ours.
+    pub model: String,
+    pub prompt: String,
+    /// A session whose conversation it goes on with.
+    pub session: Option<String>,
+}
+
+/// How it ended.
+#[derive(Clone, Debug, Default)]
+pub struct OwnEnd {
+    pub session: String,
+    pub message: String,
+    pub spent: Spent,
+    /// Why it failed, if it did.
+    pub error: Option<String>,
 }
 
 /// Follows another agent at work.

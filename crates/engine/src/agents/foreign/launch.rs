@@ -14,8 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Reach {
     /// Folders of its own state.
     pub state: Vec<PathBuf>,
-    /// Folders beside the project that it sees where little is seen, unless they are hidden: its program, and what its prompt
-    /// names.
+    /// Folders of its program and of what belongs to it, wherever they lie.
+    pub programs: Vec<PathBuf>,
+    /// Folders beside the project that it sees where little is seen, unless they are hidden.
     pub shown: Vec<PathBuf>,
     /// Hosts of its vendor, as in a `Net(…)` rule.
     pub hosts: Vec<String>,
@@ -65,7 +66,11 @@ impl ForeignLauncher {
             writable: reach.state.clone(),
             readable: reach.state.clone(),
             sees_as_reader: self.approval == Approval::Held,
-            shown: reach.state.iter().chain(&reach.shown).cloned().collect(),
+            shown: [&reach.state, &reach.programs, &reach.shown]
+                .into_iter()
+                .flatten()
+                .cloned()
+                .collect(),
             ..Terms::default()
         };
         let spawned = spawn(&services, command, &terms).await?;
@@ -95,6 +100,10 @@ impl ForeignLauncher {
         if settings.mode == SandboxMode::Off {
             return settings;
         }
+        settings
+            .policy
+            .visible
+            .extend(reach.programs.iter().cloned());
         if settings.policy.network == Network::On && !reach.network {
             settings.policy.network = Network::Proxy;
         }

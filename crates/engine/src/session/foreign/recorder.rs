@@ -1,7 +1,7 @@
 //! Writes what another agent does into its session: entries into the log, then to the clients; pieces to the clients alone.
 //! What it costs is booked as it is told.
 
-use crate::agents::children::Spent;
+use crate::agents::children::{Spent, post};
 use crate::agents::foreign::{
     ForeignActivity, ForeignCall, ForeignRequest, ForeignResult, ForeignWatcher,
 };
@@ -11,8 +11,8 @@ use crate::context::account::Account;
 use crate::log::{Log, LogError};
 use ostler_wire::{
     Ask, AskKind, Body, BoxFuture, CallTitle, CallVerb, Choice, Delta, Json, Language, Message,
-    Notice, Origin, Part, PermissionChoice, Role, Silence, Stop, Todo, ToolKind, ToolResult,
-    ToolUse, Usage, Word, clip,
+    Notice, Op, OpSender, Origin, Part, PermissionChoice, Role, Silence, Stop, Todo, ToolKind,
+    ToolResult, ToolUse, Usage, Word, clip,
 };
 use serde_json::json;
 use std::collections::HashMap;
@@ -54,7 +54,7 @@ pub struct Rights {
 
 pub struct Recorder {
     written: Mutex<Written>,
-    waiting: Mutex<HashMap<String, oneshot::Sender<String>>>,
+    waiting: Mutex<HashMap<String, Waiting>>,
     feed: Feed,
     account: Account,
     origin: Origin,
@@ -78,6 +78,14 @@ struct Written {
     entries: usize,
     /// Why the agent is stopped.
     fault: Option<String>,
+}
+
+/// Who waits for an answer.
+enum Waiting {
+    /// The agent.
+    Agent(oneshot::Sender<String>),
+    /// A session of ours that works in its place.
+    Session(OpSender),
 }
 
 /// What a recorder works with.
@@ -167,20 +175,34 @@ impl Recorder {
         bodies
     }
 
-    /// The answer to a question of the agent.
-    pub fn answer(&self, ask: &str, choice: &str) {
-        let reply = self.asks().remove(ask);
-        if let Some(reply) = reply {
+    /// The answer to a question of the agent, or of a session in its place.
+    pub fn answer(&self, ask: &str, choice: &str, reason: Option<String>) {
+        match self.asks().remove(ask) {
             // An agent that is gone needs no answer.
-            let _ = reply.send(choice.to_owned());
+            Some(Waiting::Agent(reply)) => drop(reply.send(choice.to_owned())),
+            Some(Waiting::Session(ops)) => post(
+                &ops,
+                Op::Answer {
+                    ask: ask.to_owned(),
+                    choice: choice.to_owned(),
+                    reason,
+                },
+            ),
+            None => {}
         }
+    }
+
+    /// Puts a question of a session that works in the place of the agent.
+    pub fn relay(&self, ask: &Arc<Ask>, ops: OpSender) {
+        self.asks().insert(ask.ask.clone(), Waiting::Session(ops));
+        self.feed.ask(ask.clone());
     }
 
     fn lock(&self) -> MutexGuard<'_, Written> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn asks(&self) -> MutexGuard<'_, HashMap<String, oneshot::Sender<String>>> {
+    fn asks(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -312,6 +334,19 @@ impl Recorder {
         }
     }
 
+    /// What a session in the place of the agent took, which it has booked itself.
+    pub fn add_spent(&self, spent: Spent) {
+        let usage = Usage {
+            provider: self.origin.provider.clone(),
+            input: spent.input,
+            cached: spent.cached,
+            output: spent.output,
+            cost: spent.cost,
+            ..Usage::default()
+        };
+        self.record(&mut self.lock(), vec![Body::Usage(usage)]);
+    }
+
     fn note(&self, written: &mut Written, text: String) {
         if written.notices < MAX_NOTICES && !text.trim().is_empty() {
             written.notices += 1;
@@ -341,7 +376,7 @@ impl Recorder {
     async fn ask(&self, request: ForeignRequest) -> bool {
         let id = format!("f-{}", uuid::Uuid::new_v4().simple());
         let (reply, answer) = oneshot::channel();
-        self.asks().insert(id.clone(), reply);
+        self.asks().insert(id.clone(), Waiting::Agent(reply));
         let language = self.language;
         let subject = subject(&request.call, &self.root);
         let choice = |choice, word| Choice::permission(choice, language.say(word));
