@@ -3,6 +3,7 @@
 mod agents;
 mod checkpoint;
 pub mod chinese;
+mod doctor;
 mod mcp;
 mod mcp_server;
 mod memory;
@@ -12,6 +13,7 @@ mod sessions;
 
 pub use agents::{Agents, Skills};
 pub use checkpoint::Checkpoint;
+pub use doctor::Doctor;
 pub use mcp::{Mcp, McpAdd, McpScope, McpType};
 pub use mcp_server::McpServer;
 pub use memory::{Memory, MemorySwitch};
@@ -479,22 +481,6 @@ pub enum Auth {
         #[arg(long, value_enum, default_value_t)]
         format: Listing,
     },
-}
-
-#[derive(Debug, Args)]
-pub struct Doctor {
-    /// As JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Also ask the providers whether they answer
-    #[arg(long)]
-    pub online: bool,
-    /// Also look for other agents: their programs, versions and logins
-    #[arg(long)]
-    pub backends: bool,
-    /// Also put one question to each of them; it costs a request
-    #[arg(long, requires = "backends")]
-    pub ask: bool,
 }
 
 #[derive(Debug, Args)]
