@@ -106,6 +106,11 @@ impl Boot {
 
     /// The same process, working in another folder.
     pub fn of_root(&self, root: &Path) -> anyhow::Result<Self> {
+        self.of_task(root, self.global.clone(), self.env.clone())
+    }
+
+    /// The same process, working in another folder with other flags and environment.
+    pub fn of_task(&self, root: &Path, global: Global, env: Env) -> anyhow::Result<Self> {
         let root = canonical_root(root, self.language)?;
         let places = Places {
             root: root.clone(),
@@ -114,10 +119,10 @@ impl Boot {
         put_back_killed(&places, self.language);
         let global = Global {
             root: Some(root),
-            ..self.global.clone()
+            ..global
         };
         let around = Surroundings {
-            env: self.env.clone(),
+            env,
             places,
             language: self.language,
         };

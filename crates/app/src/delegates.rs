@@ -4,6 +4,7 @@
 mod activity;
 mod launch;
 mod own;
+mod program;
 mod setup;
 
 use crate::boot::Boot;

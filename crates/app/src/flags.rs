@@ -5,6 +5,7 @@ mod checkpoint;
 pub mod chinese;
 mod doctor;
 mod mcp;
+mod mcp_server;
 mod memory;
 mod place;
 mod serve;
@@ -13,6 +14,7 @@ pub use agents::{Agents, Skills};
 pub use checkpoint::Checkpoint;
 pub use doctor::Doctor;
 pub use mcp::{Mcp, McpAdd, McpScope, McpType};
+pub use mcp_server::McpServer;
 pub use memory::{Memory, MemorySwitch};
 pub use place::{Host, PlaceFlags};
 pub use serve::Serve;
@@ -129,6 +131,15 @@ pub struct Global {
     pub quiet: bool,
     #[command(flatten)]
     pub place: PlaceFlags,
+    /// Show the sessions of the `ostler serve` at this address instead of running one here
+    #[arg(long, global = true, value_name = "URL")]
+    pub attach: Option<String>,
+    /// Read the token for --attach from the first line of stdin
+    #[arg(long, global = true, requires = "attach")]
+    pub token_stdin: bool,
+    /// The server of --attach, with its token
+    #[arg(skip)]
+    pub remote: Option<crate::remote::Remote>,
     /// Where `ostler serve` listens: no command and no tool of this process reaches it
     #[arg(skip)]
     pub served: Option<std::net::SocketAddr>,
@@ -221,6 +232,8 @@ pub enum Command {
     Host(Host),
     /// Speak the Agent Client Protocol on stdin and stdout: an editor starts this
     Acp,
+    /// Offer this agent as an MCP server to other agents and programs
+    McpServer(McpServer),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
     /// Print the manual page
@@ -502,7 +515,7 @@ pub struct Setup {
 
 #[derive(Debug, Default, Args)]
 pub struct Login {
-    /// The provider; that of the model in use when left out
+    /// The provider, that of the model in use when left out; or the address of an `ostler serve`
     pub provider: Option<String>,
     /// Open no browser: print what to open elsewhere
     #[arg(long)]
@@ -514,7 +527,7 @@ pub struct Login {
 
 #[derive(Debug, Args)]
 pub struct Logout {
-    /// The provider; the only one with a login when left out
+    /// The provider, the only one with a login when left out; or the address of an `ostler serve`
     pub provider: Option<String>,
 }
 

@@ -266,23 +266,28 @@ impl Reopen for SessionHub {
     }
 
     fn describe_lost(&self, op: &Op) -> String {
-        match op {
-            Op::Command { line } => {
-                let shown = match line.starts_with(['!', '#']) {
-                    true => line.clone(),
-                    false => format!("/{line}"),
-                };
-                let shown = clip(&shown, MAX_LOST_SHOWN);
-                self.language.fill(Word::CommandLost, &[&shown])
-            }
-            Op::Answer { .. }
-            | Op::Say { .. }
-            | Op::Prompt { .. }
-            | Op::Interrupt
-            | Op::Complete(_)
-            | Op::Close
-            | Op::Finish => self.language.say(Word::AnswerLost).into(),
+        describe_lost(op, self.language)
+    }
+}
+
+/// What the person is told of an op whose outcome is unknown.
+pub fn describe_lost(op: &Op, language: Language) -> String {
+    match op {
+        Op::Command { line } => {
+            let shown = match line.starts_with(['!', '#']) {
+                true => line.clone(),
+                false => format!("/{line}"),
+            };
+            let shown = clip(&shown, MAX_LOST_SHOWN);
+            language.fill(Word::CommandLost, &[&shown])
         }
+        Op::Answer { .. }
+        | Op::Say { .. }
+        | Op::Prompt { .. }
+        | Op::Interrupt
+        | Op::Complete(_)
+        | Op::Close
+        | Op::Finish => language.say(Word::AnswerLost).into(),
     }
 }
 

@@ -27,6 +27,7 @@ mod input;
 mod lenient;
 mod line;
 mod live;
+mod mcp_server;
 mod models;
 mod ops;
 mod output;
@@ -34,6 +35,7 @@ mod pictures;
 mod place;
 mod policy;
 mod print;
+mod remote;
 mod resume;
 mod sandbox;
 mod schema_check;
@@ -44,6 +46,7 @@ mod typed;
 mod wiring;
 
 use boot::Boot;
+use clap::CommandFactory as _;
 use errors::{Told as _, UsageError};
 use flags::{Cli, Command, SessionsCommand};
 use lenient::Lenient;
@@ -127,7 +130,21 @@ fn arguments() -> Vec<OsString> {
         words.remove(1);
         words.push("--help".into());
     }
+    // `ostler --attach URL SESSION`.
+    if let [_, attach, _, session] = words.as_slice()
+        && attach == "--attach"
+        && is_session(session)
+    {
+        words.insert(3, "--session".into());
+    }
     words
+}
+
+/// Neither a flag nor a command.
+fn is_session(word: &std::ffi::OsStr) -> bool {
+    let commands = flags::Cli::command();
+    word.to_str()
+        .is_some_and(|word| !word.starts_with('-') && commands.find_subcommand(word).is_none())
 }
 
 /// `language` becomes that of the configuration as soon as it is read.
@@ -158,10 +175,11 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         return Err(UsageError(language.get().say(Word::PlaceNotHere).into()).into());
     }
     let command = with_output(cli.command, cli.output, language.get())?;
+    check_attach(&global, command.as_ref(), language.get())?;
     let boot = || -> anyhow::Result<Arc<Boot>> {
         let boot = Boot::new(&global)?;
         language.set(boot.language);
-        Ok(Arc::new(boot))
+        Ok(Arc::new(remote::attached(boot)?))
     };
     let lenient = || -> anyhow::Result<Lenient> {
         let lenient = Lenient::new(&global)?;
@@ -204,6 +222,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Demo(args)) => demo::run(global, args, language.get()).await,
         Some(Command::Serve(args)) => serve::run(global, args, language).await,
         Some(Command::Acp) => acp::run(&global, language).await,
+        Some(Command::McpServer(args)) => mcp_server::run(global, args, language).await,
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
         None => {
@@ -240,6 +259,22 @@ fn with_place(mut global: flags::Global, id: Option<&str>) -> anyhow::Result<fla
     Ok(global)
 }
 
+/// Sessions of a server are shown by what shows sessions.
+fn check_attach(
+    global: &flags::Global,
+    command: Option<&Command>,
+    language: Language,
+) -> anyhow::Result<()> {
+    if global.attach.is_some() && global.place != flags::PlaceFlags::default() {
+        return Err(UsageError(language.say(Word::PlaceNotHere).into()).into());
+    }
+    let shows = matches!(command, None | Some(Command::Exec(_) | Command::Resume(_)));
+    match global.attach.is_some() && !shows {
+        true => Err(remote::refuse(language)),
+        false => Ok(()),
+    }
+}
+
 /// `ostler -p PROMPT` is `ostler exec -p PROMPT`.
 async fn prompt_alone(
     prompt: String,
@@ -249,7 +284,7 @@ async fn prompt_alone(
 ) -> anyhow::Result<u8> {
     let boot = Boot::new(global)?;
     language.set(boot.language);
-    let boot = begin(Arc::new(boot)).await?;
+    let boot = begin(Arc::new(remote::attached(boot)?)).await?;
     let args = flags::Exec {
         words: Vec::new(),
         prompt: Some(prompt),
@@ -310,6 +345,7 @@ fn with_output(
         | Command::Serve(_)
         | Command::Acp
         | Command::Host(_)
+        | Command::McpServer(_)
         | Command::Completions { .. }
         | Command::Man => {
             return Err(UsageError(language.say(Word::FormatAfter).into()));

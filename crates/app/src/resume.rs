@@ -18,6 +18,16 @@ pub async fn run(mut boot: Arc<Boot>, args: Resume) -> anyhow::Result<u8> {
         }
         return crate::talk(boot, open, None).await;
     };
+    if boot.global.remote.is_some() && open == Open::Last {
+        let job = exec::Job {
+            open,
+            prompt,
+            format: exec::format(&args.output),
+            schema: None,
+            farewell: exec::Farewell::Silent,
+        };
+        return exec::run(boot, job).await;
+    }
     let own = Arc::get_mut(&mut boot).ok_or_else(|| anyhow!(language.say(Word::ResumeInUse)))?;
     match open {
         Open::Fork(id) => own.global.fork = Some(id),

@@ -158,7 +158,10 @@ fn hidden(command: clap::Command) -> clap::Command {
 /// Names of commands, in the order and under the heads of help.
 // tidy: table
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["exec", "resume", "demo", "serve", "acp"]),
+    (
+        "Start",
+        &["exec", "resume", "demo", "serve", "acp", "mcp-server"],
+    ),
     (
         "Sessions",
         &["sessions", "handoff", "checkpoint", "usage", "cache"],

@@ -4,6 +4,8 @@
 
 #[path = "serve/access.rs"]
 mod access;
+#[path = "serve/attach.rs"]
+mod attach;
 #[path = "serve/bench.rs"]
 mod bench;
 mod common;

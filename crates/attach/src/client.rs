@@ -101,12 +101,12 @@ where
     })
 }
 
-fn detach(tasks: &[AbortHandle]) {
+pub(crate) fn detach(tasks: &[AbortHandle]) {
     tasks.iter().for_each(AbortHandle::abort);
 }
 
 /// The place of a client among those of the session.
-fn rank(clients: &mut Clients, client: ClientId) {
+pub(crate) fn rank(clients: &mut Clients, client: ClientId) {
     let older = clients.ids.iter().filter(|id| **id < client);
     clients.rank = Some(older.count() as u64);
 }

@@ -2149,6 +2149,9 @@ words! {
     AcpEditorFailed: "the editor did not write {}: {}", "编辑器未写入 {}：{}";
     AcpNotAsked: "The question could not be put in the editor ({}).", "无法在编辑器中提出该问题（{}）。";
     AcpStarted: "Speaking the Agent Client Protocol on stdin and stdout. An editor starts this; see docs/editors.md.", "正在 stdin 与 stdout 上使用 Agent Client Protocol。由编辑器启动；见 docs/editors.md。";
+    McpServing: "Speaking the Model Context Protocol on stdin and stdout. Another agent starts this; see docs/mcp-server.md.", "正在 stdin 与 stdout 上使用 Model Context Protocol。由其他代理启动；见 docs/mcp-server.md。";
+    McpServingHttp: "MCP server at {}. Stop it with Ctrl-C.", "MCP 服务器位于 {}。按 Ctrl-C 停止。";
+    McpClientRefused: "The client did not begin as the protocol says: {}", "客户端没有按协议开始：{}";
     ServeUnauthorized: "Log in first: with the token or password of `ostler serve`.", "请先登录：使用 `ostler serve` 的令牌或密码。";
     ServeWrong: "That is not right.", "不正确。";
     ServeTooOften: "Too many attempts that failed. Wait a minute.", "失败次数过多。请等待一分钟。";
@@ -2180,6 +2183,21 @@ words! {
     ServeNoProject: "No project {} is known.", "没有已知的项目 {}。";
     ServeRootGone: "The folder {} is gone.", "文件夹 {} 已不存在。";
     ServeLogIn: "Log in", "登录";
+    AttachBadUrl: "{} is no address of `ostler serve`, such as http://127.0.0.1:8787", "{} 不是 `ostler serve` 的地址，例如 http://127.0.0.1:8787";
+    AttachTokenInUrl: "The address has a token or password in it, which every user of this machine can see in the list of processes. Leave it out: `ostler login URL` keeps it, or OSTLER_TOKEN has it.", "地址中含有令牌或密码，本机的所有用户都能在进程列表中看到。请去掉它：用 `ostler login URL` 保存，或放入 OSTLER_TOKEN。";
+    AttachNoToken: "No token for this server. Run `ostler login URL`, set OSTLER_TOKEN, or give it on stdin with --token-stdin.", "没有此服务器的令牌。请运行 `ostler login URL`、设置 OSTLER_TOKEN，或用 --token-stdin 从 stdin 提供。";
+    AttachPlain: "{} is reached without TLS: whoever is on the way reads the token and all that is said. An SSH tunnel is safe.", "与 {} 的连接没有 TLS：途中的任何人都能读到令牌和全部内容。使用 SSH 隧道是安全的。";
+    AttachUnreachable: "{} cannot be reached: {}", "无法连接 {}：{}";
+    AttachWrong: "{} does not take this token. `ostler login URL` keeps another one.", "{} 不接受此令牌。可用 `ostler login URL` 保存另一个。";
+    AttachStrange: "What answers at {} is no `ostler serve` of this version: {}", "{} 处的应答不是此版本的 `ostler serve`：{}";
+    AttachNoProject: "The server has no project.", "服务器没有项目。";
+    AttachNoSession: "No session there, or several, whose id begins with {}", "那里没有 id 以 {} 开头的会话，或有多个";
+    AttachJoined: "Attached to {}: the session runs there, with its files and its settings.", "已连接到 {}：会话在那里运行，使用那里的文件和设置。";
+    AttachLost: "The link to the server is gone. Trying again; nothing is lost.", "与服务器的连接已断开。正在重试；不会丢失任何内容。";
+    AttachBack: "Connected to the server again.", "已重新连接到服务器。";
+    AttachNotHere: "--attach shows sessions of a server: it goes with a conversation, with exec and with resume.", "--attach 用于显示服务器的会话：可与对话、exec 和 resume 一起使用。";
+    AttachLoggedIn: "Logged in to {}", "已登录 {}";
+    AttachLoggedOut: "Logged out of {}", "已退出登录 {}";
     // Plain lines
     Approve: " -- approve?", " -- 批准？";
     LineReason: "[{}] {}, or {}: ", "[{}] {}，或写明{}：";

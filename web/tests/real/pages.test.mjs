@@ -99,7 +99,7 @@ test("keys alone: search finds titles and what was said, opens, and closes", asy
   await page.waitForSelector(".session-row");
   await page.keyboard.press("Control+k");
   await page.keyboard.type("parsers");
-  await page.waitForFunction(() => document.querySelectorAll(".frame .session-row").length === 1);
+  await page.waitForFunction(() => document.querySelectorAll(".frame .session-row").length === 1).catch(async () => assert.fail(await page.locator(".frame .left").innerText()));
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await shows(page, "You said: another about parsers");

@@ -88,6 +88,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("demo", &["boot", "color", "exec", "flags", "output"]),
     ("serve", &["auth", "boot", "cmd", "conversation", "errors", "exit", "flags", "grants", "output", "sandbox", "wiring"]),
     ("acp", &["boot", "conversation", "errors", "exit", "flags", "output", "sandbox", "wiring"]),
+    ("mcp_server", &["boot", "cmd", "conversation", "delegates", "errors", "exit", "flags", "output", "policy", "sandbox", "serve", "wiring"]),
     ("conformance", &["auth"]),
     ("bin", &[]),
 ])];

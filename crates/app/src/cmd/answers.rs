@@ -153,6 +153,7 @@ async fn view(start: &Lenient, command: Command) -> anyhow::Result<Option<View>>
         | Command::Serve(_)
         | Command::Acp
         | Command::Host(_)
+        | Command::McpServer(_)
         | Command::Completions { .. }
         | Command::Man => Ok(None),
     }

@@ -9,6 +9,7 @@ use crate::errors::{Told as _, UsageError};
 use crate::exit::{INTERRUPTED, OK, TERMINATED};
 use crate::flags;
 use crate::output::{self, say};
+use crate::remote;
 use anyhow::{Context as _, anyhow, bail};
 use jiff::Timestamp;
 use ostler_config::logins::Login;
@@ -43,6 +44,10 @@ pub struct Person {
 
 pub async fn login(boot: &Boot, args: flags::Login) -> anyhow::Result<u8> {
     let language = boot.language;
+    if let Some(url) = args.provider.as_deref().filter(|name| remote::is_url(name)) {
+        remote::log_in(boot, url).await?;
+        return Ok(OK);
+    }
     let mut signals = Signals::new()?;
     let may_paste = shown(boot, &args) == Show::Print || io::stdin().is_terminal();
     let person = Person {
@@ -68,6 +73,10 @@ pub async fn login(boot: &Boot, args: flags::Login) -> anyhow::Result<u8> {
 
 pub async fn logout(boot: &Boot, args: flags::Logout) -> anyhow::Result<u8> {
     let language = boot.language;
+    if let Some(url) = args.provider.as_deref().filter(|name| remote::is_url(name)) {
+        remote::log_out(boot, url)?;
+        return Ok(OK);
+    }
     let done = log_out(boot, args.provider, language, &say).await?;
     output::print(&output::visible(&format!("{done}\n")))?;
     Ok(OK)

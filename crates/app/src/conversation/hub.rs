@@ -6,6 +6,7 @@ use crate::boot::Boot;
 use crate::cmd::answers::Answers;
 use crate::errors::Told as _;
 use crate::live::SessionHub;
+use crate::remote::RemoteHub;
 use crate::wiring;
 use ostler_config::schema::PluginConfig;
 use ostler_config::text::Speak as _;
@@ -40,10 +41,19 @@ pub struct Guest {
     pub host: Option<Arc<dyn Host>>,
 }
 
+/// Where the sessions are.
+#[derive(Clone)]
+enum Sessions {
+    /// In this process, or in others of this machine.
+    Here(SessionHub),
+    /// With an `ostler serve`.
+    There(RemoteHub),
+}
+
 #[derive(Clone)]
 struct Current {
     boot: Arc<Boot>,
-    hub: SessionHub,
+    hub: Sessions,
     /// A session was opened with it.
     is_used: bool,
     /// What is odd about the configuration and was not before.
@@ -86,7 +96,11 @@ impl ConversationHub {
     /// Ends all sessions of this process. Clients in other processes take them over.
     pub async fn close(&self) {
         let hub = self.lock().hub.clone();
-        hub.close().await;
+        match hub {
+            Sessions::Here(hub) => hub.close().await,
+            // They are not ours to end.
+            Sessions::There(_) => {}
+        }
     }
 
     /// What the next session is opened with.
@@ -122,7 +136,11 @@ fn hub_of(
     attendance: Attendance,
     live: &LiveSessions,
     guest: Guest,
-) -> anyhow::Result<(SessionHub, Vec<String>)> {
+) -> anyhow::Result<(Sessions, Vec<String>)> {
+    if let Some(remote) = &boot.global.remote {
+        let hub = RemoteHub::new(boot, remote)?;
+        return Ok((Sessions::There(hub), Vec::new()));
+    }
     let mut options = wiring::options(boot, attendance != Attendance::Nobody)?;
     if let Some(host) = guest.host {
         options.toolbox.host = host;
@@ -137,7 +155,44 @@ fn hub_of(
     let uncovered = uncovered.then(|| boot.language.say(Word::SandboxRulesUncovered).to_owned());
     let hub = SessionHub::new(options, wiring::transport(boot), live.clone());
     notices.extend(uncovered);
-    Ok((hub, notices))
+    Ok((Sessions::Here(hub), notices))
+}
+
+impl Hub for Sessions {
+    async fn open(&self, which: Open) -> Result<Client, HubError> {
+        match self {
+            Self::Here(hub) => hub.open(which).await,
+            Self::There(hub) => hub.open(which).await,
+        }
+    }
+
+    async fn attach(&self, id: &str, after: Option<u64>) -> Result<Client, HubError> {
+        match self {
+            Self::Here(hub) => hub.attach(id, after).await,
+            Self::There(hub) => hub.attach(id, after).await,
+        }
+    }
+
+    fn list(&self) -> Result<Vec<SessionInfo>, HubError> {
+        match self {
+            Self::Here(hub) => hub.list(),
+            Self::There(hub) => hub.list(),
+        }
+    }
+
+    async fn command(&self, line: &str) -> Result<View, HubError> {
+        match self {
+            Self::Here(hub) => hub.command(line).await,
+            Self::There(hub) => hub.command(line).await,
+        }
+    }
+
+    async fn complete(&self, request: &CompletionRequest) -> Completion {
+        match self {
+            Self::Here(hub) => hub.complete(request).await,
+            Self::There(hub) => hub.complete(request).await,
+        }
+    }
 }
 
 impl ConversationHub {

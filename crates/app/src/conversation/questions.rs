@@ -57,6 +57,10 @@ impl StartQuestions {
 
 impl State {
     fn question(&self) -> Option<TrustQuestion> {
+        // Where the sessions are elsewhere, nothing of this folder is used.
+        if self.boot.global.attach.is_some() {
+            return None;
+        }
         let question = trust::question(&self.boot)?;
         (self.put_off.as_ref() != Some(&question.ask.ask)).then_some(question)
     }

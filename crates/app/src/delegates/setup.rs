@@ -34,43 +34,57 @@ impl Backends {
 
     /// These, and the one role that a task is for.
     pub fn with_role(&self, role: &ostler_engine::roles::Role) -> Setup {
-        let caps = &role.capabilities;
-        let allowance = |allowed: bool| match allowed {
-            true => Allowance::Allow,
-            false => Allowance::Deny,
+        self.with_roles([role])
+    }
+
+    /// These, and roles by their names.
+    pub fn with_roles<'a>(
+        &self,
+        roles: impl IntoIterator<Item = &'a ostler_engine::roles::Role>,
+    ) -> Setup {
+        let mut setup = Setup {
+            backend: self.0.clone(),
+            roles: BTreeMap::new(),
         };
-        let capabilities = Capabilities {
-            filesystem: match caps.read_only {
-                true => Filesystem::ReadOnly,
-                false => Filesystem::ReadWrite,
-            },
-            shell: allowance(caps.shell),
-            network: allowance(caps.network),
-            tools: match caps.tools.is_empty() {
-                true => vec!["*".to_owned()],
-                false => caps.tools.clone(),
-            },
-        };
-        let persona = Persona {
-            description: role.description.clone(),
-            prompt: role.persona.clone(),
-        };
-        let model = role.model.clone().unwrap_or_default();
-        let mut backend = self.0.clone();
-        if let Reference::Of { backend: name, .. } = parse_reference(&model) {
-            backend.entry(name.to_owned()).or_default();
+        for role in roles {
+            let converted = role_of(role);
+            if let Reference::Of { backend: name, .. } = parse_reference(&converted.model) {
+                setup.backend.entry(name.to_owned()).or_default();
+            }
+            setup.roles.insert(role.name.clone(), converted);
         }
-        let role_setup = Role {
-            model,
-            personas: Some(persona).filter(|persona| !persona.prompt.trim().is_empty()),
-            capabilities,
-            enabled: role.enabled,
-            timeout_secs: role.timeout.map(|limit| limit.as_secs()),
-        };
-        Setup {
-            backend,
-            roles: BTreeMap::from([(role.name.clone(), role_setup)]),
-        }
+        setup
+    }
+}
+
+fn role_of(role: &ostler_engine::roles::Role) -> Role {
+    let caps = &role.capabilities;
+    let allowance = |allowed: bool| match allowed {
+        true => Allowance::Allow,
+        false => Allowance::Deny,
+    };
+    let capabilities = Capabilities {
+        filesystem: match caps.read_only {
+            true => Filesystem::ReadOnly,
+            false => Filesystem::ReadWrite,
+        },
+        shell: allowance(caps.shell),
+        network: allowance(caps.network),
+        tools: match caps.tools.is_empty() {
+            true => vec!["*".to_owned()],
+            false => caps.tools.clone(),
+        },
+    };
+    let persona = Persona {
+        description: role.description.clone(),
+        prompt: role.persona.clone(),
+    };
+    Role {
+        model: role.model.clone().unwrap_or_default(),
+        personas: Some(persona).filter(|persona| !persona.prompt.trim().is_empty()),
+        capabilities,
+        enabled: role.enabled,
+        timeout_secs: role.timeout.map(|limit| limit.as_secs()),
     }
 }
 

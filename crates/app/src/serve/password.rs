@@ -9,14 +9,19 @@ use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 /// Bytes of a line that is read.
 const MAX_LINE: u64 = 4096;
 
-/// A line of stdin.
+/// The password, as a line of stdin.
 pub fn read(language: Language) -> anyhow::Result<String> {
+    read_secret(Word::ServePassword, language)
+}
+
+/// A line of stdin.
+pub fn read_secret(what: Word, language: Language) -> anyhow::Result<String> {
     let stdin = io::stdin();
     let is_terminal = stdin.is_terminal();
     let hidden = is_terminal.then(|| Hidden::start(&stdin)).flatten();
     if is_terminal {
         let mut err = io::stderr();
-        write!(err, "{}: ", language.say(Word::ServePassword))?;
+        write!(err, "{}: ", language.say(what))?;
         err.flush()?;
     }
     let mut line = String::new();

@@ -104,6 +104,10 @@ pub async fn ask_models(boot: &Boot, one: &Configured) -> anyhow::Result<Vec<Plu
 /// The same boot once every plugin has been asked. One that does not answer is a notice.
 pub async fn learn(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     let language = boot.language;
+    // The models are those of the server.
+    if boot.global.remote.is_some() {
+        return Ok(boot);
+    }
     let unknown = |one: &&Configured| known(&boot.places, one).is_none();
     let unknown: Vec<&Configured> = offering(&boot.servers).filter(unknown).collect();
     if unknown.is_empty() {

@@ -34,7 +34,7 @@ fn ran(scene: Scene, port: u16, calls: impl Fn(&str) -> Vec<(&'static str, Value
 }
 
 /// A port that is free now.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }

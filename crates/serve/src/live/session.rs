@@ -201,7 +201,7 @@ impl OpenSession {
             again: line.again,
             op: line.op.parsed(),
         };
-        let waits = matches!(line.op, Op::Command { .. });
+        let waits = matches!(line.op, Op::Command { .. } | Op::Complete(_));
         self.touch();
         if !waits {
             let sent = self.ops.send_line(line).await;
