@@ -6,6 +6,7 @@ mod reach;
 mod routed;
 mod settings;
 
+use reach::Consent;
 pub use reach::{check, clean};
 pub use settings::apply;
 
@@ -13,7 +14,7 @@ use crate::boot::Boot;
 use crate::errors::UsageError;
 use crate::flags::{Global, PlaceFlags};
 use anyhow::anyhow;
-use ostler_engine::store::Store;
+use ostler_engine::store::{Store, project_name};
 use ostler_host::remote::{PlaceFacts, Remote};
 use ostler_host::{Border, Host as _, Kind, Span};
 use ostler_wire::{Language, Word};
@@ -117,6 +118,7 @@ struct Record {
 /// A place that is connected.
 pub struct Connected {
     pub name: String,
+    pub target: Target,
     pub remote: Remote,
     /// The project there, a real path.
     pub root: PathBuf,
@@ -164,25 +166,20 @@ pub fn of_session(global: &Global, home: &Path, sessions: &Path, id: &str) -> Op
     if global.place != PlaceFlags::default() {
         return None;
     }
-    let folders = std::fs::read_dir(home.join(FOLDER)).ok()?;
-    for folder in folders.flatten().take(MAX_FOLDERS) {
-        let folder = folder.path();
-        if Store::new(sessions, &folder)
-            .of_home(home)
-            .find(id)
-            .is_err()
-        {
-            continue;
-        }
-        let text = std::fs::read(folder.join(RECORD)).ok()?;
-        let record: Record = serde_json::from_slice(&text).ok()?;
-        return Some(Global {
-            place: record.place.flags(),
-            root: record.root,
-            ..global.clone()
-        });
-    }
-    None
+    let places = home.join(FOLDER);
+    let log = Store::new(sessions, &places).of_home(home).find(id).ok()?;
+    let project = log.parent()?.file_name()?.to_owned();
+    let folders = std::fs::read_dir(places).ok()?.flatten().take(MAX_FOLDERS);
+    let mut folders = folders.map(|folder| folder.path());
+    let is_its = |folder: &PathBuf| project == *project_name(folder);
+    let folder = folders.find(is_its)?;
+    let text = std::fs::read(folder.join(RECORD)).ok()?;
+    let record: Record = serde_json::from_slice(&text).ok()?;
+    Some(Global {
+        place: record.place.flags(),
+        root: record.root,
+        ..global.clone()
+    })
 }
 
 /// Connects to the place that the flags name, if they name one. To be called before sessions are opened.
@@ -190,10 +187,11 @@ pub async fn reach(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     let Some(target) = Target::of(&boot.global.place, boot.language)? else {
         return Ok(boot);
     };
-    let remote = reach::connect(&boot, &target).await?;
+    let remote = reach::connect(&boot, &target, Consent::Asked).await?;
     let connected = Connected {
         root: root_at(&boot, &target, &remote).await?,
         name: target.label(),
+        target,
         remote,
     };
     copy_instructions(&connected, &boot.places.root).await?;

@@ -1169,8 +1169,9 @@ words! {
     HostSearch: "the search failed: {}", "搜索失败：{}";
     HostUnreachable: "the link to {} is cut: {}", "与 {} 的连接已中断：{}";
     // Places
-    PlaceNoSandbox: "no sandbox holds commands there: the system of the place offers no namespaces to the account", "该处没有沙箱可约束命令：那里的系统不向该账户提供命名空间";
+    PlaceNoSandbox: "no sandbox holds commands there: the system of the place offers the account neither namespaces nor Landlock", "该处没有沙箱可约束命令：那里的系统既不向该账户提供命名空间，也不提供 Landlock";
     PlaceNoNote: "Notes are written to a file of the project, which lies at another place: ask for the change instead.", "备注会写入项目文件，而项目位于另一处：请直接提出修改。";
+    PlaceNoHandoff: "A handoff is written to a file of the project, which lies at another place: use /compact, or ask for a summary.", "交接文件会写入项目，而项目位于另一处：请使用 /compact，或请求一份总结。";
     PlaceIsOther: "Say one place: --ssh, --container, --pod or --host.", "只能指定一个位置：--ssh、--container、--pod 或 --host。";
     PlaceUnknown: "There is no host {}. Add it to your configuration: [host.{}] exec = [\"…\"].", "没有名为 {} 的主机。请在配置中添加：[host.{}] exec = [\"…\"]。";
     PlaceBadName: "{} is not a name for {}.", "{} 不是有效的 {} 名称。";
@@ -1182,6 +1183,9 @@ words! {
     PlaceAsk: "Ostler works at {} through a small helper program. It will be copied there ({}, {}), runs while a session does, and is removed by `ostler host clean`.\nCopy it? [y/N] ", "Ostler 通过一个小型助手程序在 {} 工作。它将被复制到那里（{}，{}），仅在会话期间运行，可用 `ostler host clean` 删除。\n是否复制？[y/N] ";
     PlaceNotAsked: "The helper is not at {} yet, and nobody can be asked whether to copy it there: add --install-helper, or set [helper] install = \"always\".", "{} 上还没有助手，且无人可询问是否复制：请添加 --install-helper，或设置 [helper] install = \"always\"。";
     PlaceDeclined: "The helper was not copied; nothing was changed at {}.", "未复制助手；{} 没有任何改动。";
+    PlaceCannotRun: "the helper was copied and cannot run there ({}). Put one that was built for that system (for musl, where there is no glibc) into the folder of [helper] folder, then run `ostler host clean` with the same flags", "助手已复制，但无法在那里运行（{}）。请将为该系统构建的助手（没有 glibc 时用 musl 构建）放入 [helper] folder 指定的目录，再用相同选项运行 `ostler host clean`";
+    PlaceOfSession: "This session belongs to another place ({}). Open it from a shell: `ostler resume {}`.", "此会话属于另一个位置（{}）。请在 shell 中打开：`ostler resume {}`。";
+    PlaceUnheld: "Commands run with all rights of the account: {}.", "命令以该账户的全部权限运行：{}。";
     PlaceRefused: "The helper cannot be put there: {}", "无法放置助手：{}";
     PlaceWide: "Say the folder to work in with --root: {} is a home, holds one, or is the whole disk of {}.", "请用 --root 指定工作目录：{} 是 {} 的主目录、包含主目录，或为整个磁盘。";
     PlaceNoFolder: "There is no folder {} at {}.", "{} 不存在（位于 {}）。";

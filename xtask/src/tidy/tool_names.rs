@@ -62,6 +62,16 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ("crates/tui/src/state/walk.rs", &["ask"], "a posture"),
     ("crates/acp/src/choices.rs", &["ask"], "a posture"),
     (
+        "crates/delegate/src/run/acp/opening.rs",
+        &["ask"],
+        "a mode of an agent",
+    ),
+    (
+        "crates/app/src/mcp_server/tools.rs",
+        &["batch", "roundtable"],
+        "tools of our own MCP server",
+    ),
+    (
         "crates/app/src/typed.rs",
         &["memory"],
         "a command of the command line",

@@ -20,7 +20,7 @@ pub async fn run(boot: Arc<Boot>, what: Host) -> anyhow::Result<u8> {
         }
         Host::Check => {
             for line in place::check(&boot, &target).await? {
-                output::print(&line)?;
+                output::print(&format!("{line}\n"))?;
             }
         }
     }

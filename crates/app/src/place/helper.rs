@@ -9,6 +9,8 @@ use std::path::PathBuf;
 
 /// Where the helper lies at a place, as people read it.
 pub const SHOWN_FOLDER: &str = "~/.cache/ostler";
+/// In what a shell says of the helper when it cannot start it.
+pub const FILE: &str = "/ostler/host-";
 /// What scripts print, before what they have to say.
 const WANTS: &str = "OSTLER-WANTS";
 const REFUSES: &str = "OSTLER-REFUSES";

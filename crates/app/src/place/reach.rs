@@ -21,8 +21,17 @@ const COPY_PATIENCE: Duration = Duration::from_secs(600);
 /// Bytes of what a script prints.
 const MAX_SAID: usize = 4096;
 
+/// Who says whether the helper may be copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// The flags and settings, else the person.
+    Asked,
+    /// Nobody: a session runs, and has the terminal.
+    Never,
+}
+
 /// A link to the helper of the place, which is copied there first if it must be.
-pub async fn connect(boot: &Boot, target: &Target) -> anyhow::Result<Remote> {
+pub async fn connect(boot: &Boot, target: &Target, may_copy: Consent) -> anyhow::Result<Remote> {
     let language = boot.language;
     let prefix = prefix(boot, target)?;
     let label = target.label();
@@ -48,12 +57,21 @@ pub async fn connect(boot: &Boot, target: &Target) -> anyhow::Result<Remote> {
         let (os, arch) = match helper::Said::of(&said) {
             Some(helper::Said::Wants { os, arch }) => (os, arch),
             Some(helper::Said::Refuses(why)) => return Err(refused(&printable(&why))),
+            None if said.contains(helper::FILE) => {
+                let why = language.fill(Word::PlaceCannotRun, &[&printable(&said)]);
+                return Err(unreached(&why));
+            }
             None => return Err(unreached(&printable(&said))),
         };
         match helper.as_ref().filter(|helper| helper.is_for(&os, &arch)) {
             Some(_) if is_copied => return Err(refused(&said)),
             Some(wanted) => {
-                consent(boot, &label, wanted)?;
+                match may_copy {
+                    Consent::Asked => consent(boot, &label, wanted)?,
+                    Consent::Never => {
+                        return Err(anyhow!(language.fill(Word::PlaceNotAsked, &[&label])));
+                    }
+                }
                 copy(boot, &prefix, &label, wanted).await?;
                 is_copied = true;
             }
@@ -65,7 +83,7 @@ pub async fn connect(boot: &Boot, target: &Target) -> anyhow::Result<Remote> {
 
 /// What the person wants to know before a session is begun there.
 pub async fn check(boot: &Boot, target: &Target) -> anyhow::Result<Vec<String>> {
-    let remote = connect(boot, target).await?;
+    let remote = connect(boot, target, Consent::Asked).await?;
     let facts = remote.facts();
     let home = facts.home.as_ref().map(|home| home.display().to_string());
     let layers: Vec<&str> = facts.layers.iter().map(|layer| layer.name()).collect();

@@ -14,6 +14,7 @@ use ostler_wire::Word;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio::sync::Mutex;
 
 /// Where commands of a place put temporary files; all commands there share it.
 const TEMP: &str = "/tmp";
@@ -28,7 +29,7 @@ const OWN: &str = ".ostler";
 /// Changes the settings, and says what the person should know.
 pub fn apply(
     options: &mut HubSettings,
-    boot: &Boot,
+    boot: &Arc<Boot>,
     place: &Connected,
 ) -> anyhow::Result<Vec<String>> {
     let language = boot.language;
@@ -72,7 +73,8 @@ pub fn apply(
             false => Containment::Sandbox,
         },
         (_, CommandPlace::Elsewhere(None) | CommandPlace::Here) => {
-            notes.push(language.say(Word::PlaceNoSandbox).to_owned());
+            let why = language.say(Word::PlaceNoSandbox);
+            notes.push(language.fill(Word::PlaceUnheld, &[why]));
             Containment::Missing
         }
     };
@@ -91,7 +93,10 @@ pub fn apply(
     });
     options.toolbox.sandbox = sandbox;
     options.toolbox.host = Arc::new(Routed {
-        place: place.remote.clone(),
+        boot: boot.clone(),
+        name: place.name.clone(),
+        target: place.target.clone(),
+        current: Mutex::new(place.remote.clone()),
         machine: boot.host(),
         own: [boot.places.home.clone(), boot.sessions_dir()]
             .iter()
@@ -101,7 +106,7 @@ pub fn apply(
     Ok(notes)
 }
 
-/// What commands may touch there. Only a layer that holds all of it by itself counts: nothing is compared afterwards.
+/// What commands may touch there. The helper compares protected files afterwards, whatever the layer.
 fn sandbox(
     boot: &Boot,
     place: &Connected,
@@ -109,11 +114,13 @@ fn sandbox(
     mode: SandboxMode,
 ) -> anyhow::Result<SandboxSettings> {
     let facts = place.facts();
-    let layers = &facts.layers;
-    let layer = layers
-        .iter()
-        .find(|layer| **layer == Layer::Namespaces)
-        .copied();
+    // The strongest that works; a program that would do it is not looked for there.
+    let choices = facts.layers.iter().find_map(|layer| match layer {
+        Layer::Namespaces => Some((Layer::Namespaces, Choice::Namespaces)),
+        Layer::Landlock => Some((Layer::Landlock, Choice::Landlock)),
+        Layer::Bubblewrap => None,
+    });
+    let layer = choices.map(|(layer, _)| layer);
     if mode == SandboxMode::Require && layer.is_none() {
         let why = boot.language.say(Word::PlaceNoSandbox);
         bail!(boot.language.fill(Word::SandboxRequired, &[why]));
@@ -135,7 +142,7 @@ fn sandbox(
                 true => Network::On,
                 false => Network::Loopback,
             },
-            layer: Choice::Namespaces,
+            layer: choices.map_or(Choice::Auto, |(_, choice)| choice),
             ..Policy::default()
         },
         sealed: hidden.into_iter().filter(is_seen).collect(),

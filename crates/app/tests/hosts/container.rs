@@ -200,14 +200,20 @@ fn a_session_resumes_at_its_place() {
         .output()
         .ok();
     assert!(told(&out)[0].contains(ROOT), "{}", out.stdout);
+    // Another place is none for it.
+    let out = place
+        .ostler(["resume", &id, "--ssh", "me@127.0.0.1:1", "-p", "three"])
+        .output();
+    assert_eq!(out.code, Some(1), "{}", out.stderr);
+    assert!(out.stderr.contains("cannot be reached"), "{}", out.stderr);
 }
 
 #[test]
 fn the_sandbox_holds_at_the_place() {
     let script =
-        "echo 1 > in; echo 1 > $HOME/out; cat $HOME/.ssh/key; echo 1 > .git/hooks/pre-commit; true";
+        "echo 1 > in; echo 1 > $HOME/out; cat $HOME/.ssh/key; echo 1 > .git/hooks/pre-commit\n";
     let Some(place) = container([
-        Step::answer().call("bash", json!({"command": script})),
+        Step::answer().call("bash", json!({"command": "sh try.sh; true"})),
         Step::answer().call("read_file", json!({"path": "~/.ssh/key"})),
         Step::answer().text("Done."),
     ]) else {
@@ -216,6 +222,8 @@ fn the_sandbox_holds_at_the_place() {
     std::fs::create_dir_all(place.project.join(".git/hooks")).unwrap();
     std::fs::create_dir(place.home.join(".ssh")).unwrap();
     std::fs::write(place.home.join(".ssh/key"), "SECRETKEY").unwrap();
+    // What is in a file the rules cannot see.
+    std::fs::write(place.project.join("try.sh"), script).unwrap();
     let check = place
         .ostler(["host", "check", "--host", "box", "--install-helper"])
         .output()
@@ -287,7 +295,7 @@ fn a_place_that_is_none_is_said() {
 }
 
 #[test]
-fn a_helper_that_dies_is_an_error_and_the_session_goes_on() {
+fn a_link_that_is_cut_is_an_error_and_made_anew_by_the_next_call() {
     let Some(place) = container([
         Step::answer().call("bash", json!({"command": "kill -9 $(cat /proc/[0-9]*/stat | awk '$2 ~ /host-/ {print $1}') ; sleep 5"})),
         Step::answer().call("read_file", json!({"path": "a"})),
@@ -295,7 +303,7 @@ fn a_helper_that_dies_is_an_error_and_the_session_goes_on() {
     ]) else {
         return;
     };
-    std::fs::write(place.project.join("a"), "text").unwrap();
+    std::fs::write(place.project.join("a"), "text of a").unwrap();
     let out = place
         .ostler([
             "exec",
@@ -312,6 +320,8 @@ fn a_helper_that_dies_is_an_error_and_the_session_goes_on() {
         .output();
     let told = told(&out);
     assert_eq!(told.len(), 2, "{} {}", out.stdout, out.stderr);
-    assert!(told[1].contains("the link to host box is cut"), "{told:?}");
+    // The command is not run again; what comes after it is done.
+    assert!(!told[0].contains("\"exit_code\":0"), "{told:?}");
+    assert!(told[1].contains("text of a"), "{told:?}");
     assert!(out.stdout.contains("Done."), "{}", out.stdout);
 }

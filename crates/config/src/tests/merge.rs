@@ -282,15 +282,6 @@ fn keys_without_their_section_are_guessed() {
 }
 
 #[test]
-fn sections_of_later_versions_are_set_aside() {
-    let bench = Bench::new().user("[backend]\nname = 'none'\n[agent]\nmax_steps = 4\n");
-    assert_snapshot!(bench.seen(), @r"
-    agent.max_steps = 4  # ~/.ostler/config.toml:4:1
-    ! ~/.ostler/config.toml:1:2: not used by this version yet: `backend`
-    ");
-}
-
-#[test]
 fn byte_order_mark_and_windows_lines_work() {
     let bench = Bench::new()
         .user("\u{feff}default_model = 'a'\r\n[agent]\r\nmax_steps = 2\r\n")

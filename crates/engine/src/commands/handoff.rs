@@ -2,6 +2,7 @@
 
 use super::{Work, tasks};
 use crate::budget::Till;
+use crate::confine::CommandPlace;
 use crate::context::handoff::{self, Handoff, Improved, ROLE};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
@@ -84,6 +85,9 @@ async fn made(
     goal: &str,
 ) -> Result<Made, LogError> {
     let language = state.settings.language;
+    if state.services.sandbox.settings.place != CommandPlace::Here {
+        return Ok(Made::Unwritten(language.say(Word::PlaceNoHandoff).into()));
+    }
     let draft = Handoff::draft(entries, goal, &state.scope.root.display().to_string());
     let model = state.conversation.model.clone();
     let cancel = inbox.turn();

@@ -1,6 +1,5 @@
 //! The sandbox of a command at another place: the policy is made here, of paths there, and the plan there, by the helper.
-//! Nothing of this machine is looked at. What a command changed is not compared afterwards, so only a layer that holds all of
-//! the policy counts.
+//! Nothing of this machine is looked at. What of it no layer holds is compared there, and put back when the command has ended.
 
 use super::folders::Folders;
 use super::git_settings::SettingsCopies;

@@ -188,6 +188,7 @@ impl LocalHub {
     fn resume(&self, path: &std::path::Path) -> Result<Past, OpenError> {
         let language = self.options.run.language;
         let (log, entries, damage) = Log::open(path).map_err(|e| OpenError::of(e, language))?;
+        self.check_place(&entries, path)?;
         let moved = moved(&entries, &self.options.paths.root, language);
         let stood = standing_of(&entries);
         let foreign = self.foreign_notice(path);
@@ -277,10 +278,7 @@ impl LocalHub {
                 schema_version: SCHEMA_VERSION,
                 session_id: past.id.clone(),
                 root: self.options.paths.root.display().to_string(),
-                host: match &self.options.toolbox.elsewhere {
-                    Some(elsewhere) => elsewhere.name.clone(),
-                    None => "local".into(),
-                },
+                host: self.place_name().into(),
                 prefix: hash.clone(),
                 rendering: RENDERING,
                 version: self.options.run.version.clone(),

@@ -3,6 +3,7 @@
 
 mod codec;
 mod frame;
+mod guards;
 mod link;
 mod message;
 mod program;

@@ -2,15 +2,20 @@
 //! input comes from there.
 
 use super::frame::Sender;
+use super::guards::Guard;
 use super::message::{Down, Up};
 use crate::command::Output;
 use crate::process::{Input, Leftovers, Process};
 use bytes::Bytes;
+use std::path::PathBuf;
+use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 /// Bytes of output that are on the way; the command waits when they are not taken.
 pub const OUTPUT_WINDOW: usize = 1 << 20;
+/// Paths that are named of those that were put back.
+const MAX_TOLD: usize = 10;
 /// Bytes of input that are on the way.
 pub const INPUT_WINDOW: usize = 256 << 10;
 
@@ -21,7 +26,11 @@ pub struct Link {
 }
 
 /// Until the exchange is cancelled. What runs then is killed: the process is dropped.
-pub async fn attend(mut process: Process, heard: mpsc::UnboundedReceiver<Down>, link: &Link) {
+pub async fn attend(
+    (mut process, guard): (Process, Option<Guard>),
+    heard: mpsc::UnboundedReceiver<Down>,
+    link: &Link,
+) {
     let mut tasks = JoinSet::new();
     let input = process
         .take_input()
@@ -33,6 +42,7 @@ pub async fn attend(mut process: Process, heard: mpsc::UnboundedReceiver<Down>, 
         ended: false,
         killer: None,
         tasks,
+        guard: guard.map(Arc::new),
     };
     running.attend(heard, link).await;
 }
@@ -46,6 +56,8 @@ struct Running {
     /// Before the killer, whose end is a request to those tasks.
     tasks: JoinSet<()>,
     killer: Option<oneshot::Sender<()>>,
+    /// After the process, which is killed first.
+    guard: Option<Arc<Guard>>,
 }
 
 impl Running {
@@ -123,12 +135,30 @@ impl Running {
                 let process = self.process.as_mut();
                 let left = process.and_then(Process::take_leftovers);
                 let leftovers = left.is_some();
+                if let Some(guard) = &self.guard {
+                    let changed = guard.put_back().await;
+                    if let Some(told) = told(&changed) {
+                        link.sender.send(link.id, &Up::Stderr(told)).await;
+                    }
+                }
                 let ended = Up::Exited { exit, leftovers };
                 link.sender.send(link.id, &ended).await;
-                self.killer = left.map(|left| watch(left, link, &mut self.tasks));
+                let guard = self.guard.clone();
+                self.killer = left.map(|left| watch((left, guard), link, &mut self.tasks));
             }
         }
     }
+}
+
+/// For the model: what it had changed is not changed.
+fn told(changed: &[PathBuf]) -> Option<Bytes> {
+    let shown = changed
+        .iter()
+        .take(MAX_TOLD)
+        .map(|path| path.display().to_string());
+    let shown: Vec<String> = shown.collect();
+    let text = format!("[protected files were put back: {}]\n", shown.join(", "));
+    (!changed.is_empty()).then(|| text.into())
 }
 
 /// Writes input in order; what was written makes room for more.
@@ -150,7 +180,11 @@ fn feed(input: Input, link: &Link, tasks: &mut JoinSet<()>) -> mpsc::UnboundedSe
 }
 
 /// Tells the end of what the command left in the background, and kills it when what this returns is dropped.
-fn watch(mut left: Leftovers, link: &Link, tasks: &mut JoinSet<()>) -> oneshot::Sender<()> {
+fn watch(
+    (mut left, guard): (Leftovers, Option<Arc<Guard>>),
+    link: &Link,
+    tasks: &mut JoinSet<()>,
+) -> oneshot::Sender<()> {
     let (kill, killed) = oneshot::channel::<()>();
     let (id, sender) = (link.id, link.sender.clone());
     tasks.spawn(async move {
@@ -160,6 +194,9 @@ fn watch(mut left: Leftovers, link: &Link, tasks: &mut JoinSet<()>) -> oneshot::
         };
         if asked {
             left.end().await;
+        }
+        if let Some(guard) = guard {
+            guard.put_back().await;
         }
         sender.send_now(id, &Up::LeftoversGone);
     });

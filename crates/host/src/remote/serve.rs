@@ -3,15 +3,17 @@
 
 use super::codec::decode;
 use super::frame::{Incoming, MAGIC, Reader, Sender, writer};
+use super::guards::{Guard, Guards};
 use super::message::{Answer, Call, Down, PlaceFacts, Start, Up};
 use super::running;
 use crate::command::Command;
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::local::Local;
-use crate::sandbox::Plans;
+use crate::sandbox::{self, Plans};
 use std::collections::HashMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
@@ -24,6 +26,7 @@ const MAX_EXCHANGES: usize = 4096;
 struct Served {
     host: Local,
     plans: Plans,
+    guards: Arc<Guards>,
     sender: Sender,
 }
 
@@ -40,6 +43,7 @@ where
     let served = Arc::new(Served {
         host: Local::new(),
         plans: Plans::default(),
+        guards: Arc::default(),
         sender,
     });
     let mut reader = Reader::new(input);
@@ -60,6 +64,7 @@ where
         }
     }
     drop(exchanges);
+    served.guards.end().await;
     writing.abort();
     Ok(())
 }
@@ -112,7 +117,7 @@ impl Exchanges {
             match call {
                 Call::Start(start) => run(id, start, heard, &served).await,
                 call => {
-                    let answer = Up::Answer(answer(call, &served.host).await);
+                    let answer = Up::Answer(answer(call, &served).await);
                     served.sender.send(id, &answer).await;
                 }
             }
@@ -136,7 +141,8 @@ impl Exchanges {
     }
 }
 
-async fn answer(call: Call, host: &Local) -> Result<Answer> {
+async fn answer(call: Call, served: &Served) -> Result<Answer> {
+    let host = &served.host;
     Ok(match call {
         Call::Stat { path } => Answer::Stat(host.stat(&path).await?),
         Call::Read { path, span, border } => {
@@ -148,7 +154,9 @@ async fn answer(call: Call, host: &Local) -> Result<Answer> {
             mut options,
         } => {
             options.roots = with_links(options.roots).await;
-            Answer::Written(host.write(&path, bytes, options).await?)
+            let written = host.write(&path, bytes, options).await?;
+            accept(served, [&written.path]).await;
+            Answer::Written(written)
         }
         Call::Rename {
             from,
@@ -156,7 +164,9 @@ async fn answer(call: Call, host: &Local) -> Result<Answer> {
             mut options,
         } => {
             options.roots = with_links(options.roots).await;
-            Answer::Renamed(host.rename(&from, &to, options).await?)
+            let renamed = host.rename(&from, &to, options).await?;
+            accept(served, [&renamed.from, &renamed.to]).await;
+            Answer::Renamed(renamed)
         }
         Call::List { path, most, border } => {
             Answer::Listing(host.list(&path, most, &Arc::new(border)).await?)
@@ -165,6 +175,14 @@ async fn answer(call: Call, host: &Local) -> Result<Answer> {
         Call::Ping => Answer::Alive,
         Call::Start(_) => return Err(Error::BadCommand),
     })
+}
+
+/// The person let these be changed.
+async fn accept<const N: usize>(served: &Served, paths: [&PathBuf; N]) {
+    let (guards, paths) = (served.guards.clone(), paths.map(PathBuf::clone));
+    let accept = move || paths.iter().for_each(|path| guards.accept(path));
+    // A panic there has been told; the file is changed all the same.
+    let _done = tokio::task::spawn_blocking(accept).await;
 }
 
 /// What links at protected names lead to is looked up here, where they are.
@@ -182,25 +200,29 @@ async fn with_links(mut roots: crate::Roots) -> crate::Roots {
 /// Starts a command, and stays with it until nobody asks for it any more.
 async fn run(id: u32, start: Start, heard: mpsc::UnboundedReceiver<Down>, served: &Arc<Served>) {
     let process = match command(start, served).await {
-        Ok(command) => served.host.spawn(command).await,
+        Ok((command, guard)) => served
+            .host
+            .spawn(command)
+            .await
+            .map(|process| (process, guard)),
         Err(error) => Err(error),
     };
     match process {
-        Ok(process) => {
+        Ok((process, guard)) => {
             let started = Answer::Started { pid: process.pid() };
             served.sender.send_now(id, &Up::Answer(Ok(started)));
             let link = running::Link {
                 id,
                 sender: served.sender.clone(),
             };
-            running::attend(process, heard, &link).await;
+            running::attend((process, guard), heard, &link).await;
         }
         Err(error) => served.sender.send_now(id, &Up::Answer(Err(error))),
     }
 }
 
 /// With the plan that its policy asks for. A command that cannot be confined as asked does not run.
-async fn command(start: Start, served: &Arc<Served>) -> Result<Command> {
+async fn command(start: Start, served: &Arc<Served>) -> Result<(Command, Option<Guard>)> {
     let mut command = Command {
         argv: start.argv,
         cwd: start.cwd,
@@ -210,12 +232,17 @@ async fn command(start: Start, served: &Arc<Served>) -> Result<Command> {
     };
     if let Some(policy) = start.policy {
         let served = served.clone();
-        let prepared = tokio::task::spawn_blocking(move || served.plans.prepare(&policy)).await;
+        let prepare = move || {
+            let plan = served.plans.prepare(&policy)?;
+            Ok::<_, sandbox::Error>((plan, served.guards.begin(&policy.protect)))
+        };
+        let prepared = tokio::task::spawn_blocking(prepare).await;
         let refused = |text: String| Error::Confine { text };
-        let plan = prepared
+        let (plan, guard) = prepared
             .map_err(|error| refused(error.to_string()))?
             .map_err(|error| refused(error.to_string()))?;
         Arc::new(plan).put_on(&mut command);
+        return Ok((command, Some(guard)));
     }
-    Ok(command)
+    Ok((command, None))
 }

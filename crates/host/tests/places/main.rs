@@ -8,12 +8,17 @@ mod common;
 mod contract;
 #[cfg(target_os = "linux")]
 mod links;
+#[cfg(target_os = "linux")]
+mod measure;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
     ostler_host::watchdog::run_if_asked();
     if std::env::args().nth(1).as_deref() == Some(links::HELPER) {
         return links::run_helper();
+    }
+    if std::env::args().any(|arg| arg == "--measure") {
+        return measure::run();
     }
     let cases: Vec<common::Case> = contract::ALL.iter().chain(links::ALL).copied().collect();
     common::run(&cases)

@@ -2,8 +2,10 @@
 //! its own state writable, and the hosts of its vendor reachable.
 
 use crate::confine::{
-    Confined, GitFolders, SandboxMode, SandboxSettings, Services, SpawnError, Terms, spawn,
+    CommandPlace, Confined, GitFolders, SandboxMode, SandboxSettings, Services, SpawnError, Terms,
+    spawn,
 };
+use crate::tool::ToolError;
 use ostler_host::sandbox::Network;
 use ostler_host::{Command, Exit, Process};
 use std::path::{Path, PathBuf};
@@ -41,6 +43,7 @@ pub struct ForeignLauncher {
     /// Folders that the person lets commands and tools change.
     granted: Vec<PathBuf>,
     approval: Approval,
+    #[expect(clippy::vec_box, reason = "moved as it was made, in its box")]
     confined: Mutex<Vec<Box<Confined>>>,
 }
 
@@ -55,6 +58,11 @@ impl ForeignLauncher {
     }
 
     pub async fn start(&self, command: Command, reach: &Reach) -> Result<Process, SpawnError> {
+        if self.services.sandbox.place != CommandPlace::Here {
+            let why = "Other agents' programs work on this machine alone, and the project lies at another place.";
+            let refused = ToolError::new("place_unreachable", why);
+            return Err(SpawnError::Terms(refused));
+        }
         let mut services = self.services.clone();
         services.sandbox = self.settings(reach);
         if !reach.network {

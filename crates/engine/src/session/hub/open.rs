@@ -19,6 +19,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// The place of a session whose commands run on this machine.
+const HERE: &str = "local";
+
 /// Why a session could not be opened.
 #[derive(Debug)]
 pub enum OpenError {
@@ -183,6 +186,25 @@ impl LocalHub {
             Stance::Never | Stance::Shell | Stance::Until(..) => Posture::Ask,
         };
         hub
+    }
+
+    /// Where commands run, as the log has it.
+    pub(super) fn place_name(&self) -> &str {
+        let elsewhere = self.options.toolbox.elsewhere.as_ref();
+        elsewhere.map_or(HERE, |elsewhere| &elsewhere.name)
+    }
+
+    /// A session goes on where its commands ran: what it knows of files is about those.
+    pub(super) fn check_place(&self, entries: &[Entry], log: &Path) -> Result<(), HubError> {
+        let places = entries.iter().rev().filter_map(|entry| entry.body.meta());
+        let mut places = places.map(|meta| meta.host.as_str());
+        let place = places.find(|place| !place.is_empty());
+        let Some(other) = place.filter(|place| *place != self.place_name()) else {
+            return Ok(());
+        };
+        let id = log.file_stem().unwrap_or_default().to_string_lossy();
+        let language = self.options.run.language;
+        Err(HubError(language.fill(Word::PlaceOfSession, &[other, &id])))
     }
 
     /// The log that is to be written to, if there is one already.
