@@ -384,7 +384,7 @@ impl Recorder {
             ask: id.clone(),
             kind: AskKind::Permission,
             title: language.fill(Word::ForeignAsks, &[&request.backend]),
-            subject: match subject.is_empty() {
+            subject: match subject.is_empty() || subject == request.call.title {
                 true => request.call.title.clone(),
                 false => format!("{}: {subject}", request.call.title),
             },
