@@ -211,7 +211,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Demo(args)) => demo::run(global, args, language.get()).await,
         Some(Command::Serve(args)) => serve::run(global, args, language).await,
         Some(Command::Acp) => acp::run(&global, language).await,
-        Some(Command::McpServer(args)) => mcp_server::run(global, args, language).await,
+        Some(Command::McpServer(args)) => Box::pin(mcp_server::run(global, args, language)).await,
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
         None => {

@@ -7,6 +7,7 @@ use crate::boot::Boot;
 use anyhow::Context as _;
 use futures_util::future::BoxFuture;
 use ostler_mcp::server::{ServerAbout, ToolAnswer, ToolCall, ToolService, ToolTable};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -19,6 +20,27 @@ const INSTRUCTIONS: &str = include_str!("instructions.md");
 const MAX_TASKS: u32 = 32;
 /// How long tasks that were stopped may take to end.
 const CLOSING: Duration = Duration::from_secs(8);
+
+/// The field of `Named`.
+const NAME: &str = "tool";
+
+/// A tool by the name that clients call.
+#[derive(Deserialize)]
+struct Named {
+    tool: Offered,
+}
+
+/// The tools of the table.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Offered {
+    Ostler,
+    Three,
+    Batch,
+    Roundtable,
+    RoundtableBatch,
+    Info,
+}
 
 pub struct Tools {
     boot: Arc<Boot>,
@@ -64,28 +86,30 @@ impl Tools {
             client: &client,
             session: &self.session,
         };
-        let answered = match tool.as_str() {
-            "ostler" => match parsed::<TaskArguments>(arguments) {
-                Ok(task) => Ok(task::run(&self.boot, &self.folders, task, &client).await),
-                Err(why) => Err(why),
+        let answered = match parsed::<Named>(Map::from_iter([(NAME.into(), tool.into())])) {
+            Ok(Named { tool }) => match tool {
+                Offered::Ostler => match parsed::<TaskArguments>(arguments) {
+                    Ok(task) => Ok(task::run(&self.boot, &self.folders, task, &client).await),
+                    Err(why) => Err(why),
+                },
+                Offered::Three => match parsed(arguments) {
+                    Ok(request) => Ok(others.three(request).await),
+                    Err(why) => Err(why),
+                },
+                Offered::Batch | Offered::RoundtableBatch => match parsed(arguments) {
+                    Ok(request) => Ok(others.batch(request).await),
+                    Err(why) => Err(why),
+                },
+                Offered::Roundtable => match parsed(arguments) {
+                    Ok(request) => Ok(others.roundtable(request).await),
+                    Err(why) => Err(why),
+                },
+                Offered::Info => match parsed(arguments) {
+                    Ok(request) => Ok(others.info(request).await),
+                    Err(why) => Err(why),
+                },
             },
-            "three" => match parsed(arguments) {
-                Ok(request) => Ok(others.three(request).await),
-                Err(why) => Err(why),
-            },
-            "batch" | "roundtable-batch" => match parsed(arguments) {
-                Ok(request) => Ok(others.batch(request).await),
-                Err(why) => Err(why),
-            },
-            "roundtable" => match parsed(arguments) {
-                Ok(request) => Ok(others.roundtable(request).await),
-                Err(why) => Err(why),
-            },
-            "info" => match parsed(arguments) {
-                Ok(request) => Ok(others.info(request).await),
-                Err(why) => Err(why),
-            },
-            other => Err(format!("There is no tool {other}.")),
+            Err(why) => Err(why),
         };
         answered.unwrap_or_else(ToolAnswer::error)
     }
