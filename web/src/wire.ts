@@ -26,6 +26,7 @@ export type ResultForm =
 
 export interface CallTitle {
   kind: ToolKind;
+  verb?: string;
   subject?: string;
   body?: string;
   result?: ResultForm;

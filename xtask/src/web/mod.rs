@@ -152,6 +152,28 @@ fn pictures() -> anyhow::Result<bool> {
     drive(&["tests/real/pictures.mjs".to_owned(), to])
 }
 
+/// What the page takes in a browser, where there is one.
+pub fn speed(program: &Path) -> anyhow::Result<Option<serde_json::Value>> {
+    if !folder().join("node_modules/playwright-core").exists() || !chromium().exists() {
+        return Ok(None);
+    }
+    let vendor = vendor::start();
+    let out = Command::new("node")
+        .arg("tests/real/speed.mjs")
+        .current_dir(folder())
+        .env("OSTLER_BIN", program)
+        .env("VENDOR_URL", vendor.url())
+        .env("CHROMIUM", chromium())
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .context("node cannot be started")?;
+    ensure!(out.status.success(), "the page could not be measured");
+    let text = String::from_utf8_lossy(&out.stdout);
+    let last = text.lines().last().unwrap_or_default();
+    Ok(Some(serde_json::from_str(last)?))
+}
+
 /// Runs a script of Node that starts the program of this checkout, with our model behind it.
 fn drive(words: &[String]) -> anyhow::Result<bool> {
     let program = ostler::build(Profile::Debug)?;
