@@ -319,7 +319,7 @@ export type Op =
   | { op: "command"; line: string }
   | { op: "close" };
 
-export type SessionState = "working" | "asks" | "idle" | "failed" | "closed";
+export type SessionState = "working" | "asks" | "idle" | "failed" | "closed" | "deleted";
 
 export interface SessionRow {
   id: string;

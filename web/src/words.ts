@@ -71,6 +71,7 @@ const SOURCE = table({
   offline: ["No connection. Nothing is lost; trying again.", "连接断开。内容不会丢失，正在重试。"],
   online: ["Connected again", "已重新连接"],
   gone: ["This session has ended in its process. Write to go on with it.", "此会话的进程已结束。继续输入即可恢复。"],
+  deleted: ["This session was deleted.", "此会话已被删除。"],
   failedTo: ["{0}", "{0}"],
   retryNow: ["Try now", "立即重试"],
   notSent: ["Not sent yet", "尚未发送"],
