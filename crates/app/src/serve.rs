@@ -94,15 +94,7 @@ pub async fn run(mut global: Global, args: Serve, language: &Cell<Language>) -> 
 
 /// Who may come in.
 fn auth(config: &ServeConfig, args: &Serve, language: Language) -> anyhow::Result<Auth> {
-    let token = config.token.clone().filter(|token| !token.is_empty());
-    if token
-        .as_ref()
-        .is_some_and(|token| token.chars().count() < MIN_TOKEN)
-    {
-        let least = MIN_TOKEN.to_string();
-        return Err(UsageError(language.filled(Word::ServeShortToken, &[&least])).into());
-    }
-    let token = token.map(Token);
+    let token = configured_token(config, language)?.map(Token);
     if args.password {
         let hash = password::hash(&password::read(language)?, language)?;
         return Ok(Auth::Password { hash, token });
@@ -118,6 +110,22 @@ fn auth(config: &ServeConfig, args: &Serve, language: Language) -> anyhow::Resul
             Auth::Password { hash, token }
         }
     })
+}
+
+/// The token of the configuration, if there is one.
+pub fn configured_token(
+    config: &ServeConfig,
+    language: Language,
+) -> anyhow::Result<Option<String>> {
+    let token = config.token.clone().filter(|token| !token.is_empty());
+    if token
+        .as_ref()
+        .is_some_and(|token| token.chars().count() < MIN_TOKEN)
+    {
+        let least = MIN_TOKEN.to_string();
+        return Err(UsageError(language.filled(Word::ServeShortToken, &[&least])).into());
+    }
+    Ok(token)
 }
 
 async fn listen(
@@ -136,6 +144,10 @@ async fn listen(
         return Err(UsageError(language.filled(Word::ServeOpenBind, &[&ip.to_string()])).into());
     }
     let address = SocketAddr::new(ip, args.port.unwrap_or(config.port));
+    listen_at(address, language).await
+}
+
+pub async fn listen_at(address: SocketAddr, language: Language) -> anyhow::Result<TcpListener> {
     let shown = address.to_string();
     TcpListener::bind(address).await.map_err(|error| {
         let why = match error.kind() {

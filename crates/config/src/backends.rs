@@ -31,7 +31,7 @@ pub enum Reference<'a> {
 
 /// The backends that there are.
 pub fn supported() -> impl Iterator<Item = &'static str> {
-    include_str!("backends.txt").lines()
+    ostler_delegate::setup::catalogue::names()
 }
 
 /// Reads what a role says of its model. The first `/` ends the name of the backend; without one it is a model of ours.
@@ -42,7 +42,7 @@ pub fn parse_reference(text: &str) -> Reference<'_> {
     match text.split_once('/') {
         None => Reference::Own(text),
         Some((OWN, model)) => Reference::Own(model),
-        Some((backend, rest)) => match rest.rsplit_once('@') {
+        Some((backend, rest)) => match rest.split_once('@') {
             Some((model, variant)) => Reference::Of {
                 backend,
                 model,

@@ -51,25 +51,6 @@ pub fn gather_switches(
     }
 }
 
-/// Sections of the design that this version does not read yet.
-const LATER: [&str; 1] = ["host"];
-
-/// Takes out sections that only later versions read, with one notice for all of them.
-pub fn take_later_sections(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {
-    let mut found = Vec::new();
-    let mut first = None;
-    for section in LATER {
-        if let Some(node) = root.take(&[section]) {
-            found.push(format!("`{section}`"));
-            first.get_or_insert(node.at);
-        }
-    }
-    if let Some(at) = first {
-        let text = phrase(Word::CfgNotYet, &[&found.join(", ")]);
-        notices.push(Notice::note(sources.place(at), text));
-    }
-}
-
 const SWITCHES: &str = "switches";
 /// Written in a role, where there is one model.
 pub const FALLBACKS: &str = "fallback_models";

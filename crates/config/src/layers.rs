@@ -6,7 +6,7 @@ use ostler_wire::{Why, Word};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::check::{check_layer, expand_models, gather_switches, take_later_sections};
+use crate::check::{check_layer, expand_models, gather_switches};
 use crate::de;
 use crate::diagnose::{ConfigError, Notice, Report, Severity, file_report};
 use crate::env::{Override, from_env, from_flags};
@@ -348,7 +348,6 @@ impl<'a> Loader<'a> {
             drop_user_only(&mut tree, &self.sources, &mut self.notices);
             drop_backend_variables(&mut tree, &self.sources, &mut self.notices);
         }
-        take_later_sections(&mut tree, &self.sources, &mut self.notices);
         self.switches(&mut tree);
         let reports = check_layer(&mut tree, &self.sources, &mut self.notices);
         self.reports.extend(reports);

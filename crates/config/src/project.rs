@@ -19,7 +19,7 @@ use crate::values::{from_json, node_text};
 use crate::variables;
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 19] = [
+const USER_ONLY: [&[&str]; 21] = [
     &["agent", "max_children"],
     &["agent", "max_depth"],
     &["agent", "max_steps"],
@@ -33,6 +33,8 @@ const USER_ONLY: [&[&str]; 19] = [
     &["context", "checkpoint_quota"],
     &["context", "checkpoint_history"],
     &["context", "checkpoint_seconds"],
+    &["helper"],
+    &["host"],
     &["sandbox", "layer"],
     &["serve"],
     &["sessions", "quota"],
@@ -43,7 +45,7 @@ const USER_ONLY: [&[&str]; 19] = [
 
 /// Runs code, sends data, widens what may be reached, changes what the model is told, which one it is and what it costs,
 /// or hides something from the person.
-const NEEDS_TRUST: [&[&str]; 43] = [
+const NEEDS_TRUST: [&[&str]; 42] = [
     &["agent", "effort"],
     &["agent", "max_tokens"],
     &["agent", "plan_mode_allowed_tools"],
@@ -63,7 +65,6 @@ const NEEDS_TRUST: [&[&str]; 43] = [
     &["display", "show_tokens"],
     &["display", "show_tool_calls"],
     &["hooks"],
-    &["host"],
     &["language"],
     &["models"],
     &["network", "ca_file"],

@@ -13,6 +13,7 @@ use crate::units::{ByteSize, ColorChoice, non_negative};
 
 mod backends;
 mod hooks;
+mod places;
 mod plugins;
 mod providers;
 mod roles;
@@ -22,6 +23,8 @@ pub use backends::{
     AdapterConfig, BackendConfig, BackendModelConfig, FallbackConfig, OutputParserConfig,
     OutputParserKind, Pick, PromptTransport,
 };
+pub use places::{HelperConfig, HelperInstall, HostConfig};
+
 pub use hooks::{HookConfig, HookEvent};
 pub use plugins::{PluginConfig, PluginKind, PluginOauth, PluginProvides, PluginSampling};
 pub use serve::{AuthMode, ServeConfig};
@@ -77,6 +80,10 @@ pub struct Config {
     pub serve: ServeConfig,
     /// Connections to model servers.
     pub network: NetworkConfig,
+    /// Other places to work at, by name: `--host NAME`. Only your own file may set this.
+    pub host: BTreeMap<String, HostConfig>,
+    /// The helper that is copied to other places. Only your own file may set this.
+    pub helper: HelperConfig,
 }
 
 /// How the agent behaves.

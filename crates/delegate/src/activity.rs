@@ -1,8 +1,8 @@
 //! What an agent does while it works, told as it happens, and what it asks.
 
+pub use crate::kind::ToolKind;
 use crate::outcome::{Cost, Outcome};
 use ostler_wire::BoxFuture;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -112,20 +112,6 @@ pub struct ToolFinished {
     pub ok: bool,
     /// Cut where it is long.
     pub output: String,
-}
-
-/// What kind of work a tool of another agent does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolKind {
-    Read,
-    Edit,
-    Search,
-    Execute,
-    Fetch,
-    Think,
-    #[default]
-    Other,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

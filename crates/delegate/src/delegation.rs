@@ -1,11 +1,17 @@
 //! The service: a task for one role, several at once, a topic for several, what there is, and whether an agent works.
 
+mod check;
+mod group;
+mod info;
+mod patch;
+mod place;
+mod task;
+
 use crate::activity::{Group, Watcher};
-use crate::outcome::{
-    BackendCheck, BatchOutcome, FailureKind, Info, NamedOutcome, Outcome, RoundtableOutcome,
-};
+use crate::outcome::{BackendCheck, BatchOutcome, Info, Outcome, RoundtableOutcome};
 use crate::request::{BatchRequest, InfoRequest, Request, RoundtableRequest};
 use crate::services::{Defaults, Services};
+use crate::setup::{Capabilities, Role};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -24,20 +30,44 @@ impl Delegation {
         }
     }
 
-    /// One task for one role. Failures are in the outcome.
+    /// One task for one role. Failures are in the outcome. Dropping the future ends the agent.
     pub async fn three(
         &self,
         request: &Request,
         watcher: Arc<dyn Watcher>,
         cancel: &CancellationToken,
     ) -> Outcome {
-        let _ = (&self.services, &self.defaults, watcher, cancel);
-        Outcome {
-            role: request.role.clone().unwrap_or_default(),
-            error: Some("this role has no backend".to_owned()),
-            failure: Some(FailureKind::Request),
-            ..Outcome::default()
-        }
+        let call = task::Call {
+            request,
+            task: None,
+            role: None,
+        };
+        Box::pin(self.task(call, watcher, cancel)).await
+    }
+
+    /// The same without a role of the configuration: `model` is `backend/model[@variant]`, `backend/default` or
+    /// `acp:COMMAND`, and the role of the request a name for it that has no persona.
+    pub async fn direct(
+        &self,
+        model: &str,
+        capabilities: Capabilities,
+        request: &Request,
+        watcher: Arc<dyn Watcher>,
+        cancel: &CancellationToken,
+    ) -> Outcome {
+        let role = Role {
+            model: model.to_owned(),
+            personas: None,
+            capabilities,
+            enabled: true,
+            timeout_secs: None,
+        };
+        let call = task::Call {
+            request,
+            task: None,
+            role: Some(&role),
+        };
+        Box::pin(self.task(call, watcher, cancel)).await
     }
 
     /// All tasks at once; those that fail do not stop the others.
@@ -47,63 +77,31 @@ impl Delegation {
         group: Arc<dyn Group>,
         cancel: &CancellationToken,
     ) -> BatchOutcome {
-        let mut results = Vec::new();
-        for task in &request.tasks {
-            let member = crate::activity::Member::default();
-            let outcome = self.three(task, group.started(&member), cancel).await;
-            group.finished(&member, &outcome);
-            results.push(NamedOutcome {
-                name: member.name,
-                outcome,
-            });
-        }
-        BatchOutcome {
-            success: results.iter().all(|result| result.outcome.success),
-            results,
-            error: None,
-        }
+        self.run_batch(request, &group, cancel).await
     }
 
-    /// One topic for all participants at once.
+    /// One topic for all participants at once. Nobody sums it up.
     pub async fn roundtable(
         &self,
         request: &RoundtableRequest,
         group: Arc<dyn Group>,
         cancel: &CancellationToken,
     ) -> RoundtableOutcome {
-        let tasks = request.participants.iter().map(|participant| Request {
-            prompt: request.topic.clone(),
-            role: participant.role.clone(),
-            ..Request::default()
-        });
-        let batch = BatchRequest {
-            tasks: tasks.collect(),
-            ..BatchRequest::default()
-        };
-        let done = self.batch(&batch, group, cancel).await;
-        RoundtableOutcome {
-            success: done.success,
-            topic: request.topic.clone(),
-            cd: String::new(),
-            contributions: done.results,
-            error: done.error,
-        }
+        self.run_roundtable(request, &group, cancel).await
     }
 
     /// The roles and agents that a folder has.
     pub fn info(&self, request: &InfoRequest) -> Info {
-        Info {
-            cd: request.cd.clone().unwrap_or_default(),
-            ..Info::default()
-        }
+        self.describe(request)
     }
 
-    /// Whether an agent of the catalogue is installed, which version, and logged in.
+    /// Whether an agent of the catalogue is installed, which version, and logged in. Asks no vendor.
     pub async fn check(&self, backend: &str, cancel: &CancellationToken) -> BackendCheck {
-        let _ = cancel;
-        BackendCheck {
-            backend: backend.to_owned(),
-            ..BackendCheck::default()
-        }
+        self.check_backend(backend, cancel).await
+    }
+
+    /// The names of the agents that can be checked.
+    pub fn backends() -> Vec<&'static str> {
+        crate::setup::catalogue::names().collect()
     }
 }

@@ -3,10 +3,19 @@
 //! may touch is decided by the `Launcher` that the caller passes in; this crate reads no environment and no home.
 
 pub mod activity;
+mod contract;
 mod delegation;
+mod include;
+mod kind;
 pub mod outcome;
+mod output;
+mod record;
 pub mod request;
+mod resolve;
+mod run;
 pub mod services;
+mod sessions;
 pub mod setup;
+mod template;
 
 pub use delegation::Delegation;

@@ -24,6 +24,8 @@ pub struct Outcome {
     pub agent_messages: String,
     /// The same, under its other name.
     pub message: String,
+    /// Written as one text with a line for each, or as `null`: callers expect it so.
+    #[serde(with = "lines")]
     pub warnings: Vec<String>,
     pub contract: Option<String>,
     pub contract_errors: Vec<String>,
@@ -151,4 +153,25 @@ pub struct BackendCheck {
     /// How to install it or log in.
     pub hint: Option<String>,
     pub error: Option<String>,
+}
+
+/// Several texts as one, a line for each.
+mod lines {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(lines: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+        let text = (!lines.is_empty()).then(|| lines.join("\n"));
+        text.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<String>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        Ok(text
+            .iter()
+            .flat_map(|text| text.lines())
+            .map(str::to_owned)
+            .collect())
+    }
 }

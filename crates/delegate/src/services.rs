@@ -3,6 +3,7 @@
 
 use crate::activity::Watcher;
 use crate::outcome::Cost;
+pub use crate::setup::StateFolder;
 use crate::setup::{Allowance, Capabilities, Setup, SetupError};
 use ostler_host::{Process, Stdio};
 use ostler_wire::BoxFuture;
@@ -91,16 +92,6 @@ pub enum Purpose {
     Check,
     /// `git apply --check` of a patch in the project, which is read only.
     Patch,
-}
-
-/// A folder below the home, or where a variable says.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
-pub struct StateFolder {
-    /// Begins with `~/`.
-    pub path: String,
-    /// The variable that moves it.
-    #[serde(default)]
-    pub env: Option<String>,
 }
 
 /// Starts programs, each in the sandbox that its confinement asks for.

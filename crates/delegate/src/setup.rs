@@ -1,13 +1,18 @@
 //! What the person and the project configured about other agents, as plain data: backends with their models, and roles.
 //! Reading files and finding them is the caller's.
 
+pub mod catalogue;
+mod check;
 mod document;
 mod error;
 mod merge;
+pub mod reference;
 
+pub use check::check;
 pub use document::{from_value, parse};
 pub use error::{SetupError, SetupProblem};
 pub use merge::merge;
+pub use reference::Reference;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -210,4 +215,14 @@ pub enum PromptTransport {
     Stdin,
     /// Stdin from `prompt_max_chars` on.
     Auto,
+}
+
+/// A folder with an agent's own state, below the home or where a variable says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct StateFolder {
+    /// Begins with `~/`. It may be a file.
+    pub path: String,
+    /// The variable that moves it.
+    #[serde(default)]
+    pub env: Option<String>,
 }

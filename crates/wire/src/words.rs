@@ -123,6 +123,18 @@ words! {
     WantsToRead: "Read this?", "读取此内容？";
     WantsToFetch: "Fetch this address?", "访问此地址？";
     WantsToSearch: "Search the web for this?", "在网上搜索此内容？";
+    ForeignTakesNone: "this session belongs to another agent and takes no commands", "此会话属于另一个代理，不接受命令";
+    ForeignFlood: "it was stopped, because it did more than can be written down", "已停止：它所做的超出了可记录的范围";
+    ForeignStarted: "started: {}", "已启动：{}";
+    ForeignSession: "its own name for this conversation: {}", "它自己对此对话的编号：{}";
+    ForeignAsks: "{} asks for permission:", "{} 请求许可：";
+    ForeignNone: "no other agent is known here", "此处没有其他代理";
+    RoleBy: "{} (by {}: {})", "{}（由 {} 担任：{}）";
+    MayOnlyRead: "changes nothing here", "不更改此处任何内容";
+    MayChangeFiles: "may change files here", "可更改此处的文件";
+    MayRunNothing: "runs no commands", "不运行命令";
+    MayReachVendor: "reaches only its vendor", "只能访问其提供商";
+    WantsToDelegateSeveral: "Start these sub-agents?", "启动这些子代理？";
     WantsToDelegate: "Start this sub-agent?", "启动此子代理？";
     WantsToRemember: "Save this to memory?", "存入记忆？";
     WantsToForget: "Remove this from memory?", "从记忆中移除？";
@@ -1153,6 +1165,31 @@ words! {
     BoxNothing: "nothing", "（无输出）";
     BoxNotRun: "{} cannot be run: {}", "{} 无法运行：{}";
     HostLost: "the watchdog that runs commands ended before {} had started; try again", "运行命令的守护进程在 {} 启动之前就结束了；请重试";
+    HostConfine: "the sandbox for it cannot be made there: {}", "无法在该处为其建立沙箱：{}";
+    HostSearch: "the search failed: {}", "搜索失败：{}";
+    HostUnreachable: "the link to {} is cut: {}", "与 {} 的连接已中断：{}";
+    // Places
+    PlaceNoSandbox: "no sandbox holds commands there: the system of the place offers no namespaces to the account", "该处没有沙箱可约束命令：那里的系统不向该账户提供命名空间";
+    PlaceNoNote: "Notes are written to a file of the project, which lies at another place: ask for the change instead.", "备注会写入项目文件，而项目位于另一处：请直接提出修改。";
+    PlaceIsOther: "Say one place: --ssh, --container, --pod or --host.", "只能指定一个位置：--ssh、--container、--pod 或 --host。";
+    PlaceUnknown: "There is no host {}. Add it to your configuration: [host.{}] exec = [\"…\"].", "没有名为 {} 的主机。请在配置中添加：[host.{}] exec = [\"…\"]。";
+    PlaceBadName: "{} is not a name for {}.", "{} 不是有效的 {} 名称。";
+    PlaceNoProgram: "{} is not on PATH.", "PATH 中没有 {}。";
+    PlaceUnreached: "{} cannot be reached: {}", "无法连接 {}：{}";
+    PlaceSilent: "nothing answered within {} seconds", "{} 秒内没有应答";
+    PlaceOtherVersion: "the helper there is version {}, this is {}: run `ostler host clean` with the same flags, then try again", "那里的助手是版本 {}，本机为 {}：请用相同选项运行 `ostler host clean` 后重试";
+    PlaceNoHelper: "There is no helper for {}. Put one named {} beside ostler or into the folder of [helper] folder.", "没有适用于 {} 的助手。请将名为 {} 的文件放在 ostler 旁边或 [helper] folder 指定的目录中。";
+    PlaceAsk: "Ostler works at {} through a small helper program. It will be copied there ({}, {}), runs while a session does, and is removed by `ostler host clean`.\nCopy it? [y/N] ", "Ostler 通过一个小型助手程序在 {} 工作。它将被复制到那里（{}，{}），仅在会话期间运行，可用 `ostler host clean` 删除。\n是否复制？[y/N] ";
+    PlaceNotAsked: "The helper is not at {} yet, and nobody can be asked whether to copy it there: add --install-helper, or set [helper] install = \"always\".", "{} 上还没有助手，且无人可询问是否复制：请添加 --install-helper，或设置 [helper] install = \"always\"。";
+    PlaceDeclined: "The helper was not copied; nothing was changed at {}.", "未复制助手；{} 没有任何改动。";
+    PlaceRefused: "The helper cannot be put there: {}", "无法放置助手：{}";
+    PlaceWide: "Say the folder to work in with --root: {} is a home, holds one, or is the whole disk of {}.", "请用 --root 指定工作目录：{} 是 {} 的主目录、包含主目录，或为整个磁盘。";
+    PlaceNoFolder: "There is no folder {} at {}.", "{} 不存在（位于 {}）。";
+    PlaceNoRewind: "At {} no checkpoints are made: /rewind and checkpoints are off in this session.", "在 {} 不创建检查点：本会话中 /rewind 与检查点不可用。";
+    PlaceHooksOff: "Hooks are off at {}.", "在 {} 不运行钩子。";
+    PlaceCleaned: "The helper is no longer at {}.", "{} 上已没有助手。";
+    PlaceNotHere: "This command works on this machine alone, without --ssh, --container, --pod and --host.", "此命令只能在本机使用，不能与 --ssh、--container、--pod、--host 同用。";
+    PlaceNone: "Say a place: --ssh, --container, --pod or --host.", "请指定一个位置：--ssh、--container、--pod 或 --host。";
     // Goals
     HelpGoal: "work towards a goal, turn after turn", "朝目标持续工作";
     ModeIsGoal: "Mode: goal. The next prompt names the goal; /mode normal leaves it.", "模式：goal。下一条提示即为目标；/mode normal 退出。";
@@ -1325,6 +1362,13 @@ words! {
     FormatNoPrompt: "an output format goes with a prompt: add -p \"…\"", "输出格式需要提示：请加 -p \"…\"";
     // Doctor
     DocMendHook: "mend the hook; one that cannot be read stops every session", "请修复该钩子；无法读取的钩子会阻止所有会话";
+    TopicBackend: "backend", "后端";
+    DocNoBackend: "{} is not installed", "未安装 {}";
+    DocLoggedIn: "logged in", "已登录";
+    DocNotLoggedIn: "not logged in", "未登录";
+    DocLoginUnknown: "whether it is logged in, it says only when asked", "是否已登录只有在提问时才知道";
+    DocBackendAnswers: "answers: {}", "回答：{}";
+    DocBackendSilent: "does not answer: {}", "没有回答：{}";
     TopicVersion: "version", "版本";
     TopicConfig: "config", "配置";
     TopicModel: "model", "模型";
@@ -1604,7 +1648,6 @@ words! {
     CfgTooLarge: "this configuration file has {} bytes; {} are the most", "此配置文件有 {} 字节；最多 {}";
     CfgMoveText: "move large texts into files of their own, like system_prompt_file", "请将长文本移到单独的文件，如 system_prompt_file";
     CfgCheckRights: "check the permissions of the file", "请检查文件的权限";
-    CfgNotYet: "not used by this version yet: {}", "此版本尚未使用：{}";
     CfgBadUrl: "this address is not valid: {}", "此地址无效：{}";
     CfgLoginHttps: "a login needs https://, except for a server on this machine", "登录需要 https://，本机的服务器除外";
     CfgUrlForm: "an address must start with https:// and name a host", "地址必须以 https:// 开头并写明主机";
@@ -2106,6 +2149,9 @@ words! {
     AcpEditorFailed: "the editor did not write {}: {}", "编辑器未写入 {}：{}";
     AcpNotAsked: "The question could not be put in the editor ({}).", "无法在编辑器中提出该问题（{}）。";
     AcpStarted: "Speaking the Agent Client Protocol on stdin and stdout. An editor starts this; see docs/editors.md.", "正在 stdin 与 stdout 上使用 Agent Client Protocol。由编辑器启动；见 docs/editors.md。";
+    McpServing: "Speaking the Model Context Protocol on stdin and stdout. Another agent starts this; see docs/mcp-server.md.", "正在 stdin 与 stdout 上使用 Model Context Protocol。由其他代理启动；见 docs/mcp-server.md。";
+    McpServingHttp: "MCP server at {}. Stop it with Ctrl-C.", "MCP 服务器位于 {}。按 Ctrl-C 停止。";
+    McpClientRefused: "The client did not begin as the protocol says: {}", "客户端没有按协议开始：{}";
     ServeUnauthorized: "Log in first: with the token or password of `ostler serve`.", "请先登录：使用 `ostler serve` 的令牌或密码。";
     ServeWrong: "That is not right.", "不正确。";
     ServeTooOften: "Too many attempts that failed. Wait a minute.", "失败次数过多。请等待一分钟。";

@@ -66,10 +66,12 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("sandbox", &["boot", "grants", "policy"]),
     ("trust", &["boot", "flags"]),
     ("servers", &["auth", "boot", "trust"]),
+    // Programs of other agents.
+    ("delegates", &["boot", "grants"]),
     // The settings of the engine.
-    ("wiring", &["boot", "errors", "flags", "grants", "policy", "sandbox", "servers", "trust"]),
+    ("wiring", &["boot", "delegates", "errors", "flags", "grants", "policy", "sandbox", "servers", "trust"]),
     // Utilities, and those of them that sessions have as commands.
-    ("cmd", &["asking", "auth", "boot", "client", "color", "errors", "exit", "flags", "grants", "home", "input", "lenient", "output", "policy", "sandbox", "servers", "trust", "typed", "wiring"]),
+    ("cmd", &["asking", "auth", "boot", "client", "color", "delegates", "errors", "exit", "flags", "grants", "home", "input", "lenient", "output", "policy", "sandbox", "servers", "trust", "typed", "wiring"]),
     ("extras", &["boot", "cmd", "errors", "flags"]),
     // Sessions, and the ways to show one.
     ("connect", &[]),
@@ -86,6 +88,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("demo", &["boot", "color", "exec", "flags", "output"]),
     ("serve", &["auth", "boot", "cmd", "conversation", "errors", "exit", "flags", "grants", "output", "sandbox", "wiring"]),
     ("acp", &["boot", "conversation", "errors", "exit", "flags", "output", "sandbox", "wiring"]),
+    ("mcp_server", &["boot", "cmd", "conversation", "delegates", "errors", "exit", "flags", "output", "policy", "sandbox", "serve", "wiring"]),
     ("conformance", &["auth"]),
     ("bin", &[]),
 ])];

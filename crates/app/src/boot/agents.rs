@@ -140,6 +140,7 @@ pub fn settings(loaded: &Loaded, places: &Places) -> AgentSettings {
             SubagentAsks::Headless => false,
         },
         auto_plan: agent.auto_plan,
+        foreign: None,
         planner: planner
             .filter(|model| !model.is_empty())
             .map(|model| PlannerSettings {

@@ -1,5 +1,6 @@
 //! `ostler doctor`: what is there, what is missing, and what to do about it. A broken configuration is a finding like others.
 
+mod backends;
 mod providers;
 mod servers;
 
@@ -76,7 +77,8 @@ impl Finding {
 
     /// The topic for people.
     pub fn topic(&self, language: Language) -> &'static str {
-        const TOPICS: [(&str, Word); 12] = [
+        const TOPICS: [(&str, Word); 13] = [
+            ("backend", Word::TopicBackend),
             ("version", Word::TopicVersion),
             ("config", Word::TopicConfig),
             ("model", Word::TopicModel),
@@ -128,6 +130,13 @@ async fn all_findings(boot: &Arc<Boot>, fault: Option<String>, args: &Doctor) ->
     let mut findings = findings(boot, fault);
     if args.online {
         findings.extend(providers::reachability(boot).await);
+    }
+    if args.backends {
+        let question = match args.ask {
+            true => backends::Question::Ask,
+            false => backends::Question::None,
+        };
+        findings.extend(backends::findings(boot, question).await);
     }
     findings
 }

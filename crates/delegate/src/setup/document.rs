@@ -1,7 +1,8 @@
 //! Reads one JSON document: two keys at the top, unknown fields further down ignored, all else checked.
 
+use super::Setup;
+use super::check::check_document;
 use super::error::{SetupError, SetupProblem};
-use super::{OutputParser, Setup};
 use serde_json::Value;
 use std::path::Path;
 
@@ -43,25 +44,6 @@ pub fn from_value(file: &Path, value: Value) -> Result<Setup, SetupError> {
         let place = if place == "." { String::new() } else { place };
         error(place, SetupProblem::Shape(why.inner().to_string()))
     })?;
-    for (name, backend) in &setup.backend {
-        let place = format!("backend.{name}");
-        if let Some(fallback) = &backend.fallback
-            && !fallback.patterns.iter().any(|p| !p.trim().is_empty())
-        {
-            return Err(error(format!("{place}.fallback"), SetupProblem::NoPatterns));
-        }
-        if let Some(adapter) = &backend.adapter
-            && let OutputParser::Regex {
-                session_id_pattern, ..
-            } = &adapter.output_parser
-            && let Err(why) = regex::Regex::new(session_id_pattern)
-        {
-            let problem = SetupProblem::BadPattern {
-                pattern: session_id_pattern.clone(),
-                why: why.to_string(),
-            };
-            return Err(error(format!("{place}.adapter.output_parser"), problem));
-        }
-    }
+    check_document(file, &setup)?;
     Ok(setup)
 }

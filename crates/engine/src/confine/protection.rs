@@ -217,12 +217,11 @@ impl Protection {
             state.leftovers.retain(Leftovers::is_alive);
             let is_alone = state.leftovers.is_empty();
             drop(state);
-            let mut changes = protection.history.take_untold();
-            changes.extend(protection.history.mend());
+            protection.history.mend_and_tell_later();
             if is_alone {
                 protection.history.rest();
             }
-            changes
+            protection.history.take_untold()
         };
         // It fails only when the runtime ends.
         tokio::task::spawn_blocking(look).await.unwrap_or_default()

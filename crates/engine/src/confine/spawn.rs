@@ -2,7 +2,8 @@
 //! all is decided elsewhere; `cargo xtask tidy` finds every other place that spawns.
 
 use super::{
-    Confined, HistoryGround, Outcome, SandboxMode, SandboxSettings, SandboxShare, Terms, environment, prepare,
+    Confined, HistoryGround, Outcome, SandboxMode, SandboxSettings, SandboxShare, Terms,
+    environment, prepare,
 };
 use crate::artifacts::Artifacts;
 use crate::tool::{Scope, ToolError, ToolSettings};

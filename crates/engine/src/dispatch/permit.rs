@@ -125,6 +125,7 @@ pub fn surroundings(state: &SessionState) -> Surroundings<'_> {
     Surroundings {
         scope: &state.scope,
         memory: &state.settings.recall.memory,
+        roles: &state.extensions.definitions.roles,
         language: state.settings.language,
     }
 }

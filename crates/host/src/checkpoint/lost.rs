@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// Folders and names of a git folder that are compared; of a larger one nothing is known.
-pub(super) const MAX_FOLDERS: usize = 20_000;
+pub(super) const MAX_FOLDERS: usize = if cfg!(test) { 600 } else { 20_000 };
 const MAX_NAMES: usize = 500_000;
 /// Different histories in which something that is gone is looked for, newest first.
 const MAX_HISTORIES: usize = 64;
@@ -422,7 +422,11 @@ impl<'a> Left<'a> {
         }
         if let Some(parts) = of_worktrees(path) {
             // Git removes all of a linked working tree or nothing.
-            let own = self.repository.dir.file_name().map(|n| n.as_encoded_bytes());
+            let own = self
+                .repository
+                .dir
+                .file_name()
+                .map(|n| n.as_encoded_bytes());
             let name = parts.first().copied().unwrap_or_default();
             let folder = [WORKTREES, b"/", name].concat();
             return own == Some(name) || self.now.folders.contains_key(&folder);
