@@ -134,7 +134,7 @@ fn test(suites: &[&str]) -> anyhow::Result<bool> {
     );
     let mut all = done("npm", &["test"])?;
     for suite in suites {
-        let mut words = vec!["--test".to_owned(), "--test-concurrency=2".to_owned()];
+        let mut words = vec!["--test".to_owned(), "--test-concurrency=3".to_owned()];
         let files = fs::read_dir(folder().join(suite)).context("no suite")?;
         let names = files.flatten().map(|file| file.file_name());
         let names = names.map(|name| name.to_string_lossy().into_owned());
