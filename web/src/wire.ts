@@ -26,6 +26,7 @@ export type ResultForm =
 
 export interface CallTitle {
   kind: ToolKind;
+  verb?: string;
   subject?: string;
   body?: string;
   result?: ResultForm;
@@ -318,7 +319,7 @@ export type Op =
   | { op: "command"; line: string }
   | { op: "close" };
 
-export type SessionState = "working" | "asks" | "idle" | "failed" | "closed";
+export type SessionState = "working" | "asks" | "idle" | "failed" | "closed" | "deleted";
 
 export interface SessionRow {
   id: string;

@@ -29,7 +29,7 @@ cargo xtask pictures                  draw docs/images from real terminal output
 cargo xtask web install|build         packages of the client in the browser; its committed files, built anew
 cargo xtask web test [--all]          the client in a browser against the real server; with its own mock, too
 cargo xtask web pictures              photograph it for docs/images
-cargo xtask bench [--quick] [--terminal] [--bin PATH] [--kind KIND]
+cargo xtask bench [--quick] [--terminal] [--serve] [--bin PATH] [--kind KIND]
                                       speed and size beside a bare loop, on the mock server";
 
 fn main() -> ExitCode {
@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         ["web", options @ ..] => web::run(options),
         ["bench", options @ ..] => bench::run(options),
         [bench::BARE, url, prompt] => bench::bare(url, prompt),
+        [bench::ECHO] => bench::echo(),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             Ok(true)

@@ -137,7 +137,7 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     if job.farewell == Farewell::Say
         && !boot.global.quiet
         && !boot.global.no_save
-        && boot.global.remote.is_none()
+        && boot.global.attach.remote.is_none()
         && end != End::Unrecorded
     {
         let id = client

@@ -1,6 +1,7 @@
 //! The command line: one table of commands and flags. What they do is elsewhere.
 
 mod agents;
+mod attach;
 mod checkpoint;
 pub mod chinese;
 mod doctor;
@@ -12,6 +13,7 @@ mod serve;
 mod sessions;
 
 pub use agents::{Agents, Skills};
+pub use attach::{Attach, Remote, RemotePlace};
 pub use checkpoint::Checkpoint;
 pub use doctor::Doctor;
 pub use mcp::{Mcp, McpAdd, McpScope, McpType};
@@ -133,15 +135,8 @@ pub struct Global {
     pub quiet: bool,
     #[command(flatten)]
     pub place: PlaceFlags,
-    /// Show the sessions of the `ostler serve` at this address instead of running one here
-    #[arg(long, global = true, value_name = "URL")]
-    pub attach: Option<String>,
-    /// Read the token for --attach from the first line of stdin
-    #[arg(long, global = true, requires = "attach")]
-    pub token_stdin: bool,
-    /// The server of --attach, with its token
-    #[arg(skip)]
-    pub remote: Option<crate::remote::Remote>,
+    #[command(flatten)]
+    pub attach: Attach,
     /// Where `ostler serve` listens: no command and no tool of this process reaches it
     #[arg(skip)]
     pub served: Option<std::net::SocketAddr>,

@@ -7,7 +7,7 @@ use ostler_host::socket;
 use ostler_llm::Transport;
 use ostler_wire::{
     BoxFuture, Client, Clients, Completion, CompletionRequest, Hub, HubError, Language, Op, OpLine,
-    Open, SessionInfo, View, Word, clip,
+    Open, SessionInfo, View, Word,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,8 +25,6 @@ const RETRY: Duration = Duration::from_millis(20);
 const CLOSING: Duration = Duration::from_secs(5);
 /// In the home: a socket for each session that runs.
 const FOLDER: &str = "live";
-/// Characters of a command that are shown when nobody knows what became of it.
-const MAX_LOST_SHOWN: usize = 200;
 
 /// Opens sessions, here or where they run already.
 #[derive(Clone)]
@@ -266,28 +264,7 @@ impl Reopen for SessionHub {
     }
 
     fn describe_lost(&self, op: &Op) -> String {
-        describe_lost(op, self.language)
-    }
-}
-
-/// What the person is told of an op whose outcome is unknown.
-pub fn describe_lost(op: &Op, language: Language) -> String {
-    match op {
-        Op::Command { line } => {
-            let shown = match line.starts_with(['!', '#']) {
-                true => line.clone(),
-                false => format!("/{line}"),
-            };
-            let shown = clip(&shown, MAX_LOST_SHOWN);
-            language.fill(Word::CommandLost, &[&shown])
-        }
-        Op::Answer { .. }
-        | Op::Say { .. }
-        | Op::Prompt { .. }
-        | Op::Interrupt
-        | Op::Complete(_)
-        | Op::Close
-        | Op::Finish => language.say(Word::AnswerLost).into(),
+        op.describe_lost(self.language)
     }
 }
 

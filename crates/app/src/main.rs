@@ -39,6 +39,7 @@ mod remote;
 mod resume;
 mod sandbox;
 mod schema_check;
+mod secret;
 mod serve;
 mod servers;
 mod trust;
@@ -276,11 +277,11 @@ fn check_attach(
     command: Option<&Command>,
     language: Language,
 ) -> anyhow::Result<()> {
-    if global.attach.is_some() && global.place != flags::PlaceFlags::default() {
+    if global.attach.url.is_some() && global.place != flags::PlaceFlags::default() {
         return Err(UsageError(language.say(Word::PlaceNotHere).into()).into());
     }
     let shows = matches!(command, None | Some(Command::Exec(_) | Command::Resume(_)));
-    match global.attach.is_some() && !shows {
+    match global.attach.url.is_some() && !shows {
         true => Err(remote::refuse(language)),
         false => Ok(()),
     }

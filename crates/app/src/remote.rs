@@ -2,8 +2,9 @@
 
 use crate::boot::Boot;
 use crate::errors::UsageError;
+use crate::flags::{Remote, RemotePlace as Place};
 use crate::output;
-use crate::serve::password::read_secret;
+use crate::secret::read_secret;
 use anyhow::{Context as _, anyhow};
 use ostler_attach::{Lost, Reopen, Server, ServerError, follow};
 use ostler_config::files::{Access, lock, write};
@@ -30,29 +31,6 @@ const CONNECT: Duration = Duration::from_secs(10);
 const PAUSES: [u64; 6] = [100, 300, 700, 1500, 3000, 5000];
 /// Sessions of a list.
 const ROWS: usize = 500;
-
-/// Which server, and who we are to it.
-#[derive(Clone)]
-pub struct Remote {
-    origin: String,
-    /// What the rest of the address names.
-    place: Place,
-    token: String,
-}
-
-impl std::fmt::Debug for Remote {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.origin)
-    }
-}
-
-/// What an address of the workbench shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
-    Home,
-    Session(String),
-    Project(String),
-}
 
 /// The address of a server, as it prints it or as the browser shows it. A token in it is refused: it would be in the list of
 /// processes.
@@ -81,7 +59,7 @@ fn resolve(boot: &Boot, text: &str) -> anyhow::Result<Remote> {
     let given = boot.env.get(TOKEN).filter(|token| !token.is_empty());
     let token = match given.cloned().or_else(|| kept(boot).remove(&origin)) {
         Some(token) => token,
-        None if boot.global.token_stdin || io::stdin().is_terminal() => {
+        None if boot.global.attach.token_stdin || io::stdin().is_terminal() => {
             read_secret(Word::ServeToken, language)?
         }
         None => return Err(UsageError(language.say(Word::AttachNoToken).into()).into()),
@@ -99,8 +77,8 @@ fn resolve(boot: &Boot, text: &str) -> anyhow::Result<Remote> {
 
 /// The configuration with the server of `--attach`, where one is named.
 pub fn attached(mut boot: Boot) -> anyhow::Result<Boot> {
-    if let Some(text) = boot.global.attach.clone() {
-        boot.global.remote = Some(resolve(&boot, &text)?);
+    if let Some(text) = boot.global.attach.url.clone() {
+        boot.global.attach.remote = Some(resolve(&boot, &text)?);
     }
     Ok(boot)
 }
@@ -433,7 +411,7 @@ impl Reopen for RemoteHub {
     }
 
     fn describe_lost(&self, op: &Op) -> String {
-        crate::live::describe_lost(op, self.language)
+        op.describe_lost(self.language)
     }
 }
 

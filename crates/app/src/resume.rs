@@ -18,7 +18,7 @@ pub async fn run(mut boot: Arc<Boot>, args: Resume) -> anyhow::Result<u8> {
         }
         return crate::talk(boot, open, None).await;
     };
-    if boot.global.remote.is_some() && open == Open::Last {
+    if boot.global.attach.remote.is_some() && open == Open::Last {
         let job = exec::Job {
             open,
             prompt,

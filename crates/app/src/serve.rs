@@ -2,7 +2,7 @@
 //! `projects` and `stored`, how in the crate of that name.
 
 mod logins;
-pub mod password;
+mod password;
 mod projects;
 mod spent;
 mod stored;

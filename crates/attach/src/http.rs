@@ -398,8 +398,9 @@ impl Past {
             let Ok(page) = self.server.get::<Entries>(&path).await else {
                 break;
             };
-            let read = |line: &Box<RawValue>| Entry::from_line(line.get(), 0).ok().map(Arc::new);
-            let older: Vec<_> = page.entries.iter().filter_map(read).collect();
+            let lines = page.entries.iter().map(|line| line.get());
+            let read = |line: &str| Entry::from_line(line, 0).ok().map(Arc::new);
+            let older: Vec<_> = lines.filter_map(read).collect();
             let is_done = !page.more
                 || older.is_empty()
                 || older

@@ -12,7 +12,7 @@ mod problem;
 pub mod settings;
 mod stream;
 
-pub use auth::random_key;
+pub use auth::{fingerprint, random_key};
 
 use auth::Access;
 use backend::Backend;

@@ -1,6 +1,5 @@
 //! How the server is set up: who may come in, and by which names it is known.
 
-use crate::auth::fingerprint;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -52,17 +51,6 @@ pub trait KeptLogins: Send + Sync {
     fn put(&self, login: KeptLogin);
     /// Ends these, by their keys.
     fn remove(&self, keys: &[String]);
-}
-
-impl Auth {
-    /// What tells this token or password from another one, and does not lead back to it.
-    pub fn fingerprint(&self) -> String {
-        match self {
-            Self::None => String::new(),
-            Self::Token(Token(token)) => fingerprint(token),
-            Self::Password { hash, .. } => fingerprint(hash),
-        }
-    }
 }
 
 #[derive(Clone)]

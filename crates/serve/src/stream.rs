@@ -53,11 +53,9 @@ pub async fn single(
     let (sender, pieces) = mpsc::channel(MAX_PIECES);
     let carrier = carry(app.clone(), open, after, Form::Single, sender);
     let task = tokio::spawn(carrier).abort_handle();
-    answer(
-        pieces,
-        (Ended(vec![task]), None),
-        vec![over.clone(), app.stop.clone()],
-    )
+    // What it carries keeps the pace already.
+    let writing = Writing::new(pieces, (Ended(vec![task]), None), Duration::ZERO);
+    answer(writing, vec![over.clone(), app.stop.clone()])
 }
 
 /// The streams of browsers, by the keys that they chose.
@@ -113,7 +111,9 @@ impl Streams {
         for one in wanted {
             shown.add(app, one)?;
         }
-        Ok(answer(pieces, (Ended(vec![rows]), Some(place)), stops))
+        // Several sessions together may write more often than one.
+        let writing = Writing::new(pieces, (Ended(vec![rows]), Some(place)), PACE);
+        Ok(answer(writing, stops))
     }
 
     pub fn change(
@@ -207,14 +207,9 @@ impl Drop for Ended {
 }
 
 /// The answer that writes pieces as they come, until one of `stops`.
-fn answer(
-    pieces: mpsc::Receiver<Bytes>,
-    held: (Ended, Option<Place>),
-    stops: Vec<CancellationToken>,
-) -> Response {
-    let over = CancellationToken::new();
+fn answer(writing: Writing, stops: Vec<CancellationToken>) -> Response {
     for stop in stops {
-        let over = over.clone();
+        let over = writing.over.clone();
         tokio::spawn(async move {
             tokio::select! {
                 () = stop.cancelled() => over.cancel(),
@@ -222,14 +217,7 @@ fn answer(
             }
         });
     }
-    let state = Writing {
-        pieces,
-        next: Instant::now(),
-        greeted: false,
-        over: over.clone(),
-        _held: (held, over.drop_guard()),
-    };
-    let body = stream::unfold(state, |mut state| async move {
+    let body = stream::unfold(writing, |mut state| async move {
         let piece = state.next().await?;
         Some((Ok::<_, std::convert::Infallible>(piece), state))
     });
@@ -247,6 +235,7 @@ fn answer(
 
 struct Writing {
     pieces: mpsc::Receiver<Bytes>,
+    pace: Duration,
     /// The earliest time for the next write.
     next: Instant,
     greeted: bool,
@@ -255,6 +244,18 @@ struct Writing {
 }
 
 impl Writing {
+    fn new(pieces: mpsc::Receiver<Bytes>, held: (Ended, Option<Place>), pace: Duration) -> Self {
+        let over = CancellationToken::new();
+        Self {
+            pieces,
+            pace,
+            next: Instant::now(),
+            greeted: false,
+            over: over.clone(),
+            _held: (held, over.drop_guard()),
+        }
+    }
+
     async fn next(&mut self) -> Option<Bytes> {
         if !std::mem::replace(&mut self.greeted, true) {
             // The client knows that it is connected, also where nothing happens.
@@ -269,7 +270,7 @@ impl Writing {
         };
         let first = piece?;
         sleep_until(self.next).await;
-        self.next = Instant::now() + PACE;
+        self.next = Instant::now() + self.pace;
         let Ok(more) = self.pieces.try_recv() else {
             return Some(first);
         };

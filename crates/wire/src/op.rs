@@ -1,6 +1,6 @@
 //! What a front end sends to a session.
 
-use crate::{CompletionRequest, Image};
+use crate::{CompletionRequest, Image, Language, Word, clip};
 use serde::{Deserialize, Serialize};
 
 /// Numbers the clients of one session, in the order in which they attached.
@@ -95,7 +95,31 @@ pub enum Op {
     Finish,
 }
 
+/// Characters of a command that are shown when nobody knows what became of it.
+const MAX_LOST_SHOWN: usize = 200;
+
 impl Op {
+    /// What the person is told when nobody knows what became of it.
+    pub fn describe_lost(&self, language: Language) -> String {
+        match self {
+            Self::Command { line } => {
+                let shown = match line.starts_with(['!', '#']) {
+                    true => line.clone(),
+                    false => format!("/{line}"),
+                };
+                let shown = clip(&shown, MAX_LOST_SHOWN);
+                language.fill(Word::CommandLost, &[&shown])
+            }
+            Self::Answer { .. }
+            | Self::Say { .. }
+            | Self::Prompt { .. }
+            | Self::Interrupt
+            | Self::Complete(_)
+            | Self::Close
+            | Self::Finish => language.say(Word::AnswerLost).into(),
+        }
+    }
+
     /// A line that a person typed, without pictures.
     pub fn say(text: impl Into<String>, delivery: Delivery) -> Self {
         Self::Say {

@@ -46,6 +46,7 @@ export interface SessionView {
   status: "loading" | "ready" | "failed";
   failure: string;
   closed: boolean;
+  deleted?: boolean;
   loadingOlder: boolean;
   shown: Shown[];
   pending: Pending[];
@@ -197,7 +198,7 @@ export function signOf(row: SessionRow | undefined, view: SessionView | undefine
     if (view.live.working) return "working";
     if (view.live.tasks.length > 0 || view.live.jobs.length > 0) return "background";
   }
-  return row?.state ?? "closed";
+  return !row || row.state === "deleted" ? "closed" : row.state;
 }
 
 export function asksOf(now: App): { session: string; ask: Ask }[] {

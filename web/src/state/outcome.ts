@@ -63,6 +63,9 @@ const BY_KIND: Record<CallTitle["kind"], keyof Words["verbs"] | null> = {
 
 /** What was done, as a verb; the tool's own name where nothing better is known. */
 export function verb(call: ToolUse, words: Words, running: boolean): string {
+  const table: Record<string, string> = running ? words.calling : words.called;
+  const declared = table[call.title?.verb ?? ""];
+  if (declared) return declared;
   const form = call.title?.result ?? "text";
   const key = VERBS[form] ?? (call.title ? BY_KIND[call.title.kind] : null);
   if (!key) return toolName(call.name);

@@ -142,10 +142,19 @@ function heardLink(link: Link): void {
   }
 }
 
+/** Sessions that were deleted: what is said of them later is old. */
+const deleted = new Set<string>();
+
 function heardRows(changed: SessionRow[]): void {
   const before = app.get();
   const rows = new Map(before.rows.map((row) => [row.id, row]));
   for (const row of changed) {
+    if (row.state === "deleted") {
+      deleted.add(row.id);
+      rows.delete(row.id);
+      update(row.id, (now) => ({ ...now, closed: true, deleted: true }));
+    }
+    if (deleted.has(row.id)) continue;
     const known = rows.get(row.id);
     if (known) announceState(known, row);
     rows.set(row.id, { ...known, ...row });

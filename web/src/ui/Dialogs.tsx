@@ -1,6 +1,6 @@
 // The dialogs: answers of commands, the rewind timeline, review of changes, keys, settings, and small forms.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { clean, oneLine } from "../lib/clean";
 import { parseDiff } from "../lib/diff";
 import { api } from "../net/api";
@@ -8,8 +8,8 @@ import { app, change, go, sessionTitle, setLanguage, setTheme, toast, useApp, us
 import { allowNotify, canNotify } from "../state/notify";
 import { ask, command, perform } from "../state/sessions";
 import type { Act, Item, List, View } from "../wire";
-import { DiffView } from "./DiffView";
-import { Modal } from "./parts";
+import { DiffView, SPLIT_FROM } from "./DiffView";
+import { Modal, useWidth } from "./parts";
 import { ViewPart } from "./ViewPart";
 
 const close = () => change({ dialog: null });
@@ -127,7 +127,8 @@ function Changes({ session, file }: { session: string; file: string }) {
   const diff = useApp((now) => now.sessions[session]?.changes ?? "");
   const files = useMemo(() => parseDiff(diff), [diff]);
   const [how, setHow] = useState<"auto" | "unified" | "split">("auto");
-  const ref = useRef<HTMLDivElement>(null);
+  const [ref, width] = useWidth<HTMLDivElement>();
+  const isSplit = how === "auto" ? width >= SPLIT_FROM : how === "split";
   useEffect(() => {
     if (!file) return;
     const found = [...(ref.current?.querySelectorAll<HTMLElement>(".diff-file") ?? [])].find((one) => one.dataset.path === file);
@@ -137,8 +138,8 @@ function Changes({ session, file }: { session: string; file: string }) {
   return (
     <Modal title={`${words.changes} · ${words.files(files.length)}`} onClose={close} wide>
       <div class="switch" role="group" aria-label={words.diff}>
-        <button type="button" aria-pressed={how === "split"} onClick={() => setHow(how === "split" ? "auto" : "split")}>{words.split}</button>
-        <button type="button" aria-pressed={how === "unified"} onClick={() => setHow(how === "unified" ? "auto" : "unified")}>{words.unified}</button>
+        <button type="button" aria-pressed={isSplit} onClick={() => setHow("split")}>{words.split}</button>
+        <button type="button" aria-pressed={!isSplit} onClick={() => setHow("unified")}>{words.unified}</button>
       </div>
       <div ref={ref}>{files.length > 0 ? <DiffView files={files} how={how === "auto" ? undefined : how} /> : <p class="faint">{words.noChanges}</p>}</div>
     </Modal>

@@ -10,7 +10,7 @@ import { Colored } from "./Code";
 import { CopyButton, Icon, useWidth } from "./parts";
 
 /** Side by side from here on. */
-const SPLIT_FROM = 900;
+export const SPLIT_FROM = 900;
 /** Lines that are drawn at first, and that each "more" adds. */
 const STEP = 200;
 

@@ -33,10 +33,11 @@ function Notices({ id }: { id: string }) {
   const link = useApp((now) => now.link);
   const wasOnline = useApp((now) => now.wasOnline);
   const closed = useApp((now) => now.sessions[id]?.closed ?? false);
+  const deleted = useApp((now) => now.sessions[id]?.deleted ?? false);
   if (link === "offline" && wasOnline) {
     return <p class="banner" role="status">{words.offline} <button type="button" class="small" onClick={tryNow}>{words.retryNow}</button></p>;
   }
-  return closed ? <p class="banner" role="status">{words.gone}</p> : null;
+  return closed ? <p class="banner" role="status">{deleted ? words.deleted : words.gone}</p> : null;
 }
 
 /** The choices of a list view, as a menu. */

@@ -168,6 +168,10 @@ function Panels({ project }: { project: string }) {
 }
 
 export function focusSearch(): void {
-  change({ sheet: matchMedia("(max-width: 699px)").matches ? "left" : null });
-  requestAnimationFrame(() => document.querySelector<HTMLInputElement>("#search")?.focus());
+  const isNarrow = matchMedia("(max-width: 699px)").matches;
+  change({ sheet: isNarrow ? "left" : null });
+  const focus = () => document.querySelector<HTMLInputElement>(isNarrow ? ".modal #search" : "#search")?.focus();
+  // At once, so that what is typed next arrives there; a sheet is drawn first.
+  if (isNarrow) requestAnimationFrame(focus);
+  else focus();
 }

@@ -261,7 +261,7 @@ test("a session that is deleted while it is open is said to be gone", async () =
   const page = await world.page(`/s/${id}`);
   await shows(page, "You said: hello");
   assert.equal((await world.api("DELETE", `/api/sessions/${id}`)).status, 204);
-  await page.waitForSelector(".banner");
+  await page.waitForFunction(() => document.querySelector(".banner")?.textContent.includes("was deleted"));
   await page.waitForSelector(`.sessions a[href="/s/${id}"]`, { state: "detached" });
   clean(page);
 });

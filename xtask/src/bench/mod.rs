@@ -2,13 +2,16 @@
 //! server. Medians, ratios and the bar each figure has to stay under; it judges nothing by itself.
 
 mod bare;
+mod echo;
 mod memory;
 mod past;
 mod run;
+mod serve;
 mod table;
 mod terminal;
 
 pub use bare::run as bare;
+pub use echo::{ECHO, run as echo};
 
 use crate::ostler::{self, Profile, cargo};
 use anyhow::{Context as _, bail};
@@ -36,6 +39,7 @@ struct Plan {
     many_steps: usize,
     deltas: usize,
     past_lines: usize,
+    serve: serve::Plan,
 }
 
 const FULL: Plan = Plan {
@@ -45,6 +49,11 @@ const FULL: Plan = Plan {
     many_steps: 2_000,
     deltas: 20_000,
     past_lines: 100_000,
+    serve: serve::Plan {
+        turns: 300,
+        deltas: 60_000,
+        breaks: 10_000,
+    },
 };
 
 const QUICK: Plan = Plan {
@@ -54,6 +63,11 @@ const QUICK: Plan = Plan {
     many_steps: 500,
     deltas: 20_000,
     past_lines: 20_000,
+    serve: serve::Plan {
+        turns: 60,
+        deltas: 10_000,
+        breaks: 1_000,
+    },
 };
 
 struct Options {
@@ -62,11 +76,15 @@ struct Options {
     kind: Kind,
     /// The terminal UI instead.
     terminal: bool,
+    /// The server for browsers instead.
+    serve: bool,
 }
 
 pub fn run(words: &[&str]) -> anyhow::Result<bool> {
     let options = options(words)?;
-    if cfg!(debug_assertions) {
+    // Clients of a server do little: with a program at hand they need not be built anew.
+    let is_ready = options.serve && options.program.is_some();
+    if cfg!(debug_assertions) && !is_ready {
         // A slow server would be measured, too.
         let us = [
             "run",
@@ -88,6 +106,11 @@ pub fn run(words: &[&str]) -> anyhow::Result<bool> {
     let mut table = Table::default();
     if options.terminal {
         terminal::measure(&program, &mut table)?;
+        println!("{table}");
+        return Ok(true);
+    }
+    if options.serve {
+        serve::measure(&program, &options.plan.serve, &mut table)?;
         println!("{table}");
         return Ok(true);
     }
@@ -116,11 +139,13 @@ fn options(words: &[&str]) -> anyhow::Result<Options> {
         program: None,
         kind: Kind::Chat,
         terminal: false,
+        serve: false,
     };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match *word {
             "--terminal" => options.terminal = true,
+            "--serve" => options.serve = true,
             "--quick" => options.plan = QUICK,
             "--bin" => options.program = Some(words.next().context("--bin needs a path")?.into()),
             "--kind" => {

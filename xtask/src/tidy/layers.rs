@@ -54,12 +54,15 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("auth", &["client"]),
     ("errors", &["auth"]),
     ("schema_check", &["errors"]),
+    ("secret", &["errors"]),
     // The process and its configuration.
     ("home", &[]),
     ("boot", &["auth", "errors", "flags", "home", "output"]),
     ("models", &["boot"]),
     ("typed", &["boot", "exit", "flags"]),
     ("lenient", &["boot", "errors", "flags", "output"]),
+    // Sessions of a server elsewhere.
+    ("remote", &["boot", "client", "errors", "flags", "output", "secret"]),
     // What a session may do, from the folders it is granted to the settings of its sandbox.
     ("grants", &["boot"]),
     ("policy", &["boot", "flags", "grants"]),
@@ -71,12 +74,12 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     // The settings of the engine.
     ("wiring", &["boot", "delegates", "errors", "flags", "grants", "policy", "sandbox", "servers", "trust"]),
     // Utilities, and those of them that sessions have as commands.
-    ("cmd", &["asking", "auth", "boot", "client", "color", "delegates", "errors", "exit", "flags", "grants", "home", "input", "lenient", "output", "policy", "sandbox", "servers", "trust", "typed", "wiring"]),
+    ("cmd", &["asking", "auth", "boot", "client", "color", "delegates", "errors", "exit", "flags", "grants", "home", "input", "lenient", "output", "policy", "remote", "sandbox", "servers", "trust", "typed", "wiring"]),
     ("extras", &["boot", "cmd", "errors", "flags"]),
     // Sessions, and the ways to show one.
     ("connect", &[]),
     ("live", &[]),
-    ("conversation", &["boot", "cmd", "color", "errors", "exit", "extras", "live", "output", "print", "sandbox", "wiring"]),
+    ("conversation", &["boot", "cmd", "color", "errors", "exit", "extras", "live", "output", "print", "remote", "sandbox", "wiring"]),
     ("drafts", &[]),
     ("pictures", &[]),
     ("around", &["drafts", "pictures"]),
@@ -86,7 +89,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("exec", &["asking", "boot", "color", "conversation", "errors", "exit", "flags", "input", "ops", "print", "schema_check"]),
     ("resume", &["boot", "conversation", "errors", "exec", "flags"]),
     ("demo", &["boot", "color", "exec", "flags", "front", "output", "print"]),
-    ("serve", &["auth", "boot", "cmd", "conversation", "errors", "exit", "flags", "grants", "output", "sandbox", "wiring"]),
+    ("serve", &["auth", "boot", "cmd", "conversation", "errors", "exit", "flags", "grants", "output", "sandbox", "secret", "wiring"]),
     ("acp", &["boot", "conversation", "errors", "exit", "flags", "output", "sandbox", "wiring"]),
     ("mcp_server", &["boot", "cmd", "conversation", "delegates", "errors", "exit", "flags", "output", "policy", "sandbox", "serve", "wiring"]),
     ("conformance", &["auth"]),

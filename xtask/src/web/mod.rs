@@ -134,7 +134,7 @@ fn test(suites: &[&str]) -> anyhow::Result<bool> {
     );
     let mut all = done("npm", &["test"])?;
     for suite in suites {
-        let mut words = vec!["--test".to_owned(), "--test-concurrency=2".to_owned()];
+        let mut words = vec!["--test".to_owned(), "--test-concurrency=3".to_owned()];
         let files = fs::read_dir(folder().join(suite)).context("no suite")?;
         let names = files.flatten().map(|file| file.file_name());
         let names = names.map(|name| name.to_string_lossy().into_owned());
@@ -150,6 +150,28 @@ fn test(suites: &[&str]) -> anyhow::Result<bool> {
 fn pictures() -> anyhow::Result<bool> {
     let to = root().join("docs/images").to_string_lossy().into_owned();
     drive(&["tests/real/pictures.mjs".to_owned(), to])
+}
+
+/// What the page takes in a browser, where there is one.
+pub fn speed(program: &Path) -> anyhow::Result<Option<serde_json::Value>> {
+    if !folder().join("node_modules/playwright-core").exists() || !chromium().exists() {
+        return Ok(None);
+    }
+    let vendor = vendor::start();
+    let out = Command::new("node")
+        .arg("tests/real/speed.mjs")
+        .current_dir(folder())
+        .env("OSTLER_BIN", program)
+        .env("VENDOR_URL", vendor.url())
+        .env("CHROMIUM", chromium())
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .context("node cannot be started")?;
+    ensure!(out.status.success(), "the page could not be measured");
+    let text = String::from_utf8_lossy(&out.stdout);
+    let last = text.lines().last().unwrap_or_default();
+    Ok(Some(serde_json::from_str(last)?))
 }
 
 /// Runs a script of Node that starts the program of this checkout, with our model behind it.

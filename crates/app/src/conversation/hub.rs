@@ -137,7 +137,7 @@ fn hub_of(
     live: &LiveSessions,
     guest: Guest,
 ) -> anyhow::Result<(Sessions, Vec<String>)> {
-    if let Some(remote) = &boot.global.remote {
+    if let Some(remote) = &boot.global.attach.remote {
         let hub = RemoteHub::new(boot, remote)?;
         return Ok((Sessions::There(hub), Vec::new()));
     }

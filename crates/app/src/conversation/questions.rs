@@ -58,7 +58,7 @@ impl StartQuestions {
 impl State {
     fn question(&self) -> Option<TrustQuestion> {
         // Where the sessions are elsewhere, nothing of this folder is used.
-        if self.boot.global.attach.is_some() {
+        if self.boot.global.attach.url.is_some() {
             return None;
         }
         let question = trust::question(&self.boot)?;

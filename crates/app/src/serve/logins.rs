@@ -35,7 +35,7 @@ impl Logins {
         Self {
             home: boot.places.home.clone(),
             made_with: match configured {
-                true => auth.fingerprint(),
+                true => ostler_serve::fingerprint(auth),
                 false => "a new token at each start".into(),
             },
         }

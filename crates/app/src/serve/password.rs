@@ -1,41 +1,12 @@
-//! Asks for the password of `ostler serve`. It is not shown on a terminal, and never an argument.
+//! Asks for the password of `ostler serve`, and hashes it.
 
-use crate::errors::UsageError;
-use anyhow::{Context as _, anyhow};
-use ostler_host::keyboard::Hidden;
+use crate::secret::read_secret;
+use anyhow::anyhow;
 use ostler_wire::{Language, Word};
-use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
-
-/// Bytes of a line that is read.
-const MAX_LINE: u64 = 4096;
 
 /// The password, as a line of stdin.
 pub fn read(language: Language) -> anyhow::Result<String> {
     read_secret(Word::ServePassword, language)
-}
-
-/// A line of stdin.
-pub fn read_secret(what: Word, language: Language) -> anyhow::Result<String> {
-    let stdin = io::stdin();
-    let is_terminal = stdin.is_terminal();
-    let hidden = is_terminal.then(|| Hidden::start(&stdin)).flatten();
-    if is_terminal {
-        let mut err = io::stderr();
-        write!(err, "{}: ", language.say(what))?;
-        err.flush()?;
-    }
-    let mut line = String::new();
-    let read = stdin.lock().take(MAX_LINE).read_line(&mut line);
-    drop(hidden);
-    if is_terminal {
-        writeln!(io::stderr())?;
-    }
-    read.context(language.say(Word::ExecNoStdin))?;
-    let password = line.trim_end_matches(['\r', '\n']);
-    match password.is_empty() {
-        true => Err(UsageError(language.say(Word::ServeNoPassword).into()).into()),
-        false => Ok(password.to_owned()),
-    }
 }
 
 pub fn hash(password: &str, language: Language) -> anyhow::Result<String> {

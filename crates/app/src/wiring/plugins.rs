@@ -105,7 +105,7 @@ pub async fn ask_models(boot: &Boot, one: &Configured) -> anyhow::Result<Vec<Plu
 pub async fn learn(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     let language = boot.language;
     // The models are those of the server.
-    if boot.global.remote.is_some() {
+    if boot.global.attach.remote.is_some() {
         return Ok(boot);
     }
     let unknown = |one: &&Configured| known(&boot.places, one).is_none();

@@ -90,9 +90,13 @@ pub fn random_key() -> String {
     half() + &half()
 }
 
-/// A short name of a secret that does not lead back to it.
-pub fn fingerprint(secret: &str) -> String {
-    hex(&digest(secret))
+/// What tells a token or password from another one, and does not lead back to it.
+pub fn fingerprint(auth: &Auth) -> String {
+    match auth {
+        Auth::None => String::new(),
+        Auth::Token(Token(token)) => hex(&digest(token)),
+        Auth::Password { hash, .. } => hex(&digest(hash)),
+    }
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -197,7 +197,20 @@ impl Live {
             // One that does not end is still locked, and says so.
             let _ = tokio::time::timeout(ENDING, open.over().cancelled()).await;
         }
-        Ok(self.backend.sessions().delete(id).await?)
+        self.backend.sessions().delete(id).await?;
+        let gone = Row {
+            id: id.to_owned(),
+            project: String::new(),
+            title: String::new(),
+            updated: String::new(),
+            turns: 0,
+            cost: None,
+            bytes: 0,
+            state: State::Deleted,
+        };
+        // Nobody may be looking at the list.
+        let _ = self.rows.send(Arc::new(gone));
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<OpenSession>>> {

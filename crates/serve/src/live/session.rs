@@ -35,6 +35,8 @@ pub enum State {
     Failed,
     /// This server does not have it open.
     Closed,
+    /// It is gone; only streams say so.
+    Deleted,
 }
 
 pub struct OpenSession {

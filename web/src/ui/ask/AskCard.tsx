@@ -96,6 +96,11 @@ function labelOf(ask: Ask, id: string): string {
   return cleanAsk(options(ask).find((choice) => choice.id === id)?.label ?? "–");
 }
 
+/** The file of rules without the folders that it lies in; the rule itself is never cut. */
+function shortFile(detail: string): string {
+  return detail.replace(/(?:~|\/)[^\s()]*\/(permissions\.toml)(?=$|\s)/, "…/$1");
+}
+
 interface AskState {
   ready: boolean;
   text: string;
@@ -254,7 +259,7 @@ function Buttons({ ask, state }: { ask: Ask; state: AskState }) {
               {confirms ? words.confirm(cleanAsk(choice.label)) : cleanAsk(choice.label)}
               <kbd>{key}</kbd>
             </span>
-            {choice.detail ? <span class="ask-detail">{cleanAsk(choice.detail)}</span> : null}
+            {choice.detail ? <span class="ask-detail" title={cleanAsk(choice.detail)}>{shortFile(cleanAsk(choice.detail))}</span> : null}
           </button>
         );
       })}
