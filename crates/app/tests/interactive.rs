@@ -44,7 +44,7 @@ fn prompts_are_answered_one_after_the_other() {
             "{greeting}"
         );
         assert!(
-            out.stderr.contains("> ") && out.stderr.contains("time {\"utc\""),
+            out.stderr.contains("> ") && out.stderr.contains("time  20"),
             "{}",
             out.stderr
         );
