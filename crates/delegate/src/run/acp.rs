@@ -27,6 +27,9 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long the last messages of a process that has ended may take.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
+/// What failed where the streams did.
+const CONNECTION: &str = "the connection";
+
 type Connection = v1::ConnectionTo<acp::Agent>;
 
 /// Who answers what the agent asks.
@@ -96,7 +99,10 @@ pub async fn run(job: Job<'_>) -> Ran {
         }
     };
     stop.cancel();
-    let exit = handle.finish().await;
+    let exit = match &told {
+        Told::Stopped(_) => handle.stop().await,
+        Told::Answered(_) | Told::Refused { .. } | Told::Ended => handle.close().await,
+    };
     finish(&job, told, exit, warnings, &shared, &prepared.shown)
 }
 
@@ -166,7 +172,7 @@ async fn talk(
     match talked.await {
         Ok(told) => told,
         Err(error) => Told::Refused {
-            what: "the connection",
+            what: CONNECTION,
             error,
         },
     }
@@ -241,8 +247,14 @@ fn finish(
     let failed = |why: String| Some(job.failure(FailureKind::Agent, &why, shown, recorder));
     let failure = match &told {
         Told::Stopped(end) => job.stopped(end, shown, recorder),
-        Told::Refused { what, error } => failed(refusal(job.target, what, error)),
-        Told::Ended => {
+        Told::Refused { what, error } if !is_closed(what, error) => {
+            let failure = failed(refusal(job.target, what, error));
+            failure.map(|failure| Failure {
+                is_session_lost: failure.is_session_lost || is_lost(what, error),
+                ..failure
+            })
+        }
+        Told::Refused { .. } | Told::Ended => {
             let how = exit.map_or_else(|| "its end was lost".to_owned(), describe);
             failed(format!("ended in the middle ({how})"))
         }
@@ -264,6 +276,18 @@ fn finish(
         warnings,
         failure,
     }
+}
+
+/// The agent is gone, and so was the request.
+fn is_closed(what: &str, error: &acp::Error) -> bool {
+    let reason = error.data.as_ref().and_then(|data| data.get("reason"));
+    what == CONNECTION || reason.and_then(Value::as_str) == Some("incoming_transport_closed")
+}
+
+/// It does not go on with the session that it was given.
+fn is_lost(what: &str, error: &acp::Error) -> bool {
+    let is_about_login = error.code == acp::ErrorCode::AUTH_REQUIRED;
+    matches!(what, "session/load" | "session/resume") && !is_about_login
 }
 
 fn refusal(target: &Target, what: &str, error: &acp::Error) -> String {

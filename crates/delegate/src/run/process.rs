@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 /// What a program may print in all.
 const MAX_TOTAL: usize = 512 << 20;
 /// How long a program may take to end when it is asked to.
-const GRACE: Duration = Duration::from_secs(2);
+const GRACE: Duration = Duration::from_millis(1500);
 /// The same when it is killed.
 const LONGEST_END: Duration = Duration::from_secs(3);
 
@@ -102,13 +102,13 @@ pub async fn stop(mut process: Process, sink: &mut dyn Sink) {
     let _late = timeout(LONGEST_END, tree.wait()).await;
 }
 
-/// Its last words.
-pub async fn drain(process: &mut Process, sink: &mut dyn Sink) {
+/// Its last words, and how it ended.
+pub async fn drain(process: &mut Process, sink: &mut dyn Sink) -> Exit {
     loop {
         match process.next().await {
             Output::Stdout(bytes) => sink.stdout(&bytes),
             Output::Stderr(bytes) => sink.stderr(&bytes),
-            Output::Exited(_) => return,
+            Output::Exited(exit) => return exit,
         }
     }
 }

@@ -22,16 +22,36 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Handle {
     /// Cancelled when it has ended by itself.
     pub ended: CancellationToken,
-    /// Has it ended; it ends when this is dropped, too.
-    stop: Option<tokio_util::sync::DropGuard>,
+    orders: Orders,
     exit: oneshot::Receiver<Option<Exit>>,
 }
 
+/// How the process is to be ended.
+#[derive(Clone, Default)]
+struct Orders {
+    /// Its input is closed, and it may take its time.
+    close: CancellationToken,
+    /// At once.
+    stop: CancellationToken,
+}
+
 impl Handle {
-    /// Waits for its end; `None` where we ended it.
-    pub async fn finish(mut self) -> Option<Exit> {
-        drop(self.stop.take());
-        self.exit.await.ok().flatten()
+    /// Closes its input and waits for its end; `None` where we had to end it.
+    pub async fn close(mut self) -> Option<Exit> {
+        self.orders.close.cancel();
+        (&mut self.exit).await.ok().flatten()
+    }
+
+    /// Ends it.
+    pub async fn stop(mut self) -> Option<Exit> {
+        self.orders.stop.cancel();
+        (&mut self.exit).await.ok().flatten()
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.orders.stop.cancel();
     }
 }
 
@@ -49,12 +69,12 @@ pub fn connect(
     let (to_agent, outgoing) = mpsc::channel::<String>(LINES);
     let (from_agent, incoming) = mpsc::channel::<String>(LINES);
     let ended = CancellationToken::new();
-    let stopping = CancellationToken::new();
+    let orders = Orders::default();
     let (exit_sender, exit) = oneshot::channel();
     let input = process.take_input();
     let handle = Handle {
         ended: ended.clone(),
-        stop: Some(stopping.clone().drop_guard()),
+        orders: orders.clone(),
         exit,
     };
     tokio::spawn(async move {
@@ -65,7 +85,7 @@ pub fn connect(
             ready: Vec::new(),
         };
         let writing = write(input, outgoing);
-        let exit = carry(process, &mut pump, &from_agent, writing, stopping).await;
+        let exit = carry(process, &mut pump, &from_agent, writing, &orders).await;
         drop(from_agent);
         ended.cancel();
         // Nobody may wait for it any more.
@@ -98,7 +118,7 @@ async fn carry(
     pump: &mut Pump,
     to: &mpsc::Sender<String>,
     writing: impl Future<Output = ()>,
-    stopping: CancellationToken,
+    orders: &Orders,
 ) -> Option<Exit> {
     let mut writing = std::pin::pin!(writing);
     let mut is_written = false;
@@ -109,7 +129,8 @@ async fn carry(
                 is_written = true;
                 continue;
             }
-            () = stopping.cancelled() => break,
+            () = orders.close.cancelled() => break,
+            () = orders.stop.cancelled() => break,
         };
         match output {
             Output::Stdout(bytes) => pump.stdout(&bytes),
@@ -125,7 +146,8 @@ async fn carry(
         }
         tokio::select! {
             () = pump.pass(to) => {}
-            () = stopping.cancelled() => break,
+            () = orders.close.cancelled() => break,
+            () = orders.stop.cancelled() => break,
         }
     }
     // The library has closed its end: what is left is written, then the agent's input is closed.
@@ -133,16 +155,21 @@ async fn carry(
         if !is_written {
             writing.await;
         }
-        drain(&mut process, pump).await;
+        drain(&mut process, pump).await
     };
-    if timeout(PATIENCE, closing).await.is_ok() {
-        if let Some(leftovers) = process.take_leftovers() {
-            leftovers.end().await;
+    let ended = tokio::select! {
+        ended = timeout(PATIENCE, closing) => ended.ok(),
+        () = orders.stop.cancelled() => None,
+    };
+    match ended {
+        Some(_) => {
+            if let Some(leftovers) = process.take_leftovers() {
+                leftovers.end().await;
+            }
         }
-        return None;
+        None => stop(process, pump).await,
     }
-    stop(process, pump).await;
-    None
+    ended
 }
 
 /// Sorts what the agent prints.
