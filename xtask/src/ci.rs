@@ -1,7 +1,7 @@
 //! `cargo xtask ci`: every check in turn, with their output as it comes, and a summary at the end.
 
 use crate::ostler::cargo;
-use crate::{docs, mcp, tidy};
+use crate::{docs, mcp, tidy, web};
 use anyhow::Context as _;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -19,6 +19,7 @@ const STEPS: &[(&str, Check)] = &[
     }),
     ("servers", mcp::offer),
     ("mcp", mcp::conformance),
+    ("web", web::offer),
     ("tests", tests),
 ];
 

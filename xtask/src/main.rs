@@ -14,6 +14,7 @@ mod ostler;
 mod pictures;
 mod schema;
 mod tidy;
+mod web;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -25,6 +26,9 @@ cargo xtask docs                      links, the configuration schema and the co
 cargo xtask schema                    write docs/ostler.schema.json
 cargo xtask mcp install|conformance   servers and the conformance suite of others
 cargo xtask pictures                  draw docs/images from real terminal output (needs chromium)
+cargo xtask web install|build         packages of the client in the browser; its committed files, built anew
+cargo xtask web test [--all]          the client in a browser against the real server; with its own mock, too
+cargo xtask web pictures              photograph it for docs/images
 cargo xtask bench [--quick] [--terminal] [--bin PATH] [--kind KIND]
                                       speed and size beside a bare loop, on the mock server";
 
@@ -39,6 +43,7 @@ fn main() -> ExitCode {
         ["schema"] => schema::run(),
         ["mcp", options @ ..] => mcp::run(options),
         ["pictures"] => pictures::run(),
+        ["web", options @ ..] => web::run(options),
         ["bench", options @ ..] => bench::run(options),
         [bench::BARE, url, prompt] => bench::bare(url, prompt),
         [] | ["help" | "--help" | "-h"] => {

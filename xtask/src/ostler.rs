@@ -53,7 +53,7 @@ pub fn ask(program: &PathBuf, args: &[&str]) -> anyhow::Result<String> {
     Ok(out.stdout)
 }
 
-fn target() -> anyhow::Result<PathBuf> {
+pub fn target() -> anyhow::Result<PathBuf> {
     let folder = metadata()?["target_directory"].as_str().map(PathBuf::from);
     folder.context("cargo metadata names no target directory")
 }

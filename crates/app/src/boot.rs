@@ -11,6 +11,7 @@ mod tools;
 use crate::auth::known_secrets;
 use crate::errors::UsageError;
 use crate::flags::Global;
+use crate::place::{self, Connected, Target};
 use anyhow::anyhow;
 use ostler_config::budget::{self, Cap};
 use ostler_config::diagnose::{self, ConfigError, Notice};
@@ -35,7 +36,7 @@ use ostler_llm::Secret;
 use ostler_wire::{Language, Word};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 pub use tools::no_tool;
 
 /// Bytes of a key that is looked for inside of longer values.
@@ -54,6 +55,8 @@ pub struct Boot {
     /// What was spent; the limits are in the configuration.
     pub spent: Budget,
     pub machine: Arc<Local>,
+    /// Where sessions work, if that is another place; set before the first one.
+    pub place: Arc<OnceLock<Arc<Connected>>>,
     /// Learns what nobody may see, also while a session runs.
     pub redactor: Redactor,
     /// In which the person reads.
@@ -80,6 +83,7 @@ impl Boot {
         let mut boot = Self::at(&self.global, around)?;
         // What was spent so far was spent.
         boot.spent = self.spent.clone();
+        boot.place = self.place.clone();
         Ok(boot)
     }
 
@@ -96,11 +100,17 @@ impl Boot {
         };
         let mut boot = Self::at(&global, around)?;
         boot.spent = self.spent.clone();
+        boot.place = self.place.clone();
         Ok(boot)
     }
 
     /// The same process, working in another folder.
     pub fn of_root(&self, root: &Path) -> anyhow::Result<Self> {
+        self.of_task(root, self.global.clone(), self.env.clone())
+    }
+
+    /// The same process, working in another folder with other flags and environment.
+    pub fn of_task(&self, root: &Path, global: Global, env: Env) -> anyhow::Result<Self> {
         let root = canonical_root(root, self.language)?;
         let places = Places {
             root: root.clone(),
@@ -109,15 +119,16 @@ impl Boot {
         put_back_killed(&places, self.language);
         let global = Global {
             root: Some(root),
-            ..self.global.clone()
+            ..global
         };
         let around = Surroundings {
-            env: self.env.clone(),
+            env,
             places,
             language: self.language,
         };
         let mut boot = Self::at(&global, around)?;
         boot.spent = self.spent.clone();
+        boot.place = self.place.clone();
         Ok(boot)
     }
 
@@ -164,6 +175,7 @@ impl Boot {
             servers,
             hooks,
             machine: Arc::new(Local::new()),
+            place: Arc::default(),
             redactor: crate::output::redactor().clone(),
             language,
         };
@@ -319,7 +331,13 @@ pub fn surroundings(global: &Global) -> anyhow::Result<Surroundings> {
     let mut env = environment();
     let cwd = std::env::current_dir().explain(|| Word::BootNoCwd.into())?;
     env::find_home(&mut env, ostler_host::account_home());
-    let mut places = Places::find(&env, &cwd, global.root.as_deref(), Platform::CURRENT)?;
+    let target = Target::of(&global.place, locale::chosen(None, &env))?;
+    // The root is a folder of the other place then.
+    let root = global.root.as_deref().filter(|_| target.is_none());
+    let mut places = Places::find(&env, &cwd, root, Platform::CURRENT)?;
+    if let Some(target) = &target {
+        places.root = place::stand_in(target, global.root.as_deref(), &places.home)?;
+    }
     // What is wrong with the folder is said in the person's own language, too.
     let setting = locale::peeked(&places.user_config());
     let language = locale::chosen(setting.as_deref(), &env);

@@ -4,10 +4,11 @@ use crate::boot::Boot;
 use crate::color::{self, Ink};
 use crate::exec::{self, Farewell, Job};
 use crate::flags::{Demo, Global};
-use crate::output;
+use crate::print::Format;
+use crate::{front, output};
 use anyhow::{Context as _, bail};
 use ostler_config::text::Speak as _;
-use ostler_llm::demo::{KIND, MARKER, scratch_files};
+use ostler_llm::demo::{KIND, MARKER, TERMINAL_REQUEST, scratch_files};
 use ostler_wire::{Language, Open, Word};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -23,6 +24,11 @@ pub async fn run(mut global: Global, args: Demo, language: Language) -> anyhow::
     global.provider = None;
     let boot = Arc::new(Boot::new(&global)?);
     let language = boot.language;
+    if exec::format(&args.output) == Format::Text && front::fits(&boot) {
+        let code = front::run(boot.clone(), Open::New, Some(TERMINAL_REQUEST.into())).await?;
+        farewell(&boot, &dir);
+        return Ok(code);
+    }
     let paint = color::for_stderr(boot.loaded.config.display.color, &boot.env);
     let mut err = io::stderr();
     let head = language.say(Word::DemoTitle);
@@ -36,11 +42,19 @@ pub async fn run(mut global: Global, args: Demo, language: Language) -> anyhow::
         farewell: Farewell::Silent,
     };
     let code = exec::run(boot.clone(), job).await?;
+    farewell(&boot, &dir);
+    Ok(code)
+}
+
+/// Where things are, and what to do next.
+fn farewell(boot: &Boot, dir: &Path) {
+    let language = boot.language;
+    let paint = color::for_stderr(boot.loaded.config.display.color, &boot.env);
     let row = |what: &str, value: &str| {
         let what = paint.with(Ink::Cyan, &format!("{what:8}"));
         let _ = writeln!(io::stderr(), "{what} {}", output::visible(value));
     };
-    let _ = writeln!(err);
+    let _ = writeln!(io::stderr());
     row(language.say(Word::DemoFolder), &dir.display().to_string());
     // Nothing is saved with --no-save.
     if let Ok(log) = boot.store().last() {
@@ -55,7 +69,6 @@ pub async fn run(mut global: Global, args: Demo, language: Language) -> anyhow::
         );
     }
     row(language.say(Word::DemoNext), "ostler setup");
-    Ok(code)
 }
 
 /// A folder with the files of the demo. None of them is written over.

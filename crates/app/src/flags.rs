@@ -4,13 +4,17 @@ mod agents;
 mod checkpoint;
 pub mod chinese;
 mod mcp;
+mod mcp_server;
 mod memory;
+mod place;
 mod serve;
 
 pub use agents::{Agents, Skills};
 pub use checkpoint::Checkpoint;
 pub use mcp::{Mcp, McpAdd, McpScope, McpType};
+pub use mcp_server::McpServer;
 pub use memory::{Memory, MemorySwitch};
+pub use place::{Host, PlaceFlags};
 pub use serve::Serve;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -123,6 +127,8 @@ pub struct Global {
     /// No progress on stderr: only errors and what needs you
     #[arg(long, short = 'q', global = true, conflicts_with = "verbose")]
     pub quiet: bool,
+    #[command(flatten)]
+    pub place: PlaceFlags,
     /// Where `ostler serve` listens: no command and no tool of this process reaches it
     #[arg(skip)]
     pub served: Option<std::net::SocketAddr>,
@@ -210,8 +216,13 @@ pub enum Command {
     Demo(Demo),
     /// Serve sessions to browsers and programs on this machine
     Serve(Serve),
+    /// Look at another place to work at, or take the helper away from it
+    #[command(subcommand)]
+    Host(Host),
     /// Speak the Agent Client Protocol on stdin and stdout: an editor starts this
     Acp,
+    /// Offer this agent as an MCP server to other agents and programs
+    McpServer(McpServer),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
     /// Print the manual page
@@ -531,6 +542,12 @@ pub struct Doctor {
     /// Also ask the providers whether they answer
     #[arg(long)]
     pub online: bool,
+    /// Also look for other agents: their programs, versions and logins
+    #[arg(long)]
+    pub backends: bool,
+    /// Also put one question to each of them; it costs a request
+    #[arg(long, requires = "backends")]
+    pub ask: bool,
 }
 
 #[derive(Debug, Args)]

@@ -167,6 +167,7 @@ fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
                 .effort
                 .map(|effort| crate::wiring::effort(effort).name().to_owned()),
             folder: shown_root(boot),
+            host: boot.place.get().map(|place| place.name.clone()),
             branch: crate::around::branch(&boot.places.root),
         }),
         greeting,
@@ -177,6 +178,9 @@ fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
 
 /// The root, with `~` for the home of the person.
 fn shown_root(boot: &Boot) -> String {
+    if let Some(place) = boot.place.get() {
+        return format!("({}) {}", place.name, place.root.display());
+    }
     let root = &boot.places.root;
     let home = boot.places.user_home.as_ref();
     match home.and_then(|home| root.strip_prefix(home).ok()) {
@@ -187,7 +191,11 @@ fn shown_root(boot: &Boot) -> String {
 }
 
 fn title(boot: &Boot) -> String {
-    let folder = boot.places.root.file_name();
+    let root = match boot.place.get() {
+        Some(place) => &place.root,
+        None => &boot.places.root,
+    };
+    let folder = root.file_name();
     let folder = folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     format!("ostler {folder}").trim_end().to_owned()
 }

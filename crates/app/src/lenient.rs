@@ -53,6 +53,7 @@ impl Lenient {
             places,
             loaded,
             machine: Arc::new(ostler_host::Local::new()),
+            place: Arc::default(),
             redactor: crate::output::redactor().clone(),
             language,
         };

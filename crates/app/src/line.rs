@@ -231,7 +231,11 @@ impl Talk {
             if self.lines.by_hand && !alive.is_empty() {
                 writeln!(err, "{}", self.paint.with(Ink::Grey, &alive))?;
             }
-            write!(err, "{}", self.paint.with(Ink::Green, "> "))?;
+            let sign = match self.boot.place.get() {
+                Some(place) => format!("({})> ", place.name),
+                None => "> ".to_owned(),
+            };
+            write!(err, "{}", self.paint.with(Ink::Green, &sign))?;
             err.flush()?;
             self.shown.sign = true;
         }

@@ -12,6 +12,7 @@ mod conformance;
 #[cfg(unix)]
 mod connect;
 mod conversation;
+mod delegates;
 mod demo;
 mod drafts;
 mod errors;
@@ -26,10 +27,12 @@ mod input;
 mod lenient;
 mod line;
 mod live;
+mod mcp_server;
 mod models;
 mod ops;
 mod output;
 mod pictures;
+mod place;
 mod policy;
 mod print;
 mod resume;
@@ -136,7 +139,25 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         }
         return prompt_alone(prompt, &cli.global, cli.output, language).await;
     }
-    let global = cli.global;
+    let resumed = match &cli.command {
+        Some(Command::Resume(args) | Command::Sessions(SessionsCommand::Resume(args))) => {
+            args.id.as_deref()
+        }
+        Some(_) | None => cli.resume.as_deref(),
+    };
+    let global = with_place(cli.global, resumed)?;
+    if matches!(
+        cli.command,
+        Some(
+            Command::Serve(_)
+                | Command::Acp
+                | Command::Demo(_)
+                | Command::Sessions(SessionsCommand::Resume(_))
+        )
+    ) && global.place != flags::PlaceFlags::default()
+    {
+        return Err(UsageError(language.get().say(Word::PlaceNotHere).into()).into());
+    }
     let command = with_output(cli.command, cli.output, language.get())?;
     let boot = || -> anyhow::Result<Arc<Boot>> {
         let boot = Boot::new(&global)?;
@@ -149,8 +170,9 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Ok(lenient)
     };
     match command {
-        Some(Command::Exec(args)) => exec::exec(learn(boot()?).await?, args).await,
-        Some(Command::Resume(args)) => resume::run(learn(boot()?).await?, args).await,
+        Some(Command::Exec(args)) => exec::exec(begin(boot()?).await?, args).await,
+        Some(Command::Resume(args)) => resume::run(begin(boot()?).await?, args).await,
+        Some(Command::Host(what)) => cmd::host::run(boot()?, what).await,
         Some(Command::Setup(args)) => cmd::setup::run(&*boot()?, args).await,
         Some(Command::Sessions(SessionsCommand::Resume(args))) => {
             resume::run(lenient()?.strict()?, args).await
@@ -183,10 +205,11 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Demo(args)) => demo::run(global, args, language.get()).await,
         Some(Command::Serve(args)) => serve::run(global, args, language).await,
         Some(Command::Acp) => acp::run(&global, language).await,
+        Some(Command::McpServer(args)) => mcp_server::run(global, args, language).await,
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
         None => {
-            let boot = learn(boot()?).await?;
+            let boot = begin(boot()?).await?;
             let which = match (cli.continue_last, cli.resume.as_deref()) {
                 (true, _) => ostler_wire::Open::Last,
                 (false, Some(id)) if !id.is_empty() => ostler_wire::Open::Resume(id.to_owned()),
@@ -202,6 +225,23 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
     }
 }
 
+/// What stands before every conversation: plugins are known, and the place that the flags name is connected.
+async fn begin(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
+    place::reach(learn(boot).await?).await
+}
+
+/// The flags with the place of the session that they name, if it belongs to another place than this machine.
+fn with_place(mut global: flags::Global, id: Option<&str>) -> anyhow::Result<flags::Global> {
+    let named = id.or(global.session.as_deref()).map(str::to_owned);
+    if let Some(id) = named.filter(|id| !id.is_empty()) {
+        let around = boot::surroundings(&global)?;
+        let sessions = around.places.home.join("sessions");
+        let found = place::of_session(&global, &around.places.home, &sessions, &id);
+        global = found.unwrap_or(global);
+    }
+    Ok(global)
+}
+
 /// `ostler -p PROMPT` is `ostler exec -p PROMPT`.
 async fn prompt_alone(
     prompt: String,
@@ -211,7 +251,7 @@ async fn prompt_alone(
 ) -> anyhow::Result<u8> {
     let boot = Boot::new(global)?;
     language.set(boot.language);
-    let boot = learn(Arc::new(boot)).await?;
+    let boot = begin(Arc::new(boot)).await?;
     let args = flags::Exec {
         words: Vec::new(),
         prompt: Some(prompt),
@@ -271,6 +311,8 @@ fn with_output(
         | Command::Checkpoint(_)
         | Command::Serve(_)
         | Command::Acp
+        | Command::Host(_)
+        | Command::McpServer(_)
         | Command::Completions { .. }
         | Command::Man => {
             return Err(UsageError(language.say(Word::FormatAfter).into()));

@@ -12,10 +12,6 @@ use ostler_wire::{
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{self, Write};
-use text::{described, outcome};
-
-/// Milliseconds from which on a call says how long it took.
-const WORTH_TELLING: u64 = 1_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -389,18 +385,14 @@ impl<O: Write, E: Write> Printer<O, E> {
         if form == ResultForm::Entry && result.ok {
             return Ok(());
         }
-        let (head, subject) = described(&call, self.show.language);
+        let mut cell = ostler_tui::cell::Tool::new(&call);
+        cell.finish(result, self.show.language);
+        let (head, rest) = text::one_line(&cell.summary(self.show.language));
         let head = self.paint.with(Ink::Yellow, &head);
-        let mut rest = vec![subject, outcome(form, &result.output.to_value())];
-        if result.duration_ms >= WORTH_TELLING {
-            rest.push(format!("{:.1} s", result.duration_ms as f64 / 1000.0));
-        }
-        rest.retain(|part| !part.is_empty());
         let ink = if result.ok { Ink::Grey } else { Ink::Red };
-        let rest = self.paint.with(ink, &rest.join("  "));
+        let rest = self.paint.with(ink, &rest);
         self.end_line()?;
-        let line = format!("{head} {rest}");
-        writeln!(self.err, "{}", line.trim_end())
+        writeln!(self.err, "{head}{rest}")
     }
 
     /// What the person ran themselves is shown whole.

@@ -16,7 +16,9 @@ use denied::Denied;
 use ostler_config::keys;
 use ostler_config::paths::{RUNNING, USUAL_HOME, is_inside, real};
 use ostler_config::text::Speak as _;
-use ostler_engine::confine::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings};
+use ostler_engine::confine::{
+    Caches, CommandPlace, GitFolders, Reader, SandboxMode, SandboxSettings,
+};
 use ostler_engine::tool::Scope;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Policy};
 use ostler_host::sight;
@@ -126,6 +128,7 @@ fn settings_now(boot: &Boot, mode: SandboxMode) -> anyhow::Result<SandboxSetting
             roots,
             home: boot.places.user_home.clone(),
         },
+        place: CommandPlace::Here,
     })
 }
 
@@ -222,6 +225,10 @@ fn caches(boot: &Boot) -> Caches {
 /// A word for who runs commands where no layer works.
 pub fn nothing_holds(boot: &Boot) -> Option<String> {
     let language = boot.language;
+    // Of another place the session itself says what holds there.
+    if boot.place.get().is_some() {
+        return None;
+    }
     // Where it is required, nothing starts, and that says why.
     match mode(boot) {
         SandboxMode::Off | SandboxMode::Require => return None,

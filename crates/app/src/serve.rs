@@ -1,6 +1,7 @@
 //! `ostler serve`: sessions for browsers and programs. Flags and configuration in, a listener out; what is served is in
 //! `projects` and `stored`, how in the crate of that name.
 
+mod logins;
 mod password;
 mod projects;
 mod spent;
@@ -14,10 +15,11 @@ use crate::flags::{Global, Serve};
 use crate::output;
 use crate::wiring::plugins::learn;
 use anyhow::{Context as _, anyhow};
+use logins::Logins;
 use ostler_config::schema::{AuthMode, ServeConfig};
 use ostler_config::text::Speak as _;
 use ostler_host::signals::{Signals, Stop};
-use ostler_serve::settings::{Auth, Proxy, Settings, Token};
+use ostler_serve::settings::{Auth, KeptLogins, Proxy, Settings, Token};
 use ostler_wire::{Language, Say as _, Word};
 use projects::{Served, Workbench};
 use std::cell::Cell;
@@ -58,8 +60,13 @@ pub async fn run(mut global: Global, args: Serve, language: &Cell<Language>) -> 
     let boot = learn(Arc::new(boot)).await?;
     warn(&boot);
     let workbench = Arc::new(Workbench::new(boot.clone(), &args.folders)?);
+    let is_configured = config.auth_mode == AuthMode::Password
+        || config.token.as_ref().is_some_and(|token| !token.is_empty());
+    let logins = || Arc::new(Logins::new(&boot, &auth, is_configured)) as Arc<dyn KeptLogins>;
     let settings = Settings {
         auth: auth.clone(),
+        // A password for one run lets in for that run.
+        logins: (!args.password).then(logins),
         address,
         hosts: config.hosts,
         proxy: match config.behind_proxy {
@@ -87,15 +94,7 @@ pub async fn run(mut global: Global, args: Serve, language: &Cell<Language>) -> 
 
 /// Who may come in.
 fn auth(config: &ServeConfig, args: &Serve, language: Language) -> anyhow::Result<Auth> {
-    let token = config.token.clone().filter(|token| !token.is_empty());
-    if token
-        .as_ref()
-        .is_some_and(|token| token.chars().count() < MIN_TOKEN)
-    {
-        let least = MIN_TOKEN.to_string();
-        return Err(UsageError(language.filled(Word::ServeShortToken, &[&least])).into());
-    }
-    let token = token.map(Token);
+    let token = configured_token(config, language)?.map(Token);
     if args.password {
         let hash = password::hash(&password::read(language)?, language)?;
         return Ok(Auth::Password { hash, token });
@@ -111,6 +110,22 @@ fn auth(config: &ServeConfig, args: &Serve, language: Language) -> anyhow::Resul
             Auth::Password { hash, token }
         }
     })
+}
+
+/// The token of the configuration, if there is one.
+pub fn configured_token(
+    config: &ServeConfig,
+    language: Language,
+) -> anyhow::Result<Option<String>> {
+    let token = config.token.clone().filter(|token| !token.is_empty());
+    if token
+        .as_ref()
+        .is_some_and(|token| token.chars().count() < MIN_TOKEN)
+    {
+        let least = MIN_TOKEN.to_string();
+        return Err(UsageError(language.filled(Word::ServeShortToken, &[&least])).into());
+    }
+    Ok(token)
 }
 
 async fn listen(
@@ -129,6 +144,10 @@ async fn listen(
         return Err(UsageError(language.filled(Word::ServeOpenBind, &[&ip.to_string()])).into());
     }
     let address = SocketAddr::new(ip, args.port.unwrap_or(config.port));
+    listen_at(address, language).await
+}
+
+pub async fn listen_at(address: SocketAddr, language: Language) -> anyhow::Result<TcpListener> {
     let shown = address.to_string();
     TcpListener::bind(address).await.map_err(|error| {
         let why = match error.kind() {

@@ -158,7 +158,10 @@ fn hidden(command: clap::Command) -> clap::Command {
 /// Names of commands, in the order and under the heads of help.
 // tidy: table
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["exec", "resume", "demo", "serve", "acp"]),
+    (
+        "Start",
+        &["exec", "resume", "demo", "serve", "acp", "mcp-server"],
+    ),
     (
         "Sessions",
         &["sessions", "handoff", "checkpoint", "usage", "cache"],
@@ -166,7 +169,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Set up",
         &[
-            "setup", "config", "models", "login", "logout", "auth", "mcp", "trust",
+            "setup", "config", "models", "login", "logout", "auth", "mcp", "trust", "host",
         ],
     ),
     (

@@ -4,6 +4,7 @@
 pub mod plugins;
 
 use crate::boot::{Boot, agents};
+use crate::delegates::{self, Delegates};
 use crate::flags::PermissionMode;
 use crate::grants::granted;
 use crate::policy::{policy, prompt_file};
@@ -14,10 +15,13 @@ use anyhow::{Context as _, anyhow};
 use ostler_config::context::{ContextConfig, ContextStrategy};
 use ostler_config::schema;
 use ostler_config::text::Speak as _;
+use ostler_engine::agents::AgentSettings;
+use ostler_engine::agents::foreign::Foreign;
 use ostler_engine::checkpoint::Limits;
 use ostler_engine::confine::SandboxSettings;
 use ostler_engine::hooks::Hook;
 use ostler_engine::tool::ToolSettings;
+use ostler_engine::tools::declarations;
 use ostler_engine::window::{ContextSettings, Strategy};
 use ostler_engine::{
     CommandSources, HubSettings, ModelSettings, Paths, PermissionSettings, RunSettings, ToolSources,
@@ -25,7 +29,7 @@ use ostler_engine::{
 use ostler_engine::{RuleStore, TemplateFolder};
 use ostler_guard::{Headless, Policy};
 use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
-use ostler_wire::{Why, Word};
+use ostler_wire::{ToolMark, Why, Word};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,6 +51,7 @@ pub fn options(boot: &Arc<Boot>, interactive: bool) -> anyhow::Result<HubSetting
             home: boot.places.home.clone(),
             user_home: boot.places.user_home.clone(),
             root: boot.places.root.clone(),
+            project: boot.places.root.clone(),
             temp: std::env::temp_dir(),
             sessions: boot.sessions_dir(),
         },
@@ -75,12 +80,13 @@ pub fn options(boot: &Arc<Boot>, interactive: bool) -> anyhow::Result<HubSetting
         tools,
         toolbox: ToolSources {
             host: boot.host(),
-            filter: tool_filter(boot),
+            filter: offered_tools(boot),
             more: Vec::new(),
             sandbox,
+            elsewhere: None,
         },
         mcp: Arc::new(crate::servers::settings(boot)),
-        agents: Arc::new(agents::settings(&boot.loaded, &boot.places)),
+        agents: Arc::new(agent_settings(boot, &hidden)),
         commands: CommandSources {
             templates: command_folders(boot),
             extras: Vec::new(),
@@ -148,6 +154,23 @@ fn policy_for(boot: &Boot, interactive: bool) -> anyhow::Result<Policy> {
         policy.headless = Headless::Deny;
     }
     Ok(policy)
+}
+
+fn agent_settings(boot: &Boot, hidden: &[String]) -> AgentSettings {
+    AgentSettings {
+        foreign: Some(Foreign(Arc::new(Delegates::new(boot, hidden)))),
+        ..agents::settings(&boot.loaded, &boot.places)
+    }
+}
+
+/// The filter, without tools for other agents where none plays a role.
+fn offered_tools(boot: &Boot) -> Vec<String> {
+    let mut filter = tool_filter(boot);
+    if !delegates::setup::is_configured(&boot.loaded.config) {
+        let idle = declarations().filter(|about| about.has(ToolMark::NeedsBackends));
+        filter.extend(idle.map(|about| format!("!{}", about.name)));
+    }
+    filter
 }
 
 fn tool_filter(boot: &Boot) -> Vec<String> {

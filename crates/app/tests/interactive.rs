@@ -332,6 +332,52 @@ fn a_plan_is_shown_and_answered() {
 }
 
 #[test]
+fn a_large_task_begins_in_plan_mode_where_that_is_wanted() {
+    let config = |scene: &Scene| {
+        let path = scene.space.home().join("config.toml");
+        let text = scene.space.read(&path) + "\n[agent]\nauto_plan = true\n";
+        scene.space.write(path, &text);
+    };
+    let steps = || {
+        [
+            Step::answer().call("bash", json!({"command": "touch made"})),
+            Step::answer().text("ok"),
+        ]
+    };
+    let large = "Add an export: - a command - a page - tests. ".repeat(10);
+    for (wanted, prompt, mode) in [
+        (true, large.as_str(), "Mode: plan\n"),
+        (true, "fix the typo", "Mode: normal"),
+        (false, large.as_str(), "Mode: normal"),
+    ] {
+        let scene = Scene::new(Kind::Chat, steps());
+        if wanted {
+            config(&scene);
+        }
+        let plans = mode == "Mode: plan\n";
+        // In plan mode the command is refused without a question.
+        let out = match plans {
+            true => talk(&scene, &[prompt, "/mode", "/quit"]),
+            false => talk(&scene, &[prompt, "y", "/mode", "/quit"]),
+        };
+        assert!(
+            out.stderr.contains(mode),
+            "{wanted} {prompt}: {}",
+            out.stderr
+        );
+        assert_eq!(scene.space.exists("made"), !plans, "{wanted} {prompt}");
+        let told = out.stderr.contains("`agent.auto_plan`");
+        assert_eq!(told, plans, "{}", out.stderr);
+    }
+    // Nobody is there to approve a plan.
+    let scene = Scene::new(Kind::Chat, steps());
+    config(&scene);
+    let run = scene.space.run(env!("CARGO_BIN_EXE_ostler"));
+    run.args(["exec", "--yolo", &large]).output().ok();
+    assert!(scene.space.exists("made"));
+}
+
+#[test]
 fn a_mode_is_kept_by_the_session() {
     let call = || Step::answer().call("bash", json!({"command": "touch made"}));
     let ok = || Step::answer().text("ok");

@@ -133,6 +133,35 @@ fn plain_lines_have_the_same_commands() {
     assert_eq!(scene.space.read("a"), "one\n");
 }
 
+/// What the model has git ignore stays in the checkpoints of the session, with what the person writes there later; so it does
+/// when the session is resumed.
+#[test]
+fn what_the_session_makes_git_ignore_can_be_taken_back_as_before() {
+    let hide = "git rm -q --cached todo; printf 'todo\nnotes\n' >> .git/info/exclude; echo notes > .gitignore";
+    // No word of it is a path.
+    const TAKE: &str = "a=no; rm ${a}tes; echo x > $(echo to)do";
+    let scene = scene([bash(hide), done(), bash(TAKE), done()]);
+    for name in ["notes", "todo"] {
+        scene.space.write(name, "mine\n");
+    }
+    scene.space.git_init();
+    scene.ostler(["exec", "-p", "hide them"]).output().ok();
+    for name in ["notes", "todo"] {
+        scene.space.write(name, "written since\n");
+    }
+    let id = scene.session_id();
+    let again = scene.ostler(["resume", &id, "-p", "take them"]);
+    again.stdin("").output().ok();
+    assert!(!scene.space.exists("notes"));
+    let lines = "/rewind 2 code\n/quit\n";
+    let run = scene.ostler(["resume", &id, "--plain"]);
+    let out = run.stdin(lines).output().ok();
+    for name in ["notes", "todo"] {
+        assert!(scene.space.exists(name), "{out:?}");
+        assert_eq!(scene.space.read(name), "written since\n", "{name}: {out:?}");
+    }
+}
+
 #[test]
 fn one_shot_runs_save_what_they_change() {
     let scene = scene([bash("ls"), done(), bash("rm a"), done()]);

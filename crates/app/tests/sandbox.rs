@@ -8,6 +8,8 @@ mod common;
 mod git;
 #[path = "sandbox/helpers.rs"]
 mod helpers;
+#[path = "sandbox/history.rs"]
+mod history;
 #[path = "sandbox/later.rs"]
 mod later;
 #[path = "sandbox/own_settings.rs"]

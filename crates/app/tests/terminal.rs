@@ -114,6 +114,43 @@ fn scrollback_is_the_transcript() {
 }
 
 #[test]
+fn the_demo_is_played_here() {
+    let scene = scene([]);
+    let run = scene
+        .ostler(["demo", "--dir", "play"])
+        .env("XTERM_VERSION", "XTerm(390)");
+    let mut term = run.timeout(PATIENCE).on_terminal(100, 40);
+    term.wait_for("Edit this file?");
+    answer(&mut term, "y");
+    term.wait_for("Run this command?");
+    answer(&mut term, "y");
+    term.wait_for("The test passes.");
+    let screen = idle(&term);
+    assert!(
+        screen.contains("Is there a newer version of calc?"),
+        "{screen}"
+    );
+    assert!(scene.space.read("play/calc.sh").contains("/ $#)"));
+    term.keys("Is there a newer version of calc?\r");
+    term.wait_for("Run this command?");
+    answer(&mut term, "y");
+    // Where there is a sandbox, it asks about the host.
+    let next = term.wait_until("an answer or a question", |screen| {
+        screen.contains("needs to reach calc.example") || screen.contains("I got no answer.")
+    });
+    if next.contains("needs to reach calc.example") {
+        answer(&mut term, "n");
+        term.wait_for("why not (optional)");
+        term.keys("\r");
+        term.wait_for("I got no answer.");
+    }
+    idle(&term);
+    term.keys("\x04");
+    assert!(term.wait().success());
+    assert!(term.history().contains("ostler setup"));
+}
+
+#[test]
 fn nothing_is_written_when_nothing_happens() {
     let scene = scene([Step::answer().text("Hello.")]);
     let mut term = start(&scene, 80, 24);

@@ -5,6 +5,7 @@ use crate::text::phrase;
 use ostler_wire::{Why, Word};
 use url::Url;
 
+use crate::backends::check_backends;
 use crate::de::{self, fields_at};
 use crate::diagnose::{Notice, Report, nearest};
 use crate::oauth;
@@ -47,25 +48,6 @@ pub fn gather_switches(
         if let Some(switches) = switches.as_table_mut() {
             switches.insert(name, node);
         }
-    }
-}
-
-/// Sections of the design that this version does not read yet.
-const LATER: [&str; 2] = ["backend", "host"];
-
-/// Takes out sections that only later versions read, with one notice for all of them.
-pub fn take_later_sections(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {
-    let mut found = Vec::new();
-    let mut first = None;
-    for section in LATER {
-        if let Some(node) = root.take(&[section]) {
-            found.push(format!("`{section}`"));
-            first.get_or_insert(node.at);
-        }
-    }
-    if let Some(at) = first {
-        let text = phrase(Word::CfgNotYet, &[&found.join(", ")]);
-        notices.push(Notice::note(sources.place(at), text));
     }
 }
 
@@ -118,6 +100,7 @@ pub fn check_layer(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>
         .collect();
     check_providers(root, sources, &mut reports);
     check_models(root, sources, &mut reports);
+    check_backends(root, sources, &mut reports);
     reports.sort_by_key(|report| report.place.as_ref().and_then(|place| place.position));
     reports
 }
@@ -157,7 +140,7 @@ pub fn expand_models(root: &mut Node) {
 }
 
 /// A role has one model: a list of others must not look as if it had an effect.
-fn refused_key(root: &Node, path: &[Step], at: At, sources: &Sources) -> Option<Report> {
+pub fn refused_key(root: &Node, path: &[Step], at: At, sources: &Sources) -> Option<Report> {
     match path {
         [Step::Key(roles), Step::Key(_), Step::Key(key)]
             if roles == "roles" && key == FALLBACKS => {}

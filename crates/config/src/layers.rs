@@ -6,7 +6,7 @@ use ostler_wire::{Why, Word};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::check::{check_layer, expand_models, gather_switches, take_later_sections};
+use crate::check::{check_layer, expand_models, gather_switches};
 use crate::de;
 use crate::diagnose::{ConfigError, Notice, Report, Severity, file_report};
 use crate::env::{Override, from_env, from_flags};
@@ -14,12 +14,13 @@ use crate::files::{Stamp, stamp};
 use crate::merge::merge;
 use crate::paths::{Env, Places, anchor_paths};
 use crate::project::{
-    ForeignVariable, drop_foreign_keys, drop_passed, drop_user_only, file_items, foreign_variables,
-    take_untrusted,
+    ForeignVariable, drop_backend_variables, drop_foreign_keys, drop_passed, drop_user_only,
+    file_items, foreign_variables, take_untrusted,
 };
 use crate::read::read_text;
 use crate::schema::{Config, ProviderConfig};
 use crate::server_names::rename_plugins;
+use crate::three::{self, ThreeLayer};
 use crate::tree::{
     At, Layer, Node, Place, Source, SourceId, Sources, SyntaxError, Table, Value, parse,
 };
@@ -116,6 +117,9 @@ pub fn load(inputs: &Inputs<'_>) -> Result<Loaded, ConfigError> {
     let files = [&user_path, &local_path, &inputs.places.project_config()]
         .map(|path| (path.clone(), stamp(path)))
         .to_vec();
+    let client = three::client(inputs.env);
+    let theirs = three::read(Layer::User, inputs.places, client, &mut loader.sources);
+    loader.add_three(theirs, &mut tree);
     if let Some(user) = loader.file(&user_path, Layer::User) {
         let user = loader.finish(user, Layer::User, &user_path);
         merge(&mut tree, user, &loader.sources);
@@ -137,7 +141,13 @@ pub fn load(inputs: &Inputs<'_>) -> Result<Loaded, ConfigError> {
         true => None,
         false => loader.file(&project_path, Layer::Project),
     };
-    let (project, workspace) = loader.weigh(project, &tree, inputs.approval);
+    let mut theirs = three::read(Layer::Project, inputs.places, client, &mut loader.sources);
+    let mut items = file_items(inputs.places);
+    items.append(&mut theirs.items);
+    let (project, workspace) = loader.weigh((project, items), &tree, inputs.approval);
+    if workspace.is_trusted() {
+        loader.add_three(theirs, &mut tree);
+    }
     if let Some(project) = project {
         let mut project = loader.finish(project, Layer::Project, &project_path);
         renamed = rename_plugins(&mut project, &tree);
@@ -244,11 +254,10 @@ impl<'a> Loader<'a> {
     /// Holds a project against what the person said to it. What needs trust and has none is taken out.
     fn weigh(
         &mut self,
-        project: Option<Node>,
+        (project, mut items): (Option<Node>, Vec<Item>),
         below: &Node,
         approval: Approval<'_>,
     ) -> (Option<Node>, Workspace) {
-        let mut items = file_items(self.places);
         let project = project.map(|mut project| {
             self.switches(&mut project);
             let mut rest = project.clone();
@@ -284,6 +293,17 @@ impl<'a> Loader<'a> {
             false => rest,
         });
         (project, workspace)
+    }
+
+    /// Lays a document of Three over what is below it.
+    fn add_three(&mut self, layer: ThreeLayer, tree: &mut Node) {
+        self.reports.extend(layer.reports);
+        if let Some(mut document) = layer.tree {
+            if self.sources.layer(document.at) == Layer::Project {
+                drop_backend_variables(&mut document, &self.sources, &mut self.notices);
+            }
+            merge(tree, document, &self.sources);
+        }
     }
 
     /// A run that is trusted as a whole has looked at no single variable.
@@ -326,8 +346,8 @@ impl<'a> Loader<'a> {
     fn finish(&mut self, mut tree: Node, layer: Layer, file: &Path) -> Node {
         if layer == Layer::Project {
             drop_user_only(&mut tree, &self.sources, &mut self.notices);
+            drop_backend_variables(&mut tree, &self.sources, &mut self.notices);
         }
-        take_later_sections(&mut tree, &self.sources, &mut self.notices);
         self.switches(&mut tree);
         let reports = check_layer(&mut tree, &self.sources, &mut self.notices);
         self.reports.extend(reports);

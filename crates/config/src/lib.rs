@@ -6,6 +6,7 @@
 pub mod text;
 
 pub mod agents;
+pub mod backends;
 pub mod budget;
 pub mod check;
 pub mod context;
@@ -34,6 +35,7 @@ pub mod rules;
 pub mod schema;
 pub mod server_names;
 pub mod show;
+pub mod three;
 pub mod tree;
 pub mod trust;
 pub mod units;

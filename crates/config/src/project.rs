@@ -19,10 +19,11 @@ use crate::values::{from_json, node_text};
 use crate::variables;
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 18] = [
+const USER_ONLY: [&[&str]; 21] = [
     &["agent", "max_children"],
     &["agent", "max_depth"],
     &["agent", "max_steps"],
+    &["agent", "auto_plan"],
     &["agent", "planner_max_steps"],
     &["agent", "memory_compiler"],
     &["agent", "shared_hooks"],
@@ -32,6 +33,8 @@ const USER_ONLY: [&[&str]; 18] = [
     &["context", "checkpoint_quota"],
     &["context", "checkpoint_history"],
     &["context", "checkpoint_seconds"],
+    &["helper"],
+    &["host"],
     &["sandbox", "layer"],
     &["serve"],
     &["sessions", "quota"],
@@ -42,7 +45,7 @@ const USER_ONLY: [&[&str]; 18] = [
 
 /// Runs code, sends data, widens what may be reached, changes what the model is told, which one it is and what it costs,
 /// or hides something from the person.
-const NEEDS_TRUST: [&[&str]; 43] = [
+const NEEDS_TRUST: [&[&str]; 42] = [
     &["agent", "effort"],
     &["agent", "max_tokens"],
     &["agent", "plan_mode_allowed_tools"],
@@ -62,7 +65,6 @@ const NEEDS_TRUST: [&[&str]; 43] = [
     &["display", "show_tokens"],
     &["display", "show_tool_calls"],
     &["hooks"],
-    &["host"],
     &["language"],
     &["models"],
     &["network", "ca_file"],
@@ -157,6 +159,20 @@ pub fn drop_user_only(root: &mut Node, sources: &Sources, notices: &mut Vec<Noti
     for path in USER_ONLY {
         if let Some(node) = root.take(path) {
             let text = phrase(Word::CfgUserOnly, &[&path.join(".")]);
+            notices.push(Notice::warning(sources.place(node.at), text));
+        }
+    }
+}
+
+/// Which variables a backend gets, the person alone says.
+pub fn drop_backend_variables(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {
+    let Some(backends) = root.get_mut(&["backend"]).and_then(Node::as_table_mut) else {
+        return;
+    };
+    for (name, backend) in backends {
+        if let Some(node) = backend.take(&["env_pass"]) {
+            let key = format!("backend.{name}.env_pass");
+            let text = phrase(Word::CfgForeignBackendPass, &[&key]);
             notices.push(Notice::warning(sources.place(node.at), text));
         }
     }

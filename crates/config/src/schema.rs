@@ -11,11 +11,19 @@ use crate::context::ContextConfig;
 use crate::oauth::TokenStore;
 use crate::units::{ByteSize, ColorChoice, non_negative};
 
+mod backends;
 mod hooks;
+mod places;
 mod plugins;
 mod providers;
 mod roles;
 mod serve;
+
+pub use backends::{
+    AdapterConfig, BackendConfig, BackendModelConfig, FallbackConfig, OutputParserConfig,
+    OutputParserKind, Pick, PromptTransport,
+};
+pub use places::{HelperConfig, HelperInstall, HostConfig};
 
 pub use hooks::{HookConfig, HookEvent};
 pub use plugins::{PluginConfig, PluginKind, PluginOauth, PluginProvides, PluginSampling};
@@ -46,6 +54,8 @@ pub struct Config {
     pub plugins: Vec<PluginConfig>,
     /// Commands that run at moments of a session. Those of all files run.
     pub hooks: Vec<HookConfig>,
+    /// Programs of other agents that roles can be played by, by their command.
+    pub backend: BTreeMap<String, BackendConfig>,
     /// Who can work for a session, by name.
     pub roles: BTreeMap<String, RoleConfig>,
     /// Where skills come from.
@@ -70,6 +80,10 @@ pub struct Config {
     pub serve: ServeConfig,
     /// Connections to model servers.
     pub network: NetworkConfig,
+    /// Other places to work at, by name: `--host NAME`. Only your own file may set this.
+    pub host: BTreeMap<String, HostConfig>,
+    /// The helper that is copied to other places. Only your own file may set this.
+    pub helper: HelperConfig,
 }
 
 /// How the agent behaves.
@@ -102,6 +116,8 @@ pub struct AgentConfig {
     pub shared_hooks: bool,
     /// Tools of servers that may be used in plan mode because they only read. It unlocks no tool that writes.
     pub plan_mode_allowed_tools: Vec<String>,
+    /// A prompt that describes a large task begins in plan mode. Only your own file may set this.
+    pub auto_plan: bool,
     /// Another model that makes a plan before each turn, in a session of its own.
     pub planner_model: Option<String>,
     /// Model requests of one plan; 0 means no limit. Only your own file may set this.
@@ -130,6 +146,7 @@ impl Default for AgentConfig {
             memory_compiler: MemoryConfig::default(),
             shared_hooks: false,
             plan_mode_allowed_tools: Vec::new(),
+            auto_plan: false,
             planner_model: None,
             planner_max_steps: 0,
             subagent_model: None,

@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize, Serializer};
 const FOREVER: Duration = Duration::from_secs(86_400 * 365);
 
 /// What our own types expect. Serde passes such a text on in English; the reader finds the word again by it.
-pub(super) const EXPECTED: [Word; 4] = [
+pub(super) const EXPECTED: [Word; 6] = [
+    Word::CfgAllowance,
+    Word::CfgScalar,
     Word::CfgShare,
     Word::CfgNumber,
     Word::CfgSize,
@@ -240,6 +242,113 @@ impl JsonSchema for ColorChoice {
         json_schema!({
             "anyOf": [
                 { "enum": ["auto", "always", "never"] },
+                { "type": "boolean" }
+            ]
+        })
+    }
+}
+
+/// Whether something is allowed: "allow", "deny", true or false.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance(pub bool);
+
+impl Serialize for Allowance {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bool(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Allowance {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Allowance;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(expected(Word::CfgAllowance))
+            }
+
+            fn visit_bool<E: de::Error>(self, on: bool) -> Result<Allowance, E> {
+                Ok(Allowance(on))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Allowance, E> {
+                match text {
+                    "allow" => Ok(Allowance(true)),
+                    "deny" => Ok(Allowance(false)),
+                    other => Err(E::invalid_value(Unexpected::Str(other), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+impl JsonSchema for Allowance {
+    fn schema_name() -> Cow<'static, str> {
+        "Allowance".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                { "enum": ["allow", "deny"] },
+                { "type": "boolean" }
+            ]
+        })
+    }
+}
+
+/// A value without parts, as options of other agents' models have them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Scalar {
+    Flag(bool),
+    Integer(i64),
+    Number(f64),
+    Text(String),
+}
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Scalar;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(expected(Word::CfgScalar))
+            }
+
+            fn visit_bool<E: de::Error>(self, flag: bool) -> Result<Scalar, E> {
+                Ok(Scalar::Flag(flag))
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Scalar, E> {
+                Ok(Scalar::Integer(number))
+            }
+
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Scalar, E> {
+                Ok(Scalar::Number(number))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Scalar, E> {
+                Ok(Scalar::Text(text.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+impl JsonSchema for Scalar {
+    fn schema_name() -> Cow<'static, str> {
+        "Scalar".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                { "type": "string" },
+                { "type": "number" },
                 { "type": "boolean" }
             ]
         })

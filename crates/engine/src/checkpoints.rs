@@ -1,9 +1,7 @@
 //! Which saves of the tree a session needs: before the first change that the person's words lead to, and after the last one.
 //! What cannot be saved is told once. When it is done is in `state/checkpoints`, how a tree is saved in `checkpoint`.
 
-use crate::checkpoint::{
-    Checkpoints, Error, HistoryNames, Limits, Reach, Record, Scope, Target, Why,
-};
+use crate::checkpoint::{Checkpoints, Error, Limits, Reach, Record, Scope, Target, Why};
 use crate::cut::shorten_prompt;
 use crate::redact::Redactor;
 use ostler_wire::{Access, Body, Checkpoint, Language, Notice, Saved, Say, Segment, When, Word};
@@ -18,6 +16,9 @@ const HASH_DIGITS: usize = 12;
 const MAX_TOUCHED: usize = 1_000;
 /// Trees that were too much, after which only named paths are saved.
 const MAX_HEAVY: u32 = 4;
+
+/// Checkpoints of the session whose files are followed.
+const MAX_SAVED: usize = 256;
 
 /// Where the checkpoints of a session are.
 pub struct Place {
@@ -61,8 +62,8 @@ pub struct SessionCheckpoints {
     pub pending: Option<JoinHandle<Done>>,
     /// The tree as this session last saw it.
     pub seen: Option<Saved>,
-    /// The names in the history of the repository before the last command that nobody approved, in this turn.
-    history: Option<HistoryNames>,
+    /// All that it has saved: what is there of it stays saved, whatever is ignored by then.
+    saved: Vec<u64>,
     /// Another session saves the tree before and after; this one only what that does not see coming.
     below: bool,
 }
@@ -83,6 +84,7 @@ pub struct Job {
     targets: Vec<Target>,
     named: Vec<PathBuf>,
     touched: Vec<PathBuf>,
+    follows: Vec<u64>,
     /// Named paths alone.
     in_part: bool,
 }
@@ -128,12 +130,14 @@ impl SessionCheckpoints {
         self.touched.clear();
     }
 
-    pub fn take_history(&mut self) -> Option<HistoryNames> {
-        self.history.take()
-    }
-
-    pub fn know_history(&mut self, names: Option<HistoryNames>) {
-        self.history = names;
+    /// An entry of the log says that the session saw the tree like this.
+    pub fn note(&mut self, saved: &Saved) {
+        self.seen = Some(saved.clone());
+        if self.saved.last() != Some(&saved.id) {
+            self.saved.push(saved.id);
+        }
+        let above = self.saved.len().saturating_sub(MAX_SAVED);
+        self.saved.drain(..above);
     }
 
     pub fn before(&mut self, accesses: &[Access]) -> Option<Job> {
@@ -158,6 +162,7 @@ impl SessionCheckpoints {
             targets,
             named: self.named.clone(),
             touched: self.touched.clone(),
+            follows: self.saved.clone(),
             in_part: self.heavy >= MAX_HEAVY,
         })
     }
@@ -174,6 +179,7 @@ impl SessionCheckpoints {
             targets: Vec::new(),
             named: std::mem::take(&mut self.named),
             touched: std::mem::take(&mut self.touched),
+            follows: self.saved.clone(),
             in_part: self.heavy >= MAX_HEAVY,
         })
     }
@@ -287,6 +293,7 @@ impl Job {
                 let scope = Scope {
                     paths,
                     touched: self.touched,
+                    follows: self.follows,
                     ..Scope::default()
                 };
                 store.keep(&self.label, &scope).map(Some)

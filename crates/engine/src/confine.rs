@@ -7,7 +7,9 @@ mod environment;
 mod folders;
 mod git_settings;
 pub mod helpers;
+mod history;
 mod outside;
+mod place;
 mod protection;
 mod search;
 mod settings;
@@ -16,11 +18,12 @@ mod share;
 mod spawn;
 mod verdict;
 
+pub use history::HistoryGround;
 pub use outside::{
     Changeable, Launch, PROJECT_VARIABLE, Start, independent_folder, named_files, start_outside,
     start_plainly,
 };
-pub use settings::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings, Temp};
+pub use settings::{Caches, CommandPlace, GitFolders, Reader, SandboxMode, SandboxSettings, Temp};
 pub use share::SandboxShare;
 pub use spawn::{CallSandbox, Services, SpawnError, Spawned, spawn};
 
@@ -128,6 +131,9 @@ async fn prepare(
     let mode = services.sandbox.mode;
     if mode == SandboxMode::Off {
         return Ok(Outcome::Free);
+    }
+    if let CommandPlace::Elsewhere(layer) = services.sandbox.place {
+        return Ok(place::prepare(services, command, terms, layer));
     }
     let reach = reach(services, terms).map_err(SpawnError::Terms)?;
     let made = match common(services, terms).await {
@@ -263,6 +269,7 @@ fn guard(services: &Services, loose: &[PathBuf]) -> Guarded {
         of_commands: &of_commands,
         home: services.sandbox.git.home.as_deref(),
         artifacts: services.artifacts.as_ref().or(aside.as_ref()),
+        history: services.history.as_ref(),
     })
 }
 
@@ -275,7 +282,9 @@ pub struct WatchedCall {
 impl WatchedCall {
     /// Remembers what that program's sandbox cannot hold. To be called right before the call.
     pub async fn begin(services: Services) -> Option<Self> {
-        if services.sandbox.mode == SandboxMode::Off || sandbox::probe().layers.is_empty() {
+        let is_here = services.sandbox.place == CommandPlace::Here;
+        let is_held = services.sandbox.mode != SandboxMode::Off;
+        if !is_here || !is_held || sandbox::probe().layers.is_empty() {
             return None;
         }
         let begin = move || {

@@ -357,14 +357,7 @@ async fn run_alone(
     if let Err(Stopped) = checkpoints::before(state, inbox, call, &prepared.accesses).await? {
         return refuse(state, &prepared.call, never_ran(), done);
     }
-    let is_held = leave.sees_as_reader;
-    if is_held {
-        checkpoints::watch_history(state).await;
-    }
-    let mut finished = run_in_turn(state, inbox, &prepared, cx, turn).await;
-    if is_held {
-        settle_history(state, &mut finished).await;
-    }
+    let finished = run_in_turn(state, inbox, &prepared, cx, turn).await;
     let prepared = Prepared { leave, ..prepared };
     let name = prepared.tool.name();
     let ended = Box::pin(rejudge::judge_again(
@@ -389,16 +382,6 @@ async fn run_alone(
         goal.changed();
     }
     Ok(())
-}
-
-/// Puts back what a command that nobody approved took of the repository's history, and says so in its result.
-async fn settle_history(state: &mut SessionState, (result, _): &mut Finished) {
-    let mended = checkpoints::mend_history(state).await;
-    if let Ok(done) = result
-        && done.data.is_object()
-    {
-        checkpoints::tell_mended(&mended, &mut done.data);
-    }
 }
 
 /// Waits until no other session changes the tree, in the order of asking. A call that changes nothing waits for nobody.

@@ -46,5 +46,6 @@ pub use sources::references::PIPED;
 pub use sources::templates::TemplateFolder;
 pub use sources::{instructions, prompt, roles, skills};
 pub use state::settings::{
-    CommandSources, HubSettings, ModelSettings, Paths, PermissionSettings, RunSettings, ToolSources,
+    CommandSources, Elsewhere, HubSettings, ModelSettings, Paths, PermissionSettings, RunSettings,
+    ToolSources,
 };

@@ -71,6 +71,9 @@ pub struct Leave {
     /// Nobody approved the command: it runs because the sandbox holds it, or ran as a reader before. What a reader does not
     /// see stays unseen.
     pub sees_as_reader: bool,
+    /// Nobody approved it, neither before nor after it ran as a reader: what it takes of the repository's history is brought
+    /// back.
+    pub is_unapproved: bool,
     /// What rules show to such a command outside of the project.
     pub shown: Vec<PathBuf>,
     /// Real paths of the files that it was allowed to touch.
@@ -85,6 +88,7 @@ impl Leave {
             paths: decision.touched.clone(),
             read_only: decision.runs_as_reader() && accesses.iter().any(runs),
             sees_as_reader: decision.runs_because_held(),
+            is_unapproved: decision.runs_because_held(),
             ..Self::default()
         }
     }

@@ -1,5 +1,6 @@
 //! A session: one task that owns the state and the inbox, and runs one turn after the other.
 
+mod foreign;
 pub mod hub;
 
 use crate::commands::{self, template};

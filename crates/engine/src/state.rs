@@ -252,12 +252,12 @@ impl SessionState {
         if let Body::Checkpoint(checkpoint) = body
             && checkpoint.when != When::Also
         {
-            self.services.checkpoints.seen = Some(checkpoint.saved.clone());
+            self.services.checkpoints.note(&checkpoint.saved);
         } else if let Body::Rewind(Rewind {
             seen: Some(seen), ..
         }) = body
         {
-            self.services.checkpoints.seen = Some(seen.clone());
+            self.services.checkpoints.note(seen);
         }
         if let Body::Message(message) = body
             && let Some(mode) = message.context.as_deref().and_then(briefing::told)
@@ -341,6 +341,7 @@ impl SessionState {
             title,
             assigned_role: None,
             definitions: self.extensions.definitions.clone(),
+            foreign: None,
         }
     }
 

@@ -49,6 +49,7 @@ pub fn call_sandbox(cx: &Context) -> CallSandbox {
         scope: cx.scope.clone(),
         call_id: cx.call_id.clone(),
         terms: Terms::default(),
+        history: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! One turn: ask the model, run its calls, again, until it has nothing more to call.
 
+mod auto_plan;
 mod breaker;
 mod ending;
 pub mod goal;

@@ -100,6 +100,19 @@ pub enum Error {
     Lost {
         program: String,
     },
+    /// What it may touch could not be put into a sandbox at the place.
+    Confine {
+        text: String,
+    },
+    /// A search that could not be made.
+    Search {
+        text: String,
+    },
+    /// The link to the place is cut.
+    Unreachable {
+        place: String,
+        reason: String,
+    },
 }
 
 impl Error {
@@ -120,7 +133,8 @@ impl Error {
             | Self::Withheld { .. } => "forbidden",
             Self::Beyond { .. } => "outside",
             Self::Exists { .. } => "exists",
-            Self::Read { .. } => "read_error",
+            Self::Read { .. } | Self::Search { .. } => "read_error",
+            Self::Unreachable { .. } => "place_unreachable",
             Self::MakeDirectory { .. } => "mkdir_error",
             Self::Write { .. } | Self::Changed { .. } => "write_error",
             Self::ProgramNotFound { .. }
@@ -130,6 +144,7 @@ impl Error {
             | Self::BadCommand
             | Self::Spawn { .. }
             | Self::Sandbox { .. }
+            | Self::Confine { .. }
             | Self::Lost { .. } => "spawn_error",
         }
     }
@@ -191,6 +206,12 @@ impl From<&Error> for Why {
                 Why::ours(Word::HostSandbox, [quoted(program), step, source.into()])
             }
             Error::Lost { program } => Why::ours(Word::HostLost, [quoted(program)]),
+            Error::Confine { text } => Why::ours(Word::HostConfine, [text.as_str().into()]),
+            Error::Search { text } => Why::ours(Word::HostSearch, [text.as_str().into()]),
+            Error::Unreachable { place, reason } => Why::ours(
+                Word::HostUnreachable,
+                [place.as_str().into(), reason.as_str().into()],
+            ),
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::files::border::Border;
 use crate::files::{Content, Listing, RenameOptions, Renamed, Span, Stat, WriteOptions, Written};
 use crate::process::Process;
 use crate::sandbox::{self, Choice, Opened};
+use crate::search::{self, Found, Search};
 use bytes::Bytes;
 use std::path::Path;
 use std::pin::Pin;
@@ -36,6 +37,11 @@ pub trait Host: Send + Sync + 'static {
 
     /// The entries of a folder by name, at most `max_entries`, if the border lets the folder pass.
     fn list(&self, path: &Path, max_entries: usize, border: &Arc<Border>) -> Fut<'_, Listing>;
+
+    /// Looks for files and for lines in them, where they lie. Dropping the future ends the search.
+    fn search(&self, search: Search) -> Fut<'_, Found> {
+        Box::pin(search::search_here(search))
+    }
 
     /// A network for the sandboxed commands of a session; `None` where this place or the layer has none to share.
     fn network(&self, layer: Choice) -> NetworkFut<'_> {

@@ -26,15 +26,17 @@ mod other_process;
 mod process;
 mod program;
 pub mod raw;
+pub mod remote;
 pub mod sandbox;
 mod scratch;
+pub mod search;
 pub mod sight;
 pub mod signals;
 pub mod socket;
 pub mod watchdog;
 
 pub use account::{account_home, closed_to_others};
-pub use address::leads_to;
+pub use address::{is_this_machine, leads_to};
 pub use command::{Command, Exit, Output, Signal, Stdio};
 pub use error::{Error, Result};
 pub use files::border::{Ban, Beyond, Border, Depth, Judgement, Pattern, Place, is_below};

@@ -65,6 +65,11 @@ impl Local {
 
 impl Host for Local {
     fn spawn(&self, command: Command) -> Fut<'_, Process> {
+        // A plan of another place would confine nothing here.
+        let plan = command.sandbox.as_ref();
+        if plan.is_some_and(|plan| plan.elsewhere().is_some()) {
+            return Box::pin(std::future::ready(Err(Error::BadCommand)));
+        }
         #[cfg(unix)]
         return Box::pin(async move { process::spawn(&self.spawner, &command).await });
         #[cfg(not(unix))]

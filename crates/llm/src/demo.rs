@@ -16,6 +16,14 @@ use tokio_util::sync::CancellationToken;
 pub const KIND: &str = "demo";
 /// A line in the first prompt that asks for the coding session in the scratch project.
 pub const MARKER: &str = "OSTLER-DEMO: calc";
+/// The same as a prompt of somebody who sits at a terminal: the session ends with what they can try next.
+pub const TERMINAL_REQUEST: &str =
+    "The test of this small project fails. Find the bug, fix it and run the test.";
+/// Of what to ask next there: the script tries to reach a host, so that the sandbox asks the person.
+const NEXT_WORDS: &str = "newer version";
+/// The host is in the script, so a yes to the command does not grant it. Its name can never be registered: nothing is sent
+/// whatever the person answers.
+const NEXT_COMMAND: &str = "sh newer.sh";
 
 /// Between two words, so that it looks alive. `pace_ms` in the request body (by `extra_body`) sets another pace.
 const PACE_MS: u64 = 3;
@@ -27,6 +35,11 @@ const BUG: &str = "/ ($# + 1)";
 const FIX: &str = "/ $#";
 const PASSED: &str = "all tests passed";
 
+const TERMINAL_CLOSING: &str = "This is the offline demo: the tools and the files are real, the model is a script. Try two more things:\n\n\
+1. Press `esc` twice, choose your prompt and take the fix back. Files and conversation return to where they were; `/rewind undo` brings them back.\n\
+2. Ask me: `Is there a newer version of calc?` I will try to reach a host, and the sandbox will ask you.\n\n\
+Ctrl-D leaves. `ostler setup` chooses a real model.";
+
 const CLOSING: &str = "This was the offline demo: the tools and the files were real, the model was a script. \
 For a real model run `ostler setup`, or put a provider's key into the environment, then try `ostler exec -p \"explain this project\"`.";
 
@@ -35,6 +48,7 @@ pub fn scratch_files() -> &'static [(&'static str, &'static str)] {
     &[
         ("README.md", include_str!("../data/demo/README.md")),
         ("calc.sh", include_str!("../data/demo/calc.sh")),
+        ("newer.sh", include_str!("../data/demo/newer.sh")),
         ("test.sh", include_str!("../data/demo/test.sh")),
     ]
 }
@@ -139,9 +153,8 @@ fn answer(request: &Value) -> Answer {
         .iter()
         .position(|message| role(message) == "user")
         .filter(|at| {
-            seen.messages
-                .get(*at)
-                .is_some_and(|first| text(first).contains(MARKER))
+            let first = seen.messages.get(*at).map(text).unwrap_or_default();
+            first.contains(MARKER) || first.contains(TERMINAL_REQUEST)
         })
         .and_then(|at| seen.messages.get(at + 1..))
         // An answer without calls ended the session; what comes after it is a new question.
@@ -151,7 +164,7 @@ fn answer(request: &Value) -> Answer {
                 .any(|m| role(m) == "assistant" && !has_calls(m))
         });
     let planned = match session {
-        Some(after) => coding_step(after),
+        Some(after) => coding_step(after, closing(&seen)),
         None => chat(&seen),
     };
     match planned
@@ -166,8 +179,16 @@ fn answer(request: &Value) -> Answer {
     }
 }
 
+fn closing(seen: &Seen<'_>) -> &'static str {
+    let is_terminal = |message: &Value| text(message).contains(TERMINAL_REQUEST);
+    match seen.messages.iter().any(is_terminal) {
+        true => TERMINAL_CLOSING,
+        false => CLOSING,
+    }
+}
+
 /// The next step of the coding session: `after` is all that came after the first prompt.
-fn coding_step(after: &[Value]) -> Answer {
+fn coding_step(after: &[Value], closing: &str) -> Answer {
     let steps = after.iter().filter(|m| has_calls(m)).count();
     let last = after.iter().rposition(has_calls).map_or(0, |at| at + 1);
     let results: Vec<String> = after
@@ -179,14 +200,14 @@ fn coding_step(after: &[Value]) -> Answer {
     let all = results.join("\n");
     if let Some(refused) = results.iter().find(|r| is_refusal(r)).filter(|_| steps < 4) {
         return Answer::say(format!(
-            "That step did not work, so I stop here. The tool said:\n\n{}\n\n{CLOSING}",
+            "That step did not work, so I stop here. The tool said:\n\n{}\n\n{closing}",
             first_lines(refused)
         ));
     }
     match steps {
         0 => Answer::say("I'll start by looking at what is here.").call("ls", json!({})),
         1 if !all.contains("calc.sh") => Answer::say(format!(
-            "I expected the demo's `calc.sh` here and do not see it, so there is nothing for me to mend. Run `ostler demo` to get its scratch project. {CLOSING}"
+            "I expected the demo's `calc.sh` here and do not see it, so there is nothing for me to mend. Run `ostler demo` to get its scratch project. {closing}"
         )),
         1 => Answer::say("A small shell script and a test for it. I'll read both.")
             .call("read_file", json!({"path": "calc.sh"}))
@@ -201,24 +222,24 @@ fn coding_step(after: &[Value]) -> Answer {
         2 => Answer::say("`average` does not have the bug I was looking for. The test will tell.")
             .call("bash", json!({"command": "sh test.sh"})),
         // Without the bug there was no edit, and these are the test's results already.
-        3 if all.contains(PASSED) || all.contains("FAILED") => verdict(&all),
+        3 if all.contains(PASSED) || all.contains("FAILED") => verdict(&all, closing),
         3 => Answer::say("Now the test, to see that it is really mended.")
             .call("bash", json!({"command": "sh test.sh"})),
-        _ => verdict(&all),
+        _ => verdict(&all, closing),
     }
 }
 
-fn verdict(results: &str) -> Answer {
+fn verdict(results: &str, closing: &str) -> Answer {
     if results.contains(PASSED) && !results.contains("FAILED") {
         Answer::say(format!(
             "The test passes.\n\n\
             - What was wrong: `average` in `calc.sh` divided the sum by `$# + 1`, so the average of 2, 4 and 6 came out as 3 instead of 4.\n\
             - What changed: it divides by `$#` now, the number of values. Nothing else was touched.\n\
-            - How it was checked: `sh test.sh` ran all three checks.\n\n{CLOSING}"
+            - How it was checked: `sh test.sh` ran all three checks.\n\n{closing}"
         ))
     } else {
         Answer::say(format!(
-            "The test does not pass, so I cannot call this done. It printed:\n\n{}\n\n{CLOSING}",
+            "The test does not pass, so I cannot call this done. It printed:\n\n{}\n\n{closing}",
             first_lines(results)
         ))
     }
@@ -231,11 +252,17 @@ fn chat(seen: &Seen<'_>) -> Answer {
         .and_then(|at| seen.messages.get(at))
         .map(text)
         .unwrap_or_default();
-    let listed = seen
+    let results: Vec<String> = seen
         .messages
         .iter()
         .skip(asked_at.map_or(0, |at| at + 1))
-        .any(|m| role(m) == "tool");
+        .filter(|m| role(m) == "tool")
+        .map(text)
+        .collect();
+    if asked.to_lowercase().contains(NEXT_WORDS) {
+        return newer_version(&results);
+    }
+    let listed = !results.is_empty();
     if !listed && seen.tools.contains(&"ls") {
         let answer = format!(
             "You asked: \"{}\". I'll look at the folder.",
@@ -253,6 +280,22 @@ fn chat(seen: &Seen<'_>) -> Answer {
         Run `ostler setup` to choose a real model, or put a provider's key into the environment.",
         one_line(&asked)
     ))
+}
+
+/// Tries to reach a host, which the sandbox stops until the person says yes.
+fn newer_version(results: &[String]) -> Answer {
+    match results {
+        [] => Answer::say(
+            "The project has a script for that. It needs a host that nobody has granted.",
+        )
+        .call("bash", json!({"command": NEXT_COMMAND})),
+        results => Answer::say(format!(
+            "I got no answer. The command said:\n\n{}\n\n\
+            That is what the sandbox is for: a command reaches no host that you have not granted, and you are asked for exactly the host that it needs. \
+            (`calc.example` exists nowhere, so nothing was sent in any case.) `ostler help sandbox` tells more; ctrl-d leaves.",
+            first_lines(&results.join("\n"))
+        )),
+    }
 }
 
 fn role(message: &Value) -> &str {

@@ -17,6 +17,7 @@ mod launch;
 mod listing;
 mod names;
 mod sampling;
+pub mod server;
 mod servers;
 mod settings;
 mod stdio;

@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Of a line, in which it must say which request it answers.
 const MAX_START: usize = 200;
 /// Levels of a message; the library passes over what has more, without a word.
-const MAX_DEPTH: usize = 127;
+pub(crate) const MAX_DEPTH: usize = 127;
 const PARSE_ERROR: i32 = -32700;
 /// Messages that a server may send while it does not read what we say.
 const MAX_UNREAD: usize = 10_000;
@@ -336,7 +336,7 @@ fn read(line: &[u8]) -> Line {
 }
 
 /// How deep a value goes that is known to be one.
-fn depth(text: &[u8]) -> usize {
+pub(crate) fn depth(text: &[u8]) -> usize {
     let (mut now, mut most, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for byte in text {
         match byte {

@@ -260,6 +260,7 @@ mod tests {
             address: address.parse().unwrap(),
             hosts: hosts.iter().map(|h| (*h).to_owned()).collect(),
             proxy,
+            logins: None,
         }
     }
 

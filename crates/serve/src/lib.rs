@@ -42,7 +42,7 @@ pub async fn serve(
 ) {
     let app = Arc::new(App {
         live: Live::new(backend.clone()),
-        access: Access::new(settings.auth.clone()),
+        access: Access::new(settings.auth.clone(), settings.logins.clone()),
         streams: Streams::default(),
         backend,
         settings,

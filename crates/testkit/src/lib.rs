@@ -27,6 +27,8 @@
 //! a test whose server saw an invalid or unscripted request fails when the server is dropped.
 //! Reasoning blobs verify themselves: one that comes back altered, or to another model, is invalid.
 
+#[cfg(unix)]
+mod agents;
 mod captured;
 mod kind;
 mod lines;
@@ -40,6 +42,8 @@ mod server;
 mod term;
 mod workspace;
 
+#[cfg(unix)]
+pub use agents::{Act, AgentCall, FakeAgents};
 pub use captured::{Captured, Fate};
 pub use kind::Kind;
 pub use lines::{json_lines, only, types};

@@ -198,7 +198,7 @@ pub trait Delegate: Send + Sync {
 }
 
 /// Work for a sub-agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskOrder {
     pub role: String,
     pub prompt: String,
@@ -207,6 +207,32 @@ pub struct TaskOrder {
     pub read_only: bool,
     /// In a git worktree of its own.
     pub worktree: bool,
+    /// Seconds that it may take; its role says where this does not.
+    pub timeout_secs: Option<u64>,
+    pub conversation: Conversation,
+    pub contract: AnswerContract,
+}
+
+/// Which conversation with the sub-agent the work belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Conversation {
+    /// A new one.
+    #[default]
+    New,
+    /// The one that this session had with the role last, if there is one.
+    Last,
+    /// The last one under this name.
+    Named(String),
+    /// The one with this id.
+    Id(String),
+}
+
+/// What an answer is checked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnswerContract {
+    pub name: Option<String>,
+    /// A patch in it has to apply.
+    pub validate_patch: bool,
 }
 
 /// A skill that is to be followed.

@@ -38,6 +38,9 @@ pub trait Confinement: Send + Sync {
     /// Processes that the program left in the background are watched from now on. To be called before `end`.
     fn take_leftovers(&self, process: &mut Process);
 
+    /// The call that started the program gets its result before the program ends.
+    fn outlive_call(&mut self);
+
     /// Puts back what was changed against the rules and looks for refusals in `outputs`, one after the other. To be called
     /// when the program and everything it started are gone.
     fn end<'a>(self: Box<Self>, exit: Exit, outputs: &'a [&'a str])

@@ -25,7 +25,7 @@ pub struct Denied {
 }
 
 /// A protected path that was changed all the same.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Change {
     pub path: PathBuf,
     pub undone: bool,

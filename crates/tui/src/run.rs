@@ -55,6 +55,8 @@ pub struct Welcome {
     pub name: String,
     pub effort: Option<String>,
     pub folder: String,
+    /// Where commands run, if that is another place.
+    pub host: Option<String>,
     pub branch: Option<String>,
 }
 
@@ -131,6 +133,7 @@ pub async fn run<H: Hub, S: Surroundings, W: Write>(
         let rows = welcome.rows(&ui.state.status, &canvas);
         ui.state.status.effort.clone_from(&welcome.effort);
         ui.state.status.branch.clone_from(&welcome.branch);
+        ui.state.status.host.clone_from(&welcome.host);
         ui.state.transcript().keep(rows);
     }
     for line in start.greeting {

@@ -226,6 +226,8 @@ pub enum ToolMark {
     TakesRoles,
     /// The prompt lists the skills that it can be called with.
     TakesSkills,
+    /// It is for roles that other agents play; sessions without such roles do not have it.
+    NeedsBackends,
     /// It replaces a whole file, so neither its call nor its result tells what was there before.
     ReplacesWhole,
 }

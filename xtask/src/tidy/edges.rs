@@ -26,6 +26,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ostler-store",
             "ostler-guard",
             "ostler-mcp",
+            "ostler-delegate",
         ],
     ),
     (

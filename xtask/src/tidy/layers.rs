@@ -13,9 +13,10 @@ pub type Layer = (&'static str, &'static [&'static str]);
 const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     // What an answer of the model may contain.
     ("accept", &[]),
-    // The sandbox that programs run in, and the proxy that they reach hosts through.
+    // The sandbox that programs run in, the proxy that they reach hosts through, and the saves of the tree.
     ("proxy", &[]),
-    ("confine", &["proxy"]),
+    ("checkpoints", &[]),
+    ("confine", &["checkpoints", "proxy"]),
     // What clients are sent.
     ("clients", &[]),
     // What the binary implements: models, rules, its own commands.
@@ -24,12 +25,11 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("sources", &[]),
     // What a request consists of and costs: fold, conversation, transcript, digests, ledger.
     ("context", &["clients", "interfaces", "sources"]),
-    // What one part of a session knows: its goal, its permissions, its sub-agents, its clients' ops, its saves of the tree.
+    // What one part of a session knows: its goal, its permissions, its sub-agents, its clients' ops.
     ("goal", &[]),
     ("permissions", &["confine", "goal", "sources"]),
     ("agents", &["confine", "permissions", "sources"]),
     ("inbox", &["agents", "clients", "goal", "sources"]),
-    ("checkpoints", &[]),
     ("hooks", &["clients", "confine", "inbox", "sources"]),
     ("servers", &["confine", "context", "inbox"]),
     // All of a session, with one owner.
@@ -66,10 +66,12 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("sandbox", &["boot", "grants", "policy"]),
     ("trust", &["boot", "flags"]),
     ("servers", &["auth", "boot", "trust"]),
+    // Programs of other agents.
+    ("delegates", &["boot", "grants"]),
     // The settings of the engine.
-    ("wiring", &["boot", "errors", "flags", "grants", "policy", "sandbox", "servers", "trust"]),
+    ("wiring", &["boot", "delegates", "errors", "flags", "grants", "policy", "sandbox", "servers", "trust"]),
     // Utilities, and those of them that sessions have as commands.
-    ("cmd", &["asking", "auth", "boot", "client", "color", "errors", "exit", "flags", "grants", "home", "input", "lenient", "output", "policy", "sandbox", "servers", "trust", "typed", "wiring"]),
+    ("cmd", &["asking", "auth", "boot", "client", "color", "delegates", "errors", "exit", "flags", "grants", "home", "input", "lenient", "output", "policy", "sandbox", "servers", "trust", "typed", "wiring"]),
     ("extras", &["boot", "cmd", "errors", "flags"]),
     // Sessions, and the ways to show one.
     ("connect", &[]),
@@ -86,6 +88,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("demo", &["boot", "color", "exec", "flags", "output"]),
     ("serve", &["auth", "boot", "cmd", "conversation", "errors", "exit", "flags", "grants", "output", "sandbox", "wiring"]),
     ("acp", &["boot", "conversation", "errors", "exit", "flags", "output", "sandbox", "wiring"]),
+    ("mcp_server", &["boot", "cmd", "conversation", "delegates", "errors", "exit", "flags", "output", "policy", "sandbox", "serve", "wiring"]),
     ("conformance", &["auth"]),
     ("bin", &[]),
 ])];

@@ -26,6 +26,22 @@ const PLACES: &[(&str, &str)] = &[
         "tries once whether the sandbox program works, with /bin/true",
     ),
     (
+        "crates/host/src/remote/serve.rs",
+        "the helper at another place, behind that function",
+    ),
+    (
+        "crates/host/src/remote/link.rs",
+        "passes what that function starts on to the helper",
+    ),
+    (
+        "crates/app/src/place/routed.rs",
+        "passes what that function starts on to the helper",
+    ),
+    (
+        "crates/app/src/place/reach.rs",
+        "the person's ssh or exec prefix, named by a flag or their own file",
+    ),
+    (
         "crates/app/src/auth/browser.rs",
         "opens a page in the person's browser",
     ),

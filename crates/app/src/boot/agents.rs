@@ -30,11 +30,19 @@ fn role(config: &RoleConfig) -> RoleSettings {
         description: persona.description,
         prompt: persona.prompt,
         read_only: caps.filesystem.map(|fs| fs == Filesystem::ReadOnly),
-        shell: caps.shell,
-        network: caps.network,
-        tools: caps.tools,
+        shell: caps.shell.map(|allowance| allowance.0),
+        network: caps.network.map(|allowance| allowance.0),
+        tools: caps.tools.map(without_wildcard),
         enabled: config.enabled,
         timeout_secs: config.timeout_secs,
+    }
+}
+
+/// "*" is every tool, which is what an empty list says.
+fn without_wildcard(tools: Vec<String>) -> Vec<String> {
+    match tools.iter().any(|tool| tool == "*") {
+        true => Vec::new(),
+        false => tools,
     }
 }
 
@@ -131,6 +139,8 @@ pub fn settings(loaded: &Loaded, places: &Places) -> AgentSettings {
             SubagentAsks::Inherit => true,
             SubagentAsks::Headless => false,
         },
+        auto_plan: agent.auto_plan,
+        foreign: None,
         planner: planner
             .filter(|model| !model.is_empty())
             .map(|model| PlannerSettings {

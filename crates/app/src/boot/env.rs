@@ -65,6 +65,14 @@ impl Boot {
         env
     }
 
+    /// The environment of other agents: that of commands without what the person lets commands alone have.
+    pub fn agent_env(&self, hidden: &[String]) -> Vec<(OsString, OsString)> {
+        let mut env = self.command_env(hidden);
+        let is_hidden = |name: &OsStr| hidden.iter().any(|one| name == one.as_str());
+        env.retain(|(name, value)| !is_hidden(name) && !is_secret(name, value));
+        env
+    }
+
     /// Names of variables that commands do not get because they look like secrets, in order.
     pub fn withheld_variables(&self) -> Vec<String> {
         let shell = &self.loaded.config.tools.shell;

@@ -152,6 +152,8 @@ async fn view(start: &Lenient, command: Command) -> anyhow::Result<Option<View>>
         | Command::Demo(_)
         | Command::Serve(_)
         | Command::Acp
+        | Command::Host(_)
+        | Command::McpServer(_)
         | Command::Completions { .. }
         | Command::Man => Ok(None),
     }

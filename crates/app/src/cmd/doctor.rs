@@ -1,6 +1,8 @@
 //! `ostler doctor`: what is there, what is missing, and what to do about it. A broken configuration is a finding like others.
 
+mod backends;
 mod providers;
+mod servers;
 
 use super::health;
 use super::panel::print_view;
@@ -75,7 +77,8 @@ impl Finding {
 
     /// The topic for people.
     pub fn topic(&self, language: Language) -> &'static str {
-        const TOPICS: [(&str, Word); 12] = [
+        const TOPICS: [(&str, Word); 13] = [
+            ("backend", Word::TopicBackend),
             ("version", Word::TopicVersion),
             ("config", Word::TopicConfig),
             ("model", Word::TopicModel),
@@ -128,6 +131,13 @@ async fn all_findings(boot: &Arc<Boot>, fault: Option<String>, args: &Doctor) ->
     if args.online {
         findings.extend(providers::reachability(boot).await);
     }
+    if args.backends {
+        let question = match args.ask {
+            true => backends::Question::Ask,
+            false => backends::Question::None,
+        };
+        findings.extend(backends::findings(boot, question).await);
+    }
     findings
 }
 
@@ -171,6 +181,7 @@ pub fn findings(boot: &Arc<Boot>, fault: Option<String>) -> Vec<Finding> {
     findings.push(sandbox(boot));
     findings.extend(withheld(boot));
     findings.extend(programs(boot));
+    findings.extend(servers::servers(boot));
     findings.push(terminal(boot));
     findings.push(health::home(&boot.places.home, language));
     findings.extend(health::sessions(&boot.sessions_dir(), language));
@@ -379,7 +390,11 @@ fn programs(boot: &Arc<Boot>) -> Vec<Finding> {
         None => Finding::new(Status::Note, "git", language.say(Word::DocNotOnPath))
             .fix(language.say(Word::DocInstallGit)),
     };
-    let mut findings = vec![git];
+    let tmux = match boot.program("tmux") {
+        Some(path) => Finding::ok("tmux", path.display().to_string()),
+        None => Finding::new(Status::Note, "tmux", language.say(Word::DocNotOnPath)),
+    };
+    let mut findings = vec![git, tmux];
     // Without options no session starts either, which has been said.
     if let Ok(options) = wiring::options(boot, false) {
         let shell = options

@@ -301,7 +301,7 @@ fn kind(plugin: &PluginConfig) -> &'static str {
     }
 }
 
-fn target(plugin: &PluginConfig) -> String {
+pub fn target(plugin: &PluginConfig) -> String {
     match (&plugin.url, &plugin.command) {
         (Some(url), _) => url.clone(),
         (None, Some(command)) => {

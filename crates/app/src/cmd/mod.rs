@@ -9,6 +9,7 @@ pub mod config;
 
 pub mod doctor;
 pub mod handoff;
+pub mod host;
 pub mod login;
 pub mod mcp;
 pub mod mcp_test;
@@ -21,7 +22,7 @@ pub mod setup;
 pub mod trust;
 pub mod usage;
 
-mod choose;
+pub mod choose;
 mod health;
 mod local;
 mod plan;

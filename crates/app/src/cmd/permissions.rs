@@ -19,6 +19,7 @@ use ostler_config::tree::Layer;
 use ostler_engine::commands::{
     Suggestions, WrittenRule, audit_session, rule_table, suggest_rules, verdict_name,
 };
+use ostler_engine::confine::SandboxSettings;
 use ostler_engine::tool::Scope;
 use ostler_engine::tool::Typed as _;
 use ostler_engine::tools::{Tools, bash::Bash};
@@ -102,7 +103,14 @@ fn asking(boot: &Boot) -> anyhow::Result<Policy> {
 
 fn scope(boot: &Boot) -> Scope {
     let settings = crate::sandbox::settings(boot).ok();
-    let temp = settings.and_then(|settings| settings.seen_as_tmp());
+    let temp = settings.as_ref().and_then(SandboxSettings::seen_as_tmp);
+    // Below `/tmp` too, what commands see at its own path is meant.
+    let mut kept = crate::grants::granted(boot);
+    if let Some(settings) = &settings {
+        kept.extend(settings.policy.writable.iter().cloned());
+        kept.extend(settings.policy.visible.iter().cloned());
+    }
+    kept.push(boot.places.home.clone());
     let folders = crate::policy::folders(boot).unwrap_or_default();
     Scope::new(&boot.places.root, boot.places.user_home.clone())
         .with_shell(&boot.shell())
@@ -111,7 +119,7 @@ fn scope(boot: &Boot) -> Scope {
             &crate::grants::granted(boot),
         )
         .held_by(policy::containment(boot))
-        .with_temp(temp, crate::grants::granted(boot))
+        .with_temp(temp, kept)
         .with_open(folders.open())
         .with_trees(folders.trees())
 }

@@ -127,12 +127,17 @@ fn hub_of(
     if let Some(host) = guest.host {
         options.toolbox.host = host;
     }
+    let mut notices = Vec::new();
+    if let Some(place) = boot.place.get() {
+        notices.extend(crate::place::apply(&mut options, boot, place)?);
+    }
     options.commands.extras = crate::extras::all(boot);
     options.commands.hub = Some(Arc::new(Answers(boot.clone())));
     let uncovered = options.toolbox.sandbox.uncovered;
     let uncovered = uncovered.then(|| boot.language.say(Word::SandboxRulesUncovered).to_owned());
     let hub = SessionHub::new(options, wiring::transport(boot), live.clone());
-    Ok((hub, uncovered.into_iter().collect()))
+    notices.extend(uncovered);
+    Ok((hub, notices))
 }
 
 impl ConversationHub {

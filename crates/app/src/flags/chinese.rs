@@ -58,6 +58,14 @@ fn of(english: &StyledStr) -> Option<&'static str> {
 // tidy: table
 #[rustfmt::skip]
 const TABLE: &[(&str, &str)] = &[
+    ("Work at another machine over your own ssh: user@host or user@host:port; --root is a folder there", "通过你自己的 ssh 在另一台机器上工作：user@host 或 user@host:port；--root 是那里的文件夹"),
+    ("Work in a running container of docker or podman", "在运行中的 docker 或 podman 容器中工作"),
+    ("Work in a running pod, by kubectl", "通过 kubectl 在运行中的 pod 中工作"),
+    ("Work at the place with this name in the configuration", "在配置中此名称的位置工作"),
+    ("Copy the helper to the place without asking", "不经询问即将助手复制到该处"),
+    ("Look at another place to work at, or take the helper away from it", "查看另一个工作位置，或从中移除助手"),
+    ("Show what the place is like, and what works there", "显示该位置的情况以及可用的功能"),
+    ("Remove the helper from the place", "从该位置移除助手"),
     ("Speak the Agent Client Protocol on stdin and stdout: an editor starts this", "在 stdin 与 stdout 上使用 Agent Client Protocol：由编辑器启动"),
     ("Continue the newest session of this project", "继续此项目最新的会话"),
     ("Continue the session with this id, or choose one from a list", "继续此编号的会话，或从列表中选择"),
@@ -66,6 +74,9 @@ const TABLE: &[(&str, &str)] = &[
     ("List the models to choose from, with context window and price", "列出可选的模型及其上下文窗口与价格"),
     ("Serve sessions to browsers and programs on this machine", "向本机的浏览器和程序提供会话"),
     ("Further folders to offer as projects, beside --root or the current one", "除 --root 或当前文件夹外，另外作为项目提供的文件夹"),
+    ("Further folders that calls may work in, beside --root or the current one", "除 --root 或当前文件夹外，调用可以在其中工作的文件夹"),
+    ("Listen for HTTP at this port or address instead of stdin and stdout; port 0 takes a free one", "在此端口或地址监听 HTTP，而不使用标准输入与输出；端口 0 表示任选一个空闲端口"),
+    ("Offer this agent as an MCP server to other agents and programs", "作为 MCP 服务器向其他代理与程序提供此代理"),
     ("Open it in the browser", "在浏览器中打开"),
     ("Listen on this port; 0 takes a free one", "监听此端口；0 表示任选一个空闲端口"),
     ("Ask for a password that lets people in, for this run", "询问本次运行的登录密码"),
@@ -173,6 +184,8 @@ const TABLE: &[(&str, &str)] = &[
     ("Which providers have a login, and until when", "哪些提供商已登录，有效期到何时"),
     ("As JSON", "以 JSON 输出"),
     ("Also ask the providers whether they answer", "同时询问各提供商是否应答"),
+    ("Also look for other agents: their programs, versions and logins", "同时查找其他代理：程序、版本和登录状态"),
+    ("Also put one question to each of them; it costs a request", "同时向每个代理提一个问题；会产生一次请求费用"),
     ("Do not ask", "不询问"),
     ("The projects that were decided about", "已作出决定的项目"),
     ("Trust an item that is too long to be shown, by its hash; may be repeated", "按哈希信任一个太长而无法显示的项目；可重复"),

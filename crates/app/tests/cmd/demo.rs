@@ -47,11 +47,11 @@ fn plays_a_whole_session() {
 
     > The test of this small project fails. Find the bug, fix it, run the test and explain what was wrong.
 
-    Listed .  {"path":"ROOT/play","entries":["README.md","calc.sh","test.sh"],"truncated":false}
-    Read calc.sh  #!/bin/sh # A tiny calculator: sh calc.sh sum|average NUMBER... op=$1 shift  sum() {     total=0     for n in "$@"; do  …
-    Read test.sh  #!/bin/sh # Compares what calc.sh prints with what it should. Exits 1 when anything differs. failed=0  check() {     if …
-    Edited calc.sh  @@ -12,7 +12,7 @@  }    average() { -    echo $(($(sum "$@") / ($# + 1))) +    echo $(($(sum "$@") / $#))  }    case $op…
-    Ran sh test.sh  exit=0
+    Listed .  4 entries
+    Read calc.sh  25 lines
+    Read test.sh  21 lines
+    Edited calc.sh (+1 −1)
+    Ran sh test.sh  all tests passed
 
     Folder   ROOT/play
     Log      HOME/sessions/play-X/ID
@@ -138,10 +138,10 @@ fn the_demo_model_works_elsewhere_too() {
 #[test]
 fn on_a_terminal_it_has_colours_unless_told_otherwise() {
     let space = TempWorkspace::new();
-    let (text, code) = on_terminal(&space, ["demo"], &[]);
+    let (text, code) = on_terminal(&space, ["demo", "--plain"], &[]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.starts_with("\u{1b}[32mOffline demo: "), "{text}");
     assert!(text.contains("\u{1b}[33mRan\u{1b}[0m"), "{text}");
-    let (text, _) = on_terminal(&space, ["demo", "--no-color"], &[]);
+    let (text, _) = on_terminal(&space, ["demo", "--plain", "--no-color"], &[]);
     assert!(!text.contains('\u{1b}'), "{text}");
 }

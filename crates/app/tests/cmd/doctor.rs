@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The report without what depends on the machine.
 fn steady(space: &TempWorkspace, text: &str) -> String {
-    let machine = ["version", "sandbox", "git", "shell", "terminal"];
+    let machine = ["version", "sandbox", "git", "tmux", "shell", "terminal"];
     let mut hidden = false;
     let mut lines = Vec::new();
     for line in space.clean(text).lines() {
@@ -59,6 +59,7 @@ fn a_working_installation() {
     … sandbox
     ok       env        not given to commands, hooks and MCP servers, because they look like secrets: MOCK_KEY. `[tools.shell] env_pass` lets one through
     … git
+    … tmux
     … shell
     … terminal
     ok       home       HOME can be written
@@ -126,6 +127,7 @@ fn a_fresh_machine() {
     … sandbox
     ok       env        not given to commands, hooks and MCP servers, because they look like secrets: MOCK_KEY. `[tools.shell] env_pass` lets one through
     … git
+    … tmux
     … shell
     … terminal
     ok       home       HOME can be written
@@ -248,4 +250,37 @@ fn online_asks_who_could_be_used() {
         online(&out),
         [("ok".into(), "mock: answers, 1 model".into())]
     );
+}
+
+#[test]
+fn configured_servers_are_looked_at_without_being_started() {
+    let space = TempWorkspace::new();
+    space.write(
+        space.home().join("mcp.json"),
+        r#"{"mcpServers": {
+            "notes": {"command": "sh", "args": ["-c", "touch started"]},
+            "gone": {"command": "no-such-program-of-ours"},
+            "old": {"type": "sse", "url": "https://example.invalid/sse"},
+            "far": {"type": "http", "url": "https://example.invalid/mcp"},
+            "off": {"command": "no-such-program-of-ours", "disabled": true}
+        }}"#,
+    );
+    let out = space.ostler(["doctor", "--json"]).output();
+    let found = report(&space, &out);
+    let servers: Vec<_> = found
+        .iter()
+        .filter(|(_, topic, _)| topic == "mcp")
+        .collect();
+    let shown: String = servers
+        .iter()
+        .map(|(status, _, text)| format!("{status} {text}\n"))
+        .collect();
+    insta::assert_snapshot!(shown, @r#"
+    ok far: https://example.invalid/mcp
+    problem gone: the program no-such-program-of-ours is not found
+    ok notes: sh -c touch started
+    ok off: off
+    problem old: `type = "sse"` is the transport of old; use `type = "http"` with the server's streamable HTTP address, which mostly ends in /mcp
+    "#);
+    assert!(!space.root().join("started").exists());
 }

@@ -81,6 +81,29 @@ fn check_answers_without_running() {
     "#);
 }
 
+/// A home below `/tmp` is the person's, although commands have another `/tmp`.
+#[test]
+fn check_knows_a_home_below_tmp() {
+    let space = configured();
+    let tmp = tempfile::tempdir_in("/tmp").expect("a folder");
+    std::fs::create_dir(tmp.path().join(".ssh")).expect("a folder");
+    for (tool, args, expect) in [
+        ("read_file", r#"{"path": "~/.ssh/id"}"#, "deny"),
+        ("read_file", r#"{"path": "~/.ssh"}"#, "deny"),
+        ("bash", "cat ~/.ssh/id", "ask"),
+        ("bash", "cat /tmp/other", "allow"),
+    ] {
+        let run = space.ostler(["permissions", "check", tool, args]);
+        let out = run.env("HOME", tmp.path()).output().ok();
+        let has_mounts = out.stdout.contains("read_only");
+        let expect = match expect == "allow" && !has_mounts {
+            true => "",
+            false => expect,
+        };
+        assert!(out.stdout.starts_with(expect), "{args}: {}", out.stdout);
+    }
+}
+
 #[test]
 fn check_says_what_is_wrong_with_a_call() {
     let space = configured();

@@ -382,6 +382,68 @@ fn the_token_is_in_no_argument_environment_log_or_error() {
 }
 
 #[test]
+fn a_login_outlives_the_server_unless_its_token_changes() {
+    let mut bench = Bench::new([]);
+    let path = format!("/?token={TOKEN}");
+    let cookie = bench.bare("GET", &path).send().is(303).cookie();
+    let other = bench.bare("GET", &path).send().is(303).cookie();
+    let csrf = |bench: &Bench, cookie: &str| {
+        let me = bench.bare("GET", "/api/me").header("Cookie", cookie);
+        me.send().is(200).json()["csrf"].clone()
+    };
+    let said = csrf(&bench, &cookie);
+    bench.stop();
+    let kept = bench
+        .scene
+        .space
+        .read(bench.scene.space.home().join("serve-logins.json"));
+    for secret in [TOKEN, cookie.split('=').nth(1).unwrap()] {
+        assert!(!kept.contains(secret), "{kept}");
+    }
+    let mut again = Bench::of(bench.scene, &[]);
+    assert_eq!(csrf(&again, &cookie), said);
+    let leave = again.bare("POST", "/logout").header("Cookie", &other);
+    let origin = format!("http://{}", again.address);
+    let leave = leave
+        .header("Origin", origin)
+        .header("X-Ostler-CSRF", csrf(&again, &other).as_str().unwrap());
+    leave.send().is(204);
+    again.stop();
+    let mut third = Bench::of(again.scene, &[]);
+    csrf(&third, &cookie);
+    let gone = third.bare("GET", "/api/me").header("Cookie", &other);
+    gone.send().refuses(401, "unauthorized");
+    third.stop();
+    let config = third.scene.space.home().join("config.toml");
+    let text = third.scene.space.read(&config);
+    third.scene.space.write(
+        &config,
+        text.replace(TOKEN, "another-token-for-these-tests"),
+    );
+    let changed = Bench::of(third.scene, &[]);
+    let gone = changed.bare("GET", "/api/me").header("Cookie", &cookie);
+    gone.send().refuses(401, "unauthorized");
+}
+
+#[test]
+fn the_form_of_the_login_says_where_it_comes_from() {
+    let bench = Bench::new([]);
+    // A browser sends `Origin: null` from a page that names no referrer.
+    for path in ["/login", "/?token=wrong"] {
+        let form = bench.bare("GET", path).send();
+        assert_eq!(
+            form.header("referrer-policy"),
+            Some("same-origin"),
+            "{path}"
+        );
+    }
+    let null = bench.bare("POST", "/login").header("Origin", "null");
+    null.form(&format!("token={TOKEN}"))
+        .send()
+        .refuses(403, "forbidden_origin");
+}
+
+#[test]
 fn the_usual_token_is_new_at_each_start() {
     let tokens: Vec<String> = (0..2)
         .map(|_| {

@@ -1,5 +1,6 @@
 //! `[roles.*]` and `[skills]`, as they are written.
 
+use crate::units::Allowance;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RoleConfig {
-    /// "ostler/provider/model". Unset: that of the session.
+    /// "ostler/provider/model", or "backend/model@variant" for another agent's program. Unset: that of the session.
     pub model: Option<String>,
     /// Who it is; what is not set stays as it comes.
     pub personas: PersonaConfig,
@@ -15,7 +16,7 @@ pub struct RoleConfig {
     pub capabilities: CapabilitiesConfig,
     /// false: it cannot be used.
     pub enabled: Option<bool>,
-    /// How long one piece of work may take; 0 means without limit. Unset: 600.
+    /// How long one piece of work may take; 0 means without limit. Unset: that of the backend, or 600.
     pub timeout_secs: Option<u64>,
 }
 
@@ -36,10 +37,10 @@ pub struct CapabilitiesConfig {
     /// "read-write", or "read-only" for one that can change nothing.
     pub filesystem: Option<Filesystem>,
     /// Whether it may run commands.
-    pub shell: Option<bool>,
+    pub shell: Option<Allowance>,
     /// Whether it may reach the network.
-    pub network: Option<bool>,
-    /// Only these tools.
+    pub network: Option<Allowance>,
+    /// Only these tools; "*" is all.
     pub tools: Option<Vec<String>>,
 }
 

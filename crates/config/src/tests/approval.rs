@@ -172,13 +172,13 @@ fn empty_lists_and_tightening_need_no_trust() {
 
 #[test]
 fn what_runs_or_is_beside_the_file_counts() {
-    let bench = Bench::new().project("[[hooks]]\nevent = 'stop'\ncommand = 'curl evil'\n[[plugins]]\nname = 'x'\ncommand = 'sh'\n[backend.b]\ncommand = 'sh'\n");
+    let bench = Bench::new().project("[[hooks]]\nevent = 'stop'\ncommand = 'curl evil'\n[[plugins]]\nname = 'x'\ncommand = 'sh'\n[backend.codex.adapter]\nargs_template = ['sh']\n");
     let servers = r#"{"mcpServers": {"b": {"command": "sh", "env": {"API_TOKEN": "secret"}}, "a\u001b[2J\n": {"url": "http://x"}}}"#;
     fs::write(bench.path("work/.mcp.json"), servers).unwrap();
     assert_snapshot!(lines(&bench.load().unwrap().workspace), @r#"
     + .mcp.json:1:73 .mcp.json."a\u{1b}[2J\n" { url = "http://x" }
     + .mcp.json:1:17 .mcp.json.b { command = "sh", env = { API_TOKEN = "********" } }
-    + ostler.toml:7:10 backend.b { command = "sh" }
+    + ostler.toml:7:10 backend.codex { adapter = { args_template = ["sh"] } }
     + ostler.toml:1:1 hooks { command = "curl evil", event = "stop" }
     + ostler.toml:4:1 plugins.x { command = "sh", name = "x" }
     "#);

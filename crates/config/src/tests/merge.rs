@@ -283,10 +283,10 @@ fn keys_without_their_section_are_guessed() {
 
 #[test]
 fn sections_of_later_versions_are_set_aside() {
-    let bench = Bench::new().user("[host]\nname = 'none'\n[agent]\nmax_steps = 4\n");
+    let bench = Bench::new().user("[backend]\nname = 'none'\n[agent]\nmax_steps = 4\n");
     assert_snapshot!(bench.seen(), @r"
     agent.max_steps = 4  # ~/.ostler/config.toml:4:1
-    ! ~/.ostler/config.toml:1:2: not used by this version yet: `host`
+    ! ~/.ostler/config.toml:1:2: not used by this version yet: `backend`
     ");
 }
 

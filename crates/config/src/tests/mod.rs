@@ -1,6 +1,7 @@
 //! Tests of the configuration. Each case is data: files, variables and flags in, text out.
 
 mod approval;
+mod backends;
 mod diagnostics;
 mod edits;
 mod hostile;

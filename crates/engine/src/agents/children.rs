@@ -5,6 +5,7 @@ mod ended;
 mod watch;
 
 use crate::agents::ChildRole;
+use crate::agents::foreign::ForeignOrder;
 use crate::jobs::Jobs;
 use crate::permissions::PermissionState;
 use crate::sources::definitions::Definitions;
@@ -61,6 +62,8 @@ pub struct ChildSettings {
     pub assigned_role: Option<ChildRole>,
     /// Commands, roles and skills, which are not read anew.
     pub definitions: Definitions,
+    /// The task of another agent, if one plays the role.
+    pub foreign: Option<ForeignOrder>,
 }
 
 /// A child that a call waits for.

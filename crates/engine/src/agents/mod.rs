@@ -2,11 +2,13 @@
 //! child itself is a session like any other; `children` looks after it.
 
 pub mod children;
+pub mod foreign;
 pub mod send;
 mod skill;
 mod worktree;
 
 use crate::agents::children::{Assignment, ChildSettings, Slots, Spent};
+use crate::agents::foreign::Foreign;
 use crate::confine::CallSandbox;
 use crate::sources::Source;
 use crate::sources::roles::RoleSettings;
@@ -39,8 +41,12 @@ pub struct AgentSettings {
     pub models: BTreeMap<String, String>,
     /// Asks of sub-agents go to the person, if there is one.
     pub attended: bool,
+    /// Runs the agents of others that play roles.
+    pub foreign: Option<Foreign>,
     /// Another model makes a plan before each turn.
     pub planner: Option<PlannerSettings>,
+    /// A large task begins in plan mode.
+    pub auto_plan: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +67,9 @@ impl Default for AgentSettings {
             model: None,
             models: BTreeMap::new(),
             attended: true,
+            foreign: None,
             planner: None,
+            auto_plan: false,
         }
     }
 }

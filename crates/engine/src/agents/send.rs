@@ -3,16 +3,20 @@
 
 use super::{Bill, ChildRole, Delegation};
 use crate::agents::children::{Assignment, Caller, ChildSettings, Ended, How, post_prompt};
+use crate::agents::foreign::{ForeignEnd, ForeignFailure, ForeignOrder, ForeignTask};
 use crate::agents::worktree::{self, Worktree};
 use crate::cut::shorten_prompt;
 use crate::cut::{Capture, clip};
-use crate::sources::roles::{PLANNER, Role};
-use crate::tool::{Context, Delegate, SkillOrder, TaskOrder, ToolError};
+use crate::sources::roles::{Capabilities, PLANNER, Role};
+use crate::tool::{
+    AnswerContract, Context, Conversation, Delegate, SkillOrder, TaskOrder, ToolError,
+};
 use crate::tools::task::describe_worktree;
 use futures_util::future::BoxFuture;
 use ostler_guard::{Mode, Rule, time_shown};
 use ostler_wire::{Delta, Op, Word};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -34,6 +38,10 @@ pub struct Order {
     pub worktree: bool,
     /// The skill that it is about, and the model that wants.
     pub skill: Option<(String, Option<String>)>,
+    /// Seconds that the call gives it.
+    pub timeout_secs: Option<u64>,
+    pub conversation: Conversation,
+    pub contract: AnswerContract,
 }
 
 impl Order {
@@ -46,7 +54,16 @@ impl Order {
             read_only: false,
             worktree: false,
             skill: None,
+            timeout_secs: None,
+            conversation: Conversation::New,
+            contract: AnswerContract::default(),
         }
+    }
+
+    /// How long one of ours may take.
+    fn time_limit(&self, role: &Role) -> Duration {
+        let own = self.timeout_secs.map(Duration::from_secs);
+        own.unwrap_or_else(|| role.time_limit())
     }
 }
 
@@ -60,6 +77,9 @@ impl Delegate for Delegation {
             let order = Order {
                 read_only: task.read_only,
                 worktree: task.worktree,
+                timeout_secs: task.timeout_secs,
+                conversation: task.conversation,
+                contract: task.contract,
                 ..Order::prompt(&task.role, task.prompt, task.description)
             };
             send(&cx, self, order).await
@@ -85,14 +105,24 @@ pub async fn send(
     let name = role.name.clone();
     let mut child = delegation.child.clone();
     child.title.clone_from(&order.title);
-    if let Some(model) = model(delegation, &order, &role) {
-        child.effort = None;
-        child.model = model;
-    }
-    let model = child.model.clone();
+    let model = match &role.agent {
+        Some(agent) => agent.shown(),
+        None => {
+            check_own(&order, &role)?;
+            if let Some(model) = model(delegation, &order, &role) {
+                child.effort = None;
+                child.model = model;
+            }
+            child.model.clone()
+        }
+    };
     let work = carry_out((cx.clone(), delegation.clone()), order, role, child);
     // A call that is dropped has its child stopped by the turn's token; what is left of its tree is looked at all the same.
-    let (sent, left) = tokio::spawn(work).await.map_err(|_| interrupted())??;
+    let Sent {
+        ended: sent,
+        left,
+        end,
+    } = tokio::spawn(work).await.map_err(|_| interrupted())??;
     let ended = sent.map_err(|failed| match failed {
         Failed::Stopped => interrupted(),
         Failed::Open(why) => error(
@@ -102,10 +132,31 @@ pub async fn send(
             ),
         ),
     })?;
-    settle(cx, ended, left)
+    settle(cx, ended, left, end)
 }
 
-type Sent = (Result<Ended, Failed>, Option<Value>);
+/// What became of work that was handed to a child.
+struct Sent {
+    ended: Result<Ended, Failed>,
+    /// What it left in a tree of its own.
+    left: Option<Value>,
+    /// What another agent said of it.
+    end: Option<ForeignEnd>,
+}
+
+/// Contracts are checked by those who run other agents.
+fn check_own(order: &Order, role: &Role) -> Result<(), ToolError> {
+    match order.contract == AnswerContract::default() {
+        true => Ok(()),
+        false => Err(error(
+            "invalid_input",
+            &format!(
+                "The role {} is not played by another agent: `contract` and `validate_patch` are for those. Ask for the form in the prompt.",
+                role.name
+            ),
+        )),
+    }
+}
 
 /// Makes its tree, if it has one, sees it to its end, and says what it left there.
 async fn carry_out(
@@ -118,16 +169,69 @@ async fn carry_out(
     if order.worktree && !(order.read_only || role.capabilities.read_only) {
         tree = Some(Worktree::add(&delegation.sandbox, &delegation.agents.home).await?);
     }
-    assign(&delegation, &order, &role, &cx, tree.as_ref(), &mut child);
-    let sent = match cx.cancel.is_cancelled() {
+    let caps = assign(&delegation, &order, &role, &cx, tree.as_ref(), &mut child);
+    let foreign = role.agent.is_some().then(|| {
+        let root = tree.as_ref().map(|tree| tree.root.clone());
+        let role = Role {
+            capabilities: caps,
+            ..role.clone()
+        };
+        ForeignOrder::new(foreign_task(&cx, &delegation, &order, role, root))
+    });
+    child.foreign.clone_from(&foreign);
+    // The program of another agent has a limit of its own, which knows that of its backend.
+    let limit = match foreign {
+        Some(_) => Duration::ZERO,
+        None => order.time_limit(&role),
+    };
+    let ended = match cx.cancel.is_cancelled() {
         true => Err(Failed::Stopped),
-        false => assignment(&cx, &delegation, child, order.first, role.timeout).await,
+        false => assignment(&cx, &delegation, child, order.first, limit).await,
     };
     let left = match tree {
         Some(tree) => Some(tree.settle(&delegation.sandbox, &order.title).await),
         None => None,
     };
-    Ok((sent, left))
+    let end = foreign.and_then(|order| order.take_end());
+    Ok(Sent { ended, left, end })
+}
+
+fn foreign_task(
+    cx: &Context<()>,
+    delegation: &Delegation,
+    order: &Order,
+    role: Role,
+    root: Option<PathBuf>,
+) -> ForeignTask {
+    let project = cx.scope.root.clone();
+    ForeignTask {
+        prompt: match &order.first {
+            Op::Prompt { text, .. } | Op::Say { text, .. } => text.clone(),
+            Op::Command { line } => skill_prompt(delegation, line),
+            Op::Answer { .. } | Op::Interrupt | Op::Complete(_) | Op::Close | Op::Finish => {
+                String::new()
+            }
+        },
+        role,
+        root: root.unwrap_or_else(|| project.clone()),
+        project,
+        parent: delegation.child.parent.clone(),
+        call: cx.call_id.clone(),
+        conversation: order.conversation.clone(),
+        contract: order.contract.clone(),
+        timeout_secs: order.timeout_secs,
+        depth: delegation.agents.depth,
+    }
+}
+
+/// The text of a skill, which another agent does not have.
+fn skill_prompt(delegation: &Delegation, line: &str) -> String {
+    let (name, words) = line.split_once(' ').unwrap_or((line, ""));
+    let skill = delegation.child.definitions.skills.find(name);
+    skill.map_or_else(
+        || line.to_owned(),
+        |skill| super::skill::text_of(skill, words),
+    )
 }
 
 fn error(code: &'static str, message: &str) -> ToolError {
@@ -193,14 +297,16 @@ fn assign(
     cx: &Context<()>,
     tree: Option<&Worktree>,
     child: &mut ChildSettings,
-) {
+) -> Capabilities {
     let mut caps = role.capabilities.clone();
     let permissions = &mut child.permissions;
     caps.read_only |= order.read_only || permissions.read_only || permissions.mode == Mode::Plan;
     permissions.read_only = caps.read_only;
     permissions.mode = Mode::Normal;
     permissions.goal = None;
+    // Another agent has to reach its vendor all the same: its sandbox knows no other hosts.
     if !caps.network
+        && role.agent.is_none()
         && let Ok(rule) = Rule::parse("Net", &format!("role {}", role.name))
     {
         Arc::make_mut(&mut child.policy).rules.deny.push(rule);
@@ -216,14 +322,18 @@ fn assign(
         filter: caps.filter(delegation.tools.filter(), |name| {
             delegation.tools.allows(name)
         }),
-        network: caps.network,
+        network: caps.network || role.agent.is_some(),
         depth: delegation.agents.depth + 1,
         skill: order.skill.as_ref().map(|(name, _)| name.clone()),
         root: tree.map(|tree| tree.root.clone()),
         attended: delegation.agents.settings.attended,
         max_steps: 0,
-        continues: None,
+        continues: match &order.conversation {
+            Conversation::Id(id) => Some(id.clone()),
+            Conversation::New | Conversation::Last | Conversation::Named(_) => None,
+        },
     });
+    caps
 }
 
 /// Why there is no end to tell of.
@@ -279,7 +389,12 @@ pub async fn assignment(
 }
 
 /// The result, or what went wrong.
-fn settle(cx: &Context<()>, ended: Ended, left: Option<Value>) -> Result<Value, ToolError> {
+fn settle(
+    cx: &Context<()>,
+    ended: Ended,
+    left: Option<Value>,
+    end: Option<ForeignEnd>,
+) -> Result<Value, ToolError> {
     let session = ended.session.get(..8).unwrap_or(&ended.session);
     let who = format!("The sub-agent ({}, session {session})", ended.role);
     let took = time_shown(ended.took);
@@ -289,12 +404,20 @@ fn settle(cx: &Context<()>, ended: Ended, left: Option<Value>) -> Result<Value, 
         text => format!(" The last it said: {}", clip(text, MAX_PARTIAL)),
     };
     let fault = |code, what: String| Err(error(code, &format!("{who} {what}{tree}")));
+    let failure = end.as_ref().and_then(|end| end.failure.as_ref());
+    let failure = failure.map(|(failure, _)| *failure);
     match ended.how {
         How::Done if ended.text.trim().is_empty() => fault(
             "empty_answer",
             "ended without an answer. Do not take its work for done.".into(),
         ),
-        How::Done => Ok(data(cx, ended, left)),
+        How::Done => {
+            let mut data = data(cx, ended, left);
+            if let Some(end) = end {
+                data["agent"] = end.report;
+            }
+            Ok(data)
+        }
         How::Failed => {
             let why = match ended.text.trim() {
                 "" => "it ended without a word",
@@ -302,7 +425,7 @@ fn settle(cx: &Context<()>, ended: Ended, left: Option<Value>) -> Result<Value, 
             };
             let why = clip(why, MAX_PARTIAL);
             fault(
-                "child_failed",
+                failure.map_or("child_failed", ForeignFailure::code),
                 format!("failed after {took}: {why}\nDo not take its work for done."),
             )
         }

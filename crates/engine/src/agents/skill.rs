@@ -42,6 +42,10 @@ fn find(delegation: &Delegation, name: &str) -> Result<Skill, ToolError> {
 
 /// What it says, for the model to follow in this session.
 fn inline(skill: &Skill, words: &str) -> Value {
+    json!({"skill": skill.name(), "text": text_of(skill, words)})
+}
+
+pub fn text_of(skill: &Skill, words: &str) -> String {
     let template = &skill.template;
     let mut text = template.folder.as_deref().map(beside).unwrap_or_default();
     for piece in template.expand(words) {
@@ -51,7 +55,7 @@ fn inline(skill: &Skill, words: &str) -> Value {
             Piece::Shell(command) => text.push_str(&format!("(run `{command}`)")),
         }
     }
-    json!({"skill": skill.name(), "text": text})
+    text
 }
 
 /// What a sub-agent makes of it.
@@ -73,6 +77,7 @@ async fn follow(
         read_only: order.read_only,
         worktree: false,
         skill: Some((skill.name().to_owned(), skill.template.model.clone())),
+        ..Order::prompt("", String::new(), None)
     };
     send(cx, delegation, order).await
 }

@@ -4,7 +4,7 @@
 mod git;
 
 use crate::checkpoint::{Repository, read_small};
-use crate::confine::CallSandbox;
+use crate::confine::{CallSandbox, CommandPlace};
 use crate::tool::ToolError;
 use git::{Call, Git};
 use serde_json::{Value, json};
@@ -45,6 +45,10 @@ pub struct Worktree {
 
 impl Worktree {
     pub async fn add(sandbox: &CallSandbox, home: &Path) -> Result<Self, ToolError> {
+        if sandbox.settings.place != CommandPlace::Here {
+            let why = "Worktrees work on this machine alone, and the project lies at another place. Call it again without worktree.";
+            return Err(ToolError::new("no_repository", why));
+        }
         let at = sandbox.scope.root.clone();
         let none = |why: &str| {
             let hint = "A worktree needs a git repository with at least one commit. Call it again without worktree.";

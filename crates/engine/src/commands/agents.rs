@@ -36,7 +36,7 @@ pub fn agents(roles: &Roles, left_out: Vec<String>, language: Language) -> View 
             Cell::data(&role.capabilities.network),
             Cell::data(&role.capabilities.tools),
             Cell::data(&role.enabled),
-            Cell::data(&role.timeout.as_secs()),
+            Cell::data(&role.time_limit().as_secs()),
         ])
     };
     let column = |kind, key, word| column(language, kind, key, word);

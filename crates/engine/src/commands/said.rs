@@ -1,6 +1,7 @@
 //! `!cmd` and `# note`: lines that are no slash commands, and that the model reads with its next request.
 
 use super::reply;
+use crate::confine::CommandPlace;
 use crate::context::digest::NOTED;
 use crate::dispatch::own;
 use crate::inbox::{CommandLine, Inbox};
@@ -49,6 +50,9 @@ pub async fn say(
 async fn note(state: &mut SessionState, inbox: &mut Inbox, text: &str) -> Result<View, LogError> {
     let language = state.settings.language;
     let text: String = text.chars().take(MAX_NOTE).collect();
+    if state.services.sandbox.settings.place != CommandPlace::Here {
+        return Ok(View::Error(language.say(Word::PlaceNoNote).into()));
+    }
     let path = instructions::file_of(&state.scope.root);
     let file = state.scope.shown(&path);
     if text.is_empty() || !state.settings.interactive {

@@ -12,6 +12,7 @@ const READER: &str = "reader-";
 /// What commands see in place of the folder of this run, where they do.
 pub const TMP: &str = "/tmp";
 
+#[derive(Default)]
 pub struct Folders {
     temp: Option<PathBuf>,
     caches: Vec<(String, PathBuf)>,
@@ -59,6 +60,14 @@ impl Folders {
             }
         }
         Ok(folders)
+    }
+
+    /// Of a command at another place, which has this one there.
+    pub fn at_place(temp: PathBuf) -> Self {
+        Self {
+            temp: Some(temp),
+            ..Self::default()
+        }
     }
 
     /// A reader's folder on disk, where none can be mounted for it.

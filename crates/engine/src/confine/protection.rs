@@ -1,6 +1,7 @@
 //! What no command of a session may change and the system cannot hold: remembered before the first of them, compared after
 //! each, and once more at the end when everything is dead. What the person changes while nothing of ours runs is theirs.
 
+use super::history::{History, HistoryGround};
 use super::search::{Look, MAX_ASIDE, Search, keep_text, lock};
 use crate::artifacts::Artifacts;
 use ostler_host::sandbox::{Others, Record, Records, Repositories, Watch};
@@ -25,6 +26,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 pub struct Protection {
     state: Arc<Mutex<State>>,
     repositories: Search,
+    history: History,
     /// Looks after programs that nobody waits for.
     looks: Arc<Mutex<Vec<JoinHandle<()>>>>,
     /// Kills those programs.
@@ -78,6 +80,8 @@ pub struct Ground<'a> {
     pub protected: &'a [PathBuf],
     /// Where sessions write down what was there before.
     pub records: Option<&'a Path>,
+    /// The history that is measured while it runs, if nobody approved it.
+    pub history: Option<&'a HistoryGround>,
 }
 
 /// A program that runs. Whoever waits for its end calls `end`; if this is dropped instead, whatever the reason, the look
@@ -87,6 +91,10 @@ pub struct Guarded {
     /// None for a call of a program that goes on running.
     tree: Option<TreeEnd>,
     is_looked_at: bool,
+    /// Whether the history is measured because of it.
+    is_unapproved: bool,
+    /// The call that started it has its result already.
+    outlives_call: bool,
 }
 
 /// The look after a program that nobody waits for.
@@ -94,6 +102,7 @@ struct PendingLook {
     protection: Protection,
     tree: Option<TreeEnd>,
     is_done: bool,
+    is_unapproved: bool,
 }
 
 impl Protection {
@@ -102,12 +111,15 @@ impl Protection {
         let mut state = self.lock();
         // What has died since the last look may have written before.
         let quiet = state.running == 0 && state.leftovers.is_empty();
+        let had_leftovers = !state.leftovers.is_empty();
         state.leftovers.retain(Leftovers::is_alive);
+        let is_alone = state.leftovers.is_empty();
         let recovered = state.remember(ground, quiet);
         state.running += 1;
         let since = recovered.since.or(state.since);
         let record = state.record.clone();
         drop(state);
+        self.begin_history(ground.history, had_leftovers, is_alone);
         lock(&self.repositories.found).extend(recovered.changes);
         if let Some(root) = ground.root {
             let looked_at = || {
@@ -139,6 +151,8 @@ impl Protection {
             protection: self.clone(),
             tree: None,
             is_looked_at: false,
+            is_unapproved: ground.history.is_some(),
+            outlives_call: false,
         }
     }
 
@@ -146,6 +160,7 @@ impl Protection {
     pub async fn finish(&self) -> Vec<Change> {
         let are_dead = self.end_programs().await;
         let mut changes = self.end_all("end", Some(LAST_LOOK)).await.1;
+        changes.extend(self.history.take_untold());
         match self.repositories.unfinished() {
             // The record stays, so that the next start looks further.
             tops if !tops.is_empty() => changes.extend(tops.into_iter().map(Change::unseen)),
@@ -177,6 +192,39 @@ impl Protection {
     pub async fn look(&self, call_id: &str) {
         let changes = self.put_back(call_id, Some(PATIENCE)).await;
         lock(&self.repositories.found).extend(changes);
+    }
+
+    /// Before a command: brings back what those before it took of the history, and remembers it if nobody approved it.
+    /// Leftovers of commands may have died since the last look.
+    fn begin_history(&self, ground: Option<&HistoryGround>, had_leftovers: bool, is_alone: bool) {
+        if had_leftovers {
+            self.history.mend_and_tell_later();
+        }
+        if is_alone {
+            self.history.rest();
+        }
+        if let Some(ground) = ground {
+            self.history.begin(ground);
+        }
+    }
+
+    /// To be called before the tree is saved and at the end of a turn: brings back what running commands took of the history
+    /// that nobody approved. That, and what no result has told.
+    pub async fn look_at_history(&self) -> Vec<Change> {
+        let protection = self.clone();
+        let look = move || {
+            let mut state = protection.lock();
+            state.leftovers.retain(Leftovers::is_alive);
+            let is_alone = state.leftovers.is_empty();
+            drop(state);
+            protection.history.mend_and_tell_later();
+            if is_alone {
+                protection.history.rest();
+            }
+            protection.history.take_untold()
+        };
+        // It fails only when the runtime ends.
+        tokio::task::spawn_blocking(look).await.unwrap_or_default()
     }
 
     /// What looks have found that nobody waited for.
@@ -228,8 +276,14 @@ impl Protection {
     }
 
     /// One program less that runs.
-    fn release(&self) {
+    fn release(&self, is_unapproved: bool) {
         let mut state = self.lock();
+        if is_unapproved {
+            self.history.end();
+        }
+        if state.leftovers.is_empty() {
+            self.history.rest();
+        }
         state.running = state.running.saturating_sub(1);
         if state.running == 0 && state.leftovers.is_empty() {
             state.record = None;
@@ -275,7 +329,15 @@ impl Protection {
         };
         self.repositories.look(look);
         changes.extend(self.repositories.wait(patience).await);
+        changes.extend(self.mend_history().await);
         changes
+    }
+
+    async fn mend_history(&self) -> Vec<Change> {
+        let history = self.history.clone();
+        let mended = tokio::task::spawn_blocking(move || history.mend()).await;
+        // It fails only when the runtime ends.
+        mended.unwrap_or_default()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -295,9 +357,22 @@ impl Guarded {
         self.protection.lock().leftovers.extend(leftovers);
     }
 
+    /// The call that started it ends before it does: the person is told what no result tells.
+    pub fn outlive_call(&mut self) {
+        self.outlives_call = true;
+    }
+
     /// Puts back what changed.
     pub async fn end(mut self, call_id: &str) -> Vec<Change> {
         let protection = self.protection.clone();
+        if self.outlives_call {
+            let mended = protection.mend_history().await;
+            protection.history.tell_later(mended.iter().cloned());
+            let mut changes = protection.put_back(call_id, Some(PATIENCE)).await;
+            changes.extend(mended);
+            self.is_looked_at = true;
+            return changes;
+        }
         let changes = protection.put_back(call_id, Some(PATIENCE)).await;
         self.is_looked_at = true;
         changes
@@ -315,12 +390,13 @@ impl Guarded {
 impl Drop for Guarded {
     fn drop(&mut self) {
         if self.is_looked_at {
-            return self.protection.release();
+            return self.protection.release(self.is_unapproved);
         }
         let look = PendingLook {
             protection: self.protection.clone(),
             tree: self.tree.take(),
             is_done: false,
+            is_unapproved: self.is_unapproved,
         };
         // Without a runtime the record stays for the next session.
         if tokio::runtime::Handle::try_current().is_ok() {
@@ -353,7 +429,7 @@ impl PendingLook {
 impl Drop for PendingLook {
     fn drop(&mut self) {
         if self.is_done {
-            return self.protection.release();
+            return self.protection.release(self.is_unapproved);
         }
         if let Some(record) = &self.protection.lock().record {
             record.leave();

@@ -3,7 +3,7 @@
 use super::outside::Changeable;
 use super::shape::SHARED_MEMORY;
 use ostler_host::Scratch;
-use ostler_host::sandbox::{Network, Policy};
+use ostler_host::sandbox::{Layer, Network, Policy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,6 +15,15 @@ pub enum SandboxMode {
     Require,
     #[default]
     Off,
+}
+
+/// Where commands run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CommandPlace {
+    #[default]
+    Here,
+    /// At another place, whose helper confines them by this layer. Without one nothing does.
+    Elsewhere(Option<Layer>),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -41,6 +50,7 @@ pub struct SandboxSettings {
     pub uncovered: bool,
     /// Where sessions write down what was there before their commands: a folder that no command can reach.
     pub records: Option<PathBuf>,
+    pub place: CommandPlace,
 }
 
 /// The repository of the project.

@@ -6,6 +6,7 @@ use crate::proxy::Proxy;
 use ostler_host::Host;
 use ostler_host::sandbox::{Choice, Error, Plans, SharedNetwork};
 use ostler_tools::SandboxReport;
+use ostler_tools::sandbox_report::Change;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::OnceCell;
@@ -63,6 +64,11 @@ impl SandboxShare {
     pub async fn end_leftovers(&self) -> bool {
         let (ended, _) = self.protection.end_leftovers("rewind").await;
         ended > 0
+    }
+
+    /// Brings back what running commands took of the history that nobody approved. That, and what no result has told.
+    pub async fn look_at_history(&self) -> Vec<Change> {
+        self.protection.look_at_history().await
     }
 
     /// `None` where the layer has no network to share. What could not be made is tried again by the next command.

@@ -2,7 +2,8 @@
 //! all is decided elsewhere; `cargo xtask tidy` finds every other place that spawns.
 
 use super::{
-    Confined, Outcome, SandboxMode, SandboxSettings, SandboxShare, Terms, environment, prepare,
+    Confined, HistoryGround, Outcome, SandboxMode, SandboxSettings, SandboxShare, Terms,
+    environment, prepare,
 };
 use crate::artifacts::Artifacts;
 use crate::tool::{Scope, ToolError, ToolSettings};
@@ -33,6 +34,8 @@ pub struct Services {
     /// The project, in which repositories that a command made are looked for afterwards.
     pub root: Option<PathBuf>,
     pub user_home: Option<PathBuf>,
+    /// For a program that nobody approved: the history that it takes nothing of.
+    pub history: Option<HistoryGround>,
 }
 
 impl Services {
@@ -49,6 +52,7 @@ impl Services {
             call_id: String::new(),
             root: None,
             user_home: None,
+            history: None,
         }
     }
 }
@@ -65,6 +69,8 @@ pub struct CallSandbox {
     pub scope: Arc<Scope>,
     pub call_id: String,
     pub terms: Terms,
+    /// If nobody approved the call.
+    pub history: Option<HistoryGround>,
 }
 
 impl CallSandbox {
@@ -80,6 +86,7 @@ impl CallSandbox {
             call_id: self.call_id.clone(),
             root: Some(self.scope.root.clone()),
             user_home: self.scope.user_home.clone(),
+            history: self.history.clone(),
         }
     }
 }
@@ -103,6 +110,12 @@ impl Programs for CallSandbox {
 impl Confinement for Confined {
     fn take_leftovers(&self, process: &mut Process) {
         Confined::take_leftovers(self, process);
+    }
+
+    fn outlive_call(&mut self) {
+        if let Some(guarded) = &mut self.guarded {
+            guarded.outlive_call();
+        }
     }
 
     fn end<'a>(

@@ -76,10 +76,14 @@ pub async fn permit(
         (Verdict::Ask, true) if !refuses => ask(state, inbox, prepared, decision).await,
         (Verdict::Ask, false) if !fresh && !refuses => {
             match unattended(prepared, &decision, (&state.policy, &state.scope)) {
-                Ok(()) => Ok(Ok(Leave {
-                    sees_as_reader: state.policy.headless == Headless::Sandbox,
-                    ..Leave::default()
-                })),
+                Ok(()) => {
+                    let is_held = state.policy.headless == Headless::Sandbox;
+                    Ok(Ok(Leave {
+                        sees_as_reader: is_held,
+                        is_unapproved: is_held,
+                        ..Leave::default()
+                    }))
+                }
                 Err(refusal) => {
                     record(state, prepared, &decision, Decided::no(), None)?;
                     refuse_unattended(state, prepared, &refusal).map(Err)
@@ -121,6 +125,7 @@ pub fn surroundings(state: &SessionState) -> Surroundings<'_> {
     Surroundings {
         scope: &state.scope,
         memory: &state.settings.recall.memory,
+        roles: &state.extensions.definitions.roles,
         language: state.settings.language,
     }
 }

@@ -76,7 +76,7 @@ pub async fn offer(
     );
     let mut terms = state.permissions.terms(&state.policy.rules, leave);
     merge(&mut terms, &wanted);
-    cx.services.programs = Arc::new(state.call_sandbox(&prepared.call.id, terms));
+    cx.services.programs = Arc::new(state.sandbox_with(&prepared.call.id, terms, leave));
     let turn = match turn_to_write(state, inbox, prepared, cancel).await {
         Ok(turn) => turn,
         Err(Stopped) => return Ok(first),

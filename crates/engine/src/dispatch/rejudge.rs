@@ -4,7 +4,7 @@
 //! of a read.
 
 use super::permit;
-use super::{Finished, Prepared, regrant, run_in_turn, settle_history, turn_to_write};
+use super::{Finished, Prepared, regrant, run_in_turn, turn_to_write};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::permissions::Leave;
@@ -66,7 +66,6 @@ pub async fn judge_again(
         Ok(leave) => leave,
         Err(error) => return Ok(stays(first, &error.message)),
     };
-    let is_held = leave.sees_as_reader;
     let leave = Leave {
         sees_as_reader: true,
         ..leave
@@ -80,13 +79,7 @@ pub async fn judge_again(
         return Ok(stays(first, "the person stopped the work"));
     }
     let cx = state.context(call.0, again.tool.about(), &leave, cancel.clone());
-    if is_held {
-        checkpoints::watch_history(state).await;
-    }
-    let mut second = run_in_turn(state, inbox, &again, cx, turn).await;
-    if is_held {
-        settle_history(state, &mut second).await;
-    }
+    let second = run_in_turn(state, inbox, &again, cx, turn).await;
     let (mut result, took) = regrant::offer(state, inbox, &again, &leave, second, cancel).await?;
     mark(&mut result, json!("writer"));
     Ok(Ended {

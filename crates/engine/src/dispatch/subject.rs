@@ -3,6 +3,7 @@
 use super::Prepared;
 use crate::cut::clip;
 use crate::memory::Memory;
+use crate::sources::roles::Roles;
 use crate::tool::Scope;
 use ostler_wire::{Access, Language, Word};
 
@@ -14,6 +15,7 @@ const MAX_NAME: usize = 80;
 pub struct Surroundings<'a> {
     pub scope: &'a Scope,
     pub memory: &'a Memory,
+    pub roles: &'a Roles,
     pub language: Language,
 }
 
@@ -37,7 +39,8 @@ pub fn subject(prepared: &Prepared, about: Surroundings<'_>) -> String {
     let parts: Vec<String> = prepared
         .accesses
         .iter()
-        .map(|access| match access {
+        .enumerate()
+        .map(|(number, access)| match access {
             Access::Read(path) | Access::Write(path) => about.scope.shown(path),
             Access::Run(segments) => {
                 let texts: Vec<&str> = segments.iter().map(|s| s.text.as_str()).collect();
@@ -50,11 +53,16 @@ pub fn subject(prepared: &Prepared, about: Surroundings<'_>) -> String {
             },
             Access::Mcp { server, tool, .. } => format!("{server} {tool}"),
             Access::Job(id) => id.clone(),
-            // Who says yes has to see to what.
-            Access::Delegate { role, .. } => match said(&["prompt", "task", "name"]) {
-                Some(what) => format!("{role}: {what}"),
-                None => role.clone(),
-            },
+            // Whoever says yes has to see to what, and to whom.
+            Access::Delegate { role, read_only } => {
+                let of_several = prepared.args["tasks"][number]["prompt"].as_str();
+                let what = of_several.or_else(|| said(&["prompt", "task", "topic", "name"]));
+                let who = who(role, *read_only, about);
+                match what {
+                    Some(what) => format!("{who}: {what}"),
+                    None => who,
+                }
+            }
             Access::History => about.language.say(Word::AllHistory).into(),
             Access::Memory => {
                 // Nobody knows a fact by its id.
@@ -69,4 +77,26 @@ pub fn subject(prepared: &Prepared, about: Surroundings<'_>) -> String {
         true => name.to_owned(),
         false => format!("{name}: {}", parts.join(", ")),
     }
+}
+
+/// A role, and if another agent plays it, which one and what it may do.
+fn who(role: &str, read_only: bool, about: Surroundings<'_>) -> String {
+    let found = about.roles.find(role);
+    let Some((found, agent)) = found.and_then(|role| Some((role, role.agent.as_ref()?))) else {
+        return role.to_owned();
+    };
+    let caps = &found.capabilities;
+    let say = |word: Word| about.language.say(word);
+    let mut may = vec![match read_only || caps.read_only {
+        true => say(Word::MayOnlyRead),
+        false => say(Word::MayChangeFiles),
+    }];
+    if !caps.shell {
+        may.push(say(Word::MayRunNothing));
+    }
+    if !caps.network {
+        may.push(say(Word::MayReachVendor));
+    }
+    let by = [role, &agent.shown(), &may.join(", ")].map(str::to_owned);
+    about.language.fill(Word::RoleBy, &[&by[0], &by[1], &by[2]])
 }

@@ -1,6 +1,7 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
 mod child;
+mod foreign;
 mod open;
 mod servers;
 
@@ -91,12 +92,12 @@ impl LocalHub {
             servers: Servers::new(&options.mcp, || options.server_context()).map(Arc::new),
             memory: Arc::new(Memory::new(
                 &options.paths.home,
-                &project_name(&options.paths.root),
+                &project_name(&options.paths.project),
                 options.run.redactor.clone(),
             )),
             transport,
             writing: Arc::new(Semaphore::new(1)),
-            project: options.paths.root.clone(),
+            project: options.paths.project.clone(),
             live: LiveSessions::default(),
             options,
         }
@@ -226,9 +227,10 @@ impl LocalHub {
             options.paths.home.as_path(),
             options.paths.user_home.as_deref(),
         );
-        let scope = Scope::new(&options.paths.root, options.paths.user_home.clone());
+        let project = &options.paths.project;
+        let scope = Scope::new(project, options.paths.user_home.clone());
         let border = options.permissions.policy.instructions_border(&scope);
-        let found = instructions::load(homes, &options.paths.root, &border, language);
+        let found = instructions::load(homes, project, &border, language);
         notes.extend(found.warnings);
         let from = |file: &String| language.fill(Word::InstructionsFrom, &[file]);
         notes.extend(found.loaded.iter().map(from));
@@ -275,7 +277,10 @@ impl LocalHub {
                 schema_version: SCHEMA_VERSION,
                 session_id: past.id.clone(),
                 root: self.options.paths.root.display().to_string(),
-                host: "local".into(),
+                host: match &self.options.toolbox.elsewhere {
+                    Some(elsewhere) => elsewhere.name.clone(),
+                    None => "local".into(),
+                },
                 prefix: hash.clone(),
                 rendering: RENDERING,
                 version: self.options.run.version.clone(),
@@ -335,7 +340,7 @@ impl LocalHub {
     /// What people wrote for this project, and what of it had to be left out.
     fn definitions(&self) -> (Definitions, Vec<String>) {
         let options = &self.options;
-        let scope = Scope::new(&options.paths.root, options.paths.user_home.clone());
+        let scope = Scope::new(&options.paths.project, options.paths.user_home.clone());
         let border = options.permissions.policy.instructions_border(&scope);
         let reader = Reader::new(border, options.run.language);
         let sources = DefinitionSources {
@@ -344,7 +349,13 @@ impl LocalHub {
             role_settings: &options.agents.roles,
             skills: &options.agents.skills,
         };
-        Definitions::load(&sources, &reader, options.run.language)
+        let (mut definitions, left_out) =
+            Definitions::load(&sources, &reader, options.run.language);
+        if let Some(foreign) = &options.agents.foreign {
+            let roles = Arc::make_mut(&mut definitions.roles);
+            roles.note_agents(|model| foreign.0.agent_of(model));
+        }
+        (definitions, left_out)
     }
 
     fn new_session(&self, past: Past, failed: Vec<String>) -> Result<Client, HubError> {

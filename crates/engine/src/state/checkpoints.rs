@@ -1,12 +1,11 @@
 //! Saves of the tree around the work of a session. What cannot be saved is told once, and the work goes on. Which saves are
 //! needed is decided in `checkpoints`.
 
-use crate::checkpoint::{HistoryNames, Mended};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::state::SessionState;
+use ostler_tools::SandboxReport;
 use ostler_wire::{Access, Body, Delta, Notice, Word};
-use serde_json::{Value, json};
 use std::time::Duration;
 
 /// How long a save may take before the person is told what is waited for.
@@ -24,6 +23,9 @@ pub async fn before(
     let Some(job) = state.services.checkpoints.before(accesses) else {
         return Ok(Ok(()));
     };
+    if let Some(told) = mend_history(state).await {
+        state.commit(vec![told])?;
+    }
     let feed = state.feed.clone();
     let delta = Delta::Progress {
         id: id.to_owned(),
@@ -58,51 +60,18 @@ pub async fn before(
     Ok(Ok(()))
 }
 
-/// To be called right before a command that nobody approved: remembers what keeps the history of the repository.
-pub async fn watch_history(state: &mut SessionState) {
-    let Some(place) = state.services.checkpoints.place() else {
-        return;
+/// Brings back what commands that nobody approved, and that may still run, took of the history of the repository by other
+/// means than git: a tree that is saved without it would hide that. What it was is for the person.
+async fn mend_history(state: &SessionState) -> Option<Body> {
+    let report = SandboxReport {
+        changes: state.services.sandbox.share.look_at_history().await,
+        ..SandboxReport::default()
     };
-    let before = state.services.checkpoints.take_history();
-    let look = move || HistoryNames::look(&place.root, before.as_ref());
-    let names = tokio::task::spawn_blocking(look).await.ok().flatten();
-    state.services.checkpoints.know_history(names);
-}
-
-/// Brings back what such a command took of the history by other means than git, and says what.
-pub async fn mend_history(state: &mut SessionState) -> Mended {
-    let checkpoints = &mut state.services.checkpoints;
-    let (Some(place), Some(before)) = (checkpoints.place(), checkpoints.take_history()) else {
-        return Mended::default();
-    };
-    let mend = move || {
-        let Some(now) = HistoryNames::look(&place.root, Some(&before)) else {
-            return (Mended::default(), Some(before));
-        };
-        let mended = place
-            .open()
-            .and_then(|store| store.mend_history(&before, &now));
-        // What came back counts as there.
-        (mended.unwrap_or_default(), Some(before))
-    };
-    // It fails only when the runtime ends.
-    let (mended, names) = tokio::task::spawn_blocking(mend).await.unwrap_or_default();
-    state.services.checkpoints.know_history(names);
-    mended
-}
-
-/// The same in the result of the command.
-pub fn tell_mended(mended: &Mended, data: &mut Value) {
-    let back = mended.back.iter().map(|path| (path, true));
-    let gone = mended.gone.iter().map(|path| (path, false));
-    let changes = back.chain(gone);
-    let changes = changes.map(|(path, undone)| json!({"path": path, "undone": undone}));
-    let changes: Vec<Value> = changes.collect();
-    match data.get_mut("protected").and_then(Value::as_array_mut) {
-        _ if changes.is_empty() => {}
-        Some(told) => told.extend(changes),
-        None => data["protected"] = changes.into(),
-    }
+    let lines = report.lines();
+    (!lines.is_empty()).then(|| {
+        let text = lines.trim_end().to_owned();
+        Body::Notice(Notice { text })
+    })
 }
 
 /// Saves the tree if something may have changed since the last time. The entries are for whoever commits.
@@ -110,11 +79,7 @@ pub async fn after(state: &mut SessionState, inbox: &mut Inbox) -> Vec<Body> {
     let by_children = inbox.children.take_saved().into_iter();
     let mut bodies: Vec<Body> = by_children.map(Body::Checkpoint).collect();
     // What commands left running may have gone on.
-    let mut data = json!({});
-    tell_mended(&mend_history(state).await, &mut data);
-    let lines = ostler_tools::sandbox_report::lines(&data);
-    bodies.extend(lines.map(|text| Body::Notice(Notice { text })));
-    let _person_may_change_it_now = state.services.checkpoints.take_history();
+    bodies.extend(mend_history(state).await);
     let Some(job) = state.services.checkpoints.after() else {
         return bodies;
     };

@@ -1,7 +1,7 @@
 //! What a run of a tool works with. The sandbox is part of it: dispatch has it made for the terms that a call was judged for, and
 //! a tool only has its `Programs` to start one in it.
 
-use crate::confine::{CallSandbox, Terms};
+use crate::confine::{CallSandbox, HistoryGround, Terms};
 use crate::context::side_request::SideRequest;
 use crate::permissions::Leave;
 use crate::servers::ServerServices;
@@ -25,7 +25,7 @@ impl SessionState {
             let _ = temp.scratch.make();
         }
         let terms = self.permissions.terms(&self.policy.rules, leave);
-        let sandbox = self.call_sandbox(call_id, terms);
+        let sandbox = self.sandbox_with(call_id, terms, leave);
         let delegates = tool.kind == ToolKind::Delegate;
         Context {
             call_id: call_id.to_owned(),
@@ -70,6 +70,19 @@ impl SessionState {
             scope: self.scope.clone(),
             call_id: call_id.to_owned(),
             terms,
+            history: None,
+        }
+    }
+
+    /// The same for a call with this leave: what nobody approved takes nothing of the history.
+    pub fn sandbox_with(&self, call_id: &str, terms: Terms, leave: &Leave) -> CallSandbox {
+        let ground = || HistoryGround {
+            root: self.scope.root.clone(),
+            place: self.services.checkpoints.place(),
+        };
+        CallSandbox {
+            history: leave.is_unapproved.then(ground),
+            ..self.call_sandbox(call_id, terms)
         }
     }
 

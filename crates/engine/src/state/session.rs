@@ -62,7 +62,7 @@ impl Session {
     }
 
     pub(crate) fn store(&self) -> Store {
-        Store::new(&self.options.paths.sessions, &self.options.paths.root)
+        Store::new(&self.options.paths.sessions, &self.options.paths.project)
             .of_home(&self.options.paths.home)
             .speaking(self.options.run.language)
     }

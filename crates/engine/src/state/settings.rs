@@ -56,18 +56,33 @@ impl HubSettings {
 
     /// What servers are started with.
     pub fn server_context(&self) -> ServerContext {
+        let (host, sandbox, tools, user_home) = match &self.toolbox.elsewhere {
+            Some(Elsewhere {
+                machine,
+                sandbox,
+                tools,
+                user_home,
+                ..
+            }) => (machine, sandbox, tools, user_home),
+            None => (
+                &self.toolbox.host,
+                &self.toolbox.sandbox,
+                &self.tools,
+                &self.paths.user_home,
+            ),
+        };
         ServerContext {
             version: self.run.version.clone(),
             launcher: Arc::new(SandboxLauncher {
-                host: self.toolbox.host.clone(),
-                env: self.tools.env.clone(),
-                sandbox: self.toolbox.sandbox.clone(),
-                writable: self.tools.writable.clone(),
-                root: self.paths.root.clone(),
-                user_home: self.paths.user_home.clone(),
+                host: host.clone(),
+                env: tools.env.clone(),
+                sandbox: sandbox.clone(),
+                writable: tools.writable.clone(),
+                root: self.paths.project.clone(),
+                user_home: user_home.clone(),
             }),
-            shell: self.tools.shell.clone(),
-            root: self.paths.root.clone(),
+            shell: tools.shell.clone(),
+            root: self.paths.project.clone(),
             cache: Some(self.paths.home.join("cache/mcp")),
             interactive: self.run.interactive,
             settings: self.mcp.clone(),
@@ -80,8 +95,11 @@ impl HubSettings {
 pub struct Paths {
     pub home: PathBuf,
     pub user_home: Option<PathBuf>,
-    /// Canonical.
+    /// Canonical. At another place it is a path there.
     pub root: PathBuf,
+    /// The folder on this machine that the sessions and settings of the project belong to: the root, unless that is at
+    /// another place.
+    pub project: PathBuf,
     /// For what an unsaved session has to keep on disk.
     pub temp: PathBuf,
     /// Folder that holds a folder of sessions per project.
@@ -141,6 +159,22 @@ pub struct ToolSources {
     pub more: Vec<&'static dyn Tool>,
     /// What the programs that tools start may touch.
     pub sandbox: SandboxSettings,
+    /// Where the host is another place than this machine.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// A session whose project lies at another place. What is the person's own runs on this machine as always.
+#[derive(Clone)]
+pub struct Elsewhere {
+    /// As people call the place.
+    pub name: String,
+    /// This machine, where servers run.
+    pub machine: Arc<dyn Host>,
+    /// What servers may touch on this machine.
+    pub sandbox: SandboxSettings,
+    /// What servers are started with: that of this machine.
+    pub tools: ToolSettings,
+    pub user_home: Option<PathBuf>,
 }
 
 /// Commands beside the built-in ones.

@@ -13,7 +13,7 @@ use crate::state::checkpoints;
 use crate::state::session::Opening;
 use crate::tool::Typed as _;
 use crate::tools::read_file::ReadFile;
-use crate::turn::{goal, ingest};
+use crate::turn::{auto_plan, goal, ingest};
 use futures_util::future::BoxFuture;
 use ostler_wire::{Body, Deed, Message, Notice, View, Word};
 use tokio_util::sync::CancellationToken;
@@ -87,7 +87,7 @@ type Step = for<'a> fn(&'a mut SessionState, &'a mut Inbox, &'a mut Intake) -> T
 type Taken<'a> = BoxFuture<'a, Result<(), Refused>>;
 
 /// Between turns.
-const TURN_STEPS: &[Step] = &[admit_goal, take_rules, take_servers];
+const TURN_STEPS: &[Step] = &[admit_goal, plan_large_task, take_rules, take_servers];
 /// For every message, also for one that comes while the model works.
 const MESSAGE_STEPS: &[Step] = &[read_pictures, look_up_references, recall_memory, ask_hooks];
 
@@ -135,6 +135,18 @@ fn admit_goal<'a>(
         }
         Ok(())
     })
+}
+
+/// It may begin in plan mode, where the configuration wants that.
+fn plan_large_task<'a>(
+    state: &'a mut SessionState,
+    _: &'a mut Inbox,
+    taken: &'a mut Intake,
+) -> Taken<'a> {
+    taken
+        .notices
+        .extend(auto_plan::plan_first(state, &taken.prompt));
+    Box::pin(async { Ok(()) })
 }
 
 /// Rules that were tightened meanwhile hold from now on.

@@ -81,6 +81,7 @@ fn child(state: &SessionState) -> Option<Planner> {
         .terms(&state.policy.rules, &Leave::default());
     let mut delegation = state.delegation(state.call_sandbox("", terms));
     let mut caps = role.capabilities.clone();
+    let limit = role.time_limit();
     caps.read_only = true;
     delegation.child.model.clone_from(&planner.model);
     delegation.child.effort = None;
@@ -102,10 +103,7 @@ fn child(state: &SessionState) -> Option<Planner> {
         max_steps: planner.max_steps,
         continues: agents.planned.clone(),
     });
-    Some(Planner {
-        delegation,
-        limit: role.timeout,
-    })
+    Some(Planner { delegation, limit })
 }
 
 /// What the person said, after what became of the last plan.

@@ -1,9 +1,10 @@
 //! Words by which a command leaves the project: paths that lie outside of it, addresses of programs to run, and commands
-//! of git that run their words. An allow rule covers such a word only where it spells it out. Pure; links are followed
-//! in `decide`.
+//! of git that run their words. An allow rule covers such a word only where it spells it out. Pure but for the names that
+//! this machine has; links are followed in `decide`.
 
 use super::commands;
 use super::word::Word;
+use ostler_host::is_this_machine;
 
 /// Commands of git that run the words behind them.
 const GIT_RUNS_WORDS: &[&str] = &["bisect run", "submodule foreach", "hook run"];
@@ -63,6 +64,11 @@ const HARMLESS: &[&str] = &[
     "/usr/include",
     "/usr/local/include",
 ];
+/// Programs that log in to another machine and bring files here or there.
+const BY_LOGIN: &[&str] = &["git", "rsync", "scp", "sftp"];
+const LOGIN_SCHEMES: &[&str] = &["ssh", "git", "git+ssh", "ssh+git", "rsync", "scp", "sftp"];
+/// Options of `ssh` that take the next word.
+const SSH_VALUED: &str = "BbcDEeFIiJLlmOopQRSWw";
 const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];
 
 /// The words that lead out of the project. `is_inside` tells of a path, as it is written, whether it lies in the project.
@@ -72,6 +78,9 @@ pub(super) fn leading(words: &[Word], is_inside: impl Fn(&str) -> bool) -> Vec<S
         return Vec::new();
     };
     let is = |table: &[&str]| table.iter().any(|entry| commands::starts(&texts, entry));
+    if *name == "ssh" && ssh_destination(args).is_some_and(is_this_machine) {
+        return args.iter().map(|arg| (*arg).to_owned()).collect();
+    }
     if is(PRINTS) || is(ELSEWHERE) {
         return Vec::new();
     }
@@ -96,7 +105,10 @@ pub(super) fn leading(words: &[Word], is_inside: impl Fn(&str) -> bool) -> Vec<S
         if is_remote && *text == "--" {
             break;
         }
-        let leads = pieces(name, text).into_iter().any(is_outside) || runs && is_foreign(text);
+        let logs_in_here = BY_LOGIN.contains(name) && login(text).is_some_and(is_this_machine);
+        let leads = pieces(name, text).into_iter().any(is_outside)
+            || runs && is_foreign(text)
+            || logs_in_here;
         if leads {
             found.push((*text).to_owned());
         }
@@ -105,6 +117,75 @@ pub(super) fn leading(words: &[Word], is_inside: impl Fn(&str) -> bool) -> Vec<S
         found.extend(git_runs(args));
     }
     found
+}
+
+/// The words by which git compares or searches files outside of the project, tracked or not: two paths, one of which lies
+/// outside, are enough for `git diff`.
+pub(super) fn compared(words: &[Word], is_inside: impl Fn(&str) -> bool) -> Vec<String> {
+    let texts: Vec<&str> = words.iter().map(|w| w.text.as_str()).collect();
+    let Some((&"git", args)) = texts.split_first() else {
+        return Vec::new();
+    };
+    let Some((part, args)) = past_git_options(args).split_first() else {
+        return Vec::new();
+    };
+    // A unique beginning of a long option is that option.
+    let is_no_index = |arg: &&str| arg.len() > 4 && "--no-index".starts_with(*arg);
+    let compares = match *part {
+        "diff" => true,
+        "grep" => args.iter().any(is_no_index),
+        _ => false,
+    };
+    let is_outside = |path: &str| {
+        let is_path = path.contains('/') || path == ".." || path == "~";
+        is_path && path != "/dev/null" && (path.starts_with('~') || !is_inside(path))
+    };
+    let is_pattern = |at: usize| {
+        let before = at.checked_sub(1).and_then(|at| args.get(at));
+        before.is_some_and(|before| matches!(*before, "-S" | "-G" | "-e"))
+    };
+    let leads = |(at, text): &(usize, &&str)| match text.strip_prefix('-') {
+        Some(_) => text.split_once('=').is_some_and(|(_, v)| is_outside(v)),
+        None => !is_pattern(*at) && is_outside(text),
+    };
+    let found = args
+        .iter()
+        .enumerate()
+        .filter(|word| compares && leads(word));
+    found.map(|(_, text)| (*text).to_owned()).collect()
+}
+
+/// The host, with a login before it, that a word has a program log in to: `ssh://host/x`, `host:path`.
+fn login(text: &str) -> Option<&str> {
+    if let Some((scheme, rest)) = text.split_once("://") {
+        let authority = rest.split(['/', '?', '#']).next()?;
+        return LOGIN_SCHEMES.contains(&scheme).then_some(authority);
+    }
+    let end = text.find(']').unwrap_or_default();
+    let colon = end + text.get(end..)?.find(':')?;
+    let host = text.get(..colon)?;
+    let is_one = !host.is_empty() && !host.contains('/') && !host.starts_with('-');
+    // `HEAD:path` names a file of a commit, `a:b` a branch here and one there.
+    (is_one && (host.contains(['@', '[']) || !is_name_of_git(host))).then_some(host)
+}
+
+fn is_name_of_git(host: &str) -> bool {
+    host == "HEAD" || host.starts_with('+') || host.contains(['~', '^'])
+}
+
+/// Where `ssh` logs in.
+fn ssh_destination<'w>(args: &[&'w str]) -> Option<&'w str> {
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.strip_prefix('-') {
+            Some(letters) if letters.len() == 1 && SSH_VALUED.contains(letters) => {
+                args.next();
+            }
+            Some(_) => {}
+            None => return Some(login(arg).unwrap_or(arg)),
+        }
+    }
+    None
 }
 
 /// Whether a command runs files or addresses that its words name.
@@ -353,6 +434,12 @@ mod tests {
                     "git commit -m ../x",
                     "git clone https://a.example/x.git",
                     "git clone git@a.example:/srv/x.git",
+                    "git clone ssh://git@a.example:22/srv/x.git",
+                    "git diff --no-index a b/c",
+                    "git diff --no-index /dev/null a",
+                    "git diff main...origin/topic -- src",
+                    "git diff HEAD~1 @~ -S /x",
+                    "git diff HEAD:a/b a/b",
                     "git bisect good",
                     "git submodule update --init",
                     "git -c user.name=x commit -m y",
@@ -397,6 +484,19 @@ mod tests {
                     "git remote add x ext::./y",
                     "git clone /srv/x",
                     "git clone file:///srv/x",
+                    "git clone ssh://me@localhost/srv/x",
+                    "git clone ssh://me@127.0.0.1:22/srv/x",
+                    "git clone me@localhost:x",
+                    "git clone '[me@localhost]:x'",
+                    "git clone '[me@localhost:22]:x'",
+                    "git fetch ssh://[::1]/srv/x",
+                    "git push git://localhost/x main",
+                    "git remote add x me@0x7f.1:x",
+                    "git diff --no-index /srv/x a",
+                    "git diff --no-index a ../x",
+                    "git diff --no-ind ~/x a",
+                    "git diff /srv/x a",
+                    "git grep --no-index x /srv",
                     "git clone https://a.example/x /srv/y",
                     "git worktree add ../x",
                     "git grep -O./x y",

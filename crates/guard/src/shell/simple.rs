@@ -359,7 +359,7 @@ impl Walker<'_> {
     fn leads(&self, words: &[Word], effects: &Effects) -> Vec<String> {
         let declared = effects.reader.is_some() || effects.understood;
         match declared && !leads::runs_files(words) {
-            true => Vec::new(),
+            true => leads::compared(words, |piece| self.is_inside(piece)),
             false => leads::leading(words, |piece| self.is_inside(piece)),
         }
     }

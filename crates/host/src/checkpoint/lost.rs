@@ -1,8 +1,8 @@
 //! What of a repository's history a command took away by other means than git: names of refs, logs and objects are compared
-//! with those before it, and what is missing comes back from the newest checkpoint. What git itself may have removed (a
-//! branch with its log, an object that lies in a pack) stays as it is. Contents are not compared.
+//! with those before it, and what is missing comes back from the newest checkpoint that has it. What git itself may have
+//! removed (a branch with its log, an object that lies in a pack) stays as it is. Contents are not compared.
 
-use super::apply::{self, Apply};
+use super::apply::Apply;
 use super::cache::Cache;
 use super::git::{Repository, read_small};
 use super::history::{entries, missing};
@@ -19,23 +19,41 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// Folders and names of a git folder that are compared; of a larger one nothing is known.
-const MAX_FOLDERS: usize = 20_000;
+pub(super) const MAX_FOLDERS: usize = if cfg!(test) { 600 } else { 20_000 };
 const MAX_NAMES: usize = 500_000;
+/// Different histories in which something that is gone is looked for, newest first.
+const MAX_HISTORIES: usize = 64;
 /// Bytes of a file of refs, and of an index of a pack.
 const MAX_REFS: u64 = 64 << 20;
 const MAX_INDEX: usize = 256 << 20;
 /// How far the times of folders may lie behind the clock.
 const COARSE: Duration = Duration::from_millis(50);
-const COMPARED: [&[u8]; 3] = [b"refs", b"logs", OBJECTS];
+const COMPARED: [&[u8]; 4] = [b"refs", b"logs", OBJECTS, WORKTREES];
 /// Folders that git never removes.
 const LASTING: [&[u8]; 4] = [b"refs", b"refs/heads", b"logs", OBJECTS];
 const SINGLE: [&[u8]; 2] = [HEAD, b"packed-refs"];
 const HEAD: &[u8] = b"HEAD";
 const OBJECTS: &[u8] = b"objects";
+const WORKTREES: &[u8] = b"worktrees";
+/// What git needs to know a linked working tree by, and where it stands.
+const OF_WORKTREE: [&[u8]; 3] = [HEAD, b"commondir", b"gitdir"];
+/// Names in the folder of all objects that hold none.
+const NO_OBJECTS: &[u8] = b"info";
+/// Endings of what is made anew or in the making.
+const PASSING: [&[u8]; 6] = [
+    b".lock",
+    b".keep",
+    b".bitmap",
+    b".rev",
+    b".mtimes",
+    b"multi-pack-index",
+];
 const PACK_INDEX: &[u8] = b".idx";
 const INDEX_MAGIC: &[u8] = b"\xfftOc\0\0\0\x02";
 const INDEX_HEAD: usize = 8;
 const FANOUT: usize = 256 * 4;
+/// Bytes of an object's name, where no path shows it.
+const WIDTH: usize = 20;
 
 struct Folder {
     changed: SystemTime,
@@ -45,11 +63,13 @@ struct Folder {
     folders: Vec<Rel>,
 }
 
-/// The names of what keeps the history of a repository, at one moment.
+/// The names of what keeps the history of a repository: at one moment, and what had been there before and is to come back.
 pub struct HistoryNames {
     repository: Repository,
     folders: BTreeMap<Rel, Arc<Folder>>,
     single: BTreeSet<Rel>,
+    /// Not there when it was last looked at, and not forgotten.
+    earlier: BTreeSet<Rel>,
 }
 
 /// What became of a history.
@@ -64,24 +84,18 @@ pub struct Mended {
 impl HistoryNames {
     /// Those of the repository around a folder; folders that are as they were in `before` are not listed again.
     pub fn look(root: &Path, before: Option<&Self>) -> Option<Self> {
-        let repository = match before {
-            Some(before) => before.repository.clone(),
-            None => Repository::around(root)?,
-        };
-        let common = repository.common.clone();
-        let is_file = |name: &&[u8]| is_regular(&common.join(crate::raw::name(name)));
-        let single = SINGLE.into_iter().filter(is_file).map(<[u8]>::to_vec);
-        let mut found = Self {
-            single: single.collect(),
-            folders: BTreeMap::new(),
-            repository,
-        };
+        let repository = Repository::around(root)?;
+        let before = before.filter(|before| before.repository == repository);
+        Self::list_all(repository, before)
+    }
+
+    fn list_all(repository: Repository, before: Option<&Self>) -> Option<Self> {
+        let mut found = Self::start(repository);
         let mut open: Vec<Rel> = COMPARED.map(<[u8]>::to_vec).into();
         let mut names = 0;
         while let Some(rel) = open.pop() {
-            let path = common.join(crate::raw::name(&rel));
             let known = before.and_then(|before| before.folders.get(&rel));
-            let Some(folder) = list(&path, known) else {
+            let Some(folder) = list(&found.repository.common, &rel, known) else {
                 continue;
             };
             let inner = folder.folders.iter().map(|name| {
@@ -99,6 +113,77 @@ impl HistoryNames {
         Some(found)
     }
 
+    /// What is there now. Where so much was added that nobody can look at it all, that is looked at which was known.
+    fn look_again(&self) -> Self {
+        Self::list_all(self.repository.clone(), Some(self)).unwrap_or_else(|| {
+            let mut found = Self::start(self.repository.clone());
+            for (rel, known) in &self.folders {
+                let folder = list(&self.repository.common, rel, Some(known));
+                found
+                    .folders
+                    .extend(folder.map(|folder| (rel.clone(), folder)));
+            }
+            found
+        })
+    }
+
+    fn start(repository: Repository) -> Self {
+        let is_file = |name: &&[u8]| is_regular(&repository.common.join(crate::raw::name(name)));
+        let single = SINGLE.into_iter().filter(is_file).map(<[u8]>::to_vec);
+        Self {
+            single: single.collect(),
+            folders: BTreeMap::new(),
+            earlier: BTreeSet::new(),
+            repository,
+        }
+    }
+
+    /// Brings back what is gone of it and git has not removed, as far as a checkpoint has it. What is there now belongs to
+    /// it from now on; what nobody can bring back is named once.
+    pub fn mend(&mut self, store: impl FnOnce() -> Result<Option<Checkpoints>>) -> Mended {
+        let now = self.look_again();
+        let mut lost = self.lost(&now);
+        let mut mended = Mended::default();
+        let mut left = Left::new(self, now);
+        left.lacks_folder |= lost.contains(HEAD);
+        let mut wanted = left.wanted(&lost);
+        let now = left.now;
+        if !wanted.is_empty() {
+            let common = &self.repository.common;
+            let found = store().and_then(|store| {
+                let found = store.map(|store| store.bring_back(common, &mut wanted));
+                found.transpose()
+            });
+            match found {
+                Ok(found) => {
+                    let found = found.unwrap_or_default();
+                    mended.back = self.shown(&found.back);
+                    mended.back.extend(found.whole);
+                    lost.retain(|path| !found.moved.contains(path));
+                }
+                Err(_) => {
+                    // It is tried again.
+                    mended.gone = self.shown(&wanted);
+                    return mended;
+                }
+            }
+            mended.gone = self.shown(&wanted);
+            lost.retain(|path| !wanted.contains(path));
+        }
+        let then = match wanted.is_empty() && mended.back.is_empty() {
+            true => None,
+            false => Some(self.look_again()),
+        };
+        if let Some(then) = &then {
+            lost.extend(now.lost(then));
+        }
+        let last = then.unwrap_or(now);
+        self.folders = last.folders;
+        self.single = last.single;
+        self.earlier = lost;
+        mended
+    }
+
     fn has(&self, path: &[u8]) -> bool {
         let (folder, name) = tree::split(path);
         match folder.is_empty() {
@@ -113,6 +198,8 @@ impl HistoryNames {
     /// Files that are not there any more.
     fn lost(&self, now: &Self) -> BTreeSet<Rel> {
         let mut lost: BTreeSet<Rel> = self.single.difference(&now.single).cloned().collect();
+        let earlier = self.earlier.iter().filter(|path| !now.has(path));
+        lost.extend(earlier.cloned());
         for (rel, folder) in &self.folders {
             let left = now.folders.get(rel);
             if left.is_some_and(|left| Arc::ptr_eq(left, folder)) {
@@ -133,6 +220,22 @@ impl HistoryNames {
             |name: &&[u8]| before.folders.contains_key(*name) && !self.folders.contains_key(*name);
         LASTING.iter().any(is_gone)
     }
+
+    /// As people read them; objects are one line.
+    fn shown(&self, paths: &BTreeSet<Rel>) -> Vec<String> {
+        let Repository { top, common, .. } = &self.repository;
+        let folder = match *common == top.join(".git") {
+            true => ".git".to_owned(),
+            false => common.display().to_string(),
+        };
+        let (objects, others): (Vec<&Rel>, Vec<&Rel>) = paths
+            .iter()
+            .partition(|path| tree::is_within(path, OBJECTS));
+        let others = others.into_iter();
+        let others = others.map(|path| format!("{folder}/{}", tree::quote(path)));
+        let objects = (!objects.is_empty()).then(|| format!("{folder}/objects"));
+        others.chain(objects).collect()
+    }
 }
 
 fn is_regular(path: &Path) -> bool {
@@ -140,7 +243,8 @@ fn is_regular(path: &Path) -> bool {
 }
 
 /// A folder that no link stands for. What git has in the making is no part of it.
-fn list(path: &Path, known: Option<&Arc<Folder>>) -> Option<Arc<Folder>> {
+fn list(common: &Path, rel: &[u8], known: Option<&Arc<Folder>>) -> Option<Arc<Folder>> {
+    let path = common.join(crate::raw::name(rel));
     let meta = path.symlink_metadata().ok().filter(fs::Metadata::is_dir)?;
     let changed = meta.modified().ok()?;
     if let Some(known) = known.filter(|known| known.is_settled && known.changed == changed) {
@@ -157,23 +261,14 @@ fn list(path: &Path, known: Option<&Arc<Folder>>) -> Option<Arc<Folder>> {
     for entry in fs::read_dir(path).ok()?.flatten() {
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
-        let is_passing = name.ends_with(b".lock")
-            || name.starts_with(b"tmp_")
+        let is_passing = name.starts_with(b"tmp_")
             || name.starts_with(b"incoming")
-            || [
-                b".keep".as_slice(),
-                b".bitmap",
-                b".rev",
-                b".mtimes",
-                b"multi-pack-index",
-            ]
-            .iter()
-            .any(|end| name.ends_with(end));
+            || PASSING.iter().any(|end| name.ends_with(end));
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() && !(path.ends_with("objects") && name == b"info") => {
+            Ok(kind) if kind.is_dir() && is_folder_of(rel, name) => {
                 folder.folders.push(name.to_vec());
             }
-            Ok(kind) if kind.is_file() && !is_passing => {
+            Ok(kind) if kind.is_file() && !is_passing && is_file_of(rel, name) => {
                 folder.files.insert(name.to_vec());
             }
             Ok(_) | Err(_) => {}
@@ -182,52 +277,67 @@ fn list(path: &Path, known: Option<&Arc<Folder>>) -> Option<Arc<Folder>> {
     Some(Arc::new(folder))
 }
 
+/// The parts of a path below the folder of linked working trees.
+fn of_worktrees(rel: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut parts = rel.split(|byte| *byte == b'/');
+    (parts.next() == Some(WORKTREES)).then(|| parts.collect())
+}
+
+fn is_folder_of(rel: &[u8], name: &[u8]) -> bool {
+    match of_worktrees(rel).as_deref() {
+        Some([]) => true,
+        Some([_]) => name == b"logs",
+        Some(_) => false,
+        None => rel != OBJECTS || name != NO_OBJECTS,
+    }
+}
+
+fn is_file_of(rel: &[u8], name: &[u8]) -> bool {
+    match of_worktrees(rel).as_deref() {
+        Some([]) => false,
+        Some([_]) => OF_WORKTREE.contains(&name),
+        Some(_) => name == HEAD,
+        None => true,
+    }
+}
+
+/// What was brought back.
+#[derive(Default)]
+struct Found {
+    back: BTreeSet<Rel>,
+    /// All that came back with a repository that was none any more.
+    whole: Vec<String>,
+    /// Packs whose objects lie elsewhere by now.
+    moved: BTreeSet<Rel>,
+}
+
 impl Checkpoints {
-    /// Brings back what a command removed without git, as far as the newest checkpoint has it.
-    pub fn mend_history(&self, before: &HistoryNames, now: &HistoryNames) -> Result<Mended> {
-        let mut lost = before.lost(now);
-        if lost.is_empty() {
-            return Ok(Mended::default());
-        }
+    /// Brings back files of a git folder from the newest checkpoints that have them; what still lacks stays in `lost`.
+    fn bring_back(&self, common: &Path, lost: &mut BTreeSet<Rel>) -> Result<Found> {
         let _lock = self.lock()?;
-        let common = &before.repository.common;
-        let text = |name: &str| read_small(&common.join(name), MAX_REFS).unwrap_or_default();
-        let left = Left {
-            lacks_folder: now.lacks_folder(before),
-            now,
-            packed: text("packed-refs"),
-            head: text("HEAD"),
-        };
         let mut packs = Packs::open(&self.packs_dir())?;
-        let Some(record) = self.newest_with(common)? else {
-            lost.retain(|path| left.wants(path));
-            return Ok(Mended {
-                gone: shown(&lost),
-                ..Mended::default()
-            });
-        };
-        if lost.contains(HEAD) {
+        let mut found = Found::default();
+        let records = self.all_with(common)?;
+        if let Some(record) = records.first().filter(|_| lost.contains(HEAD)) {
             // Nothing of it is a repository any more: all that is kept of it comes back.
             let mut report = Report::default();
-            self.bring_history_back(&mut packs, &record, &mut report)?;
-            return Ok(Mended {
-                back: report.changed,
-                gone: report.kept.into_iter().map(|kept| kept.path).collect(),
-            });
+            self.bring_history_back(&mut packs, record, &mut report)?;
+            found.whole = report.changed;
+            lost.retain(|path| !is_regular(&common.join(crate::raw::name(path))));
         }
-        let history = record.history.as_ref();
-        let mut all = history.map_or_else(|| Ok(BTreeMap::new()), |h| entries(h, &mut packs))?;
-        lost.retain(|path| left.wants(path));
-        let width = width_of(&lost).unwrap_or(20);
-        let mut objects = Objects::open(&common.join("objects"), width);
-        let moved = repacked(&lost, &all, &mut packs, &mut objects);
-        lost.retain(|path| {
-            let id = super::history::id_of(path);
-            !id.is_some_and(|id| objects.has(&id)) && !moved.contains(path)
-        });
+        let mut all = kept_of(&records, lost, &mut packs);
+        found.moved = repacked(lost, &all, &mut packs, &mut objects_of(common, lost));
+        lost.retain(|path| !found.moved.contains(path));
+        // Of a large repository single objects are kept instead of packs.
+        let lacks_pack = lost
+            .iter()
+            .any(|path| path.ends_with(PACK_INDEX) && !all.contains_key(path));
         let holds_lost = |path: &Rel, node: &Node| match node {
+            Node::Dir { .. } if lacks_pack && tree::is_within(path, OBJECTS) => true,
             Node::Dir { .. } => lost.iter().any(|one| tree::is_within(one, path)),
-            Node::File { .. } | Node::Link { .. } => lost.contains(path),
+            Node::File { .. } | Node::Link { .. } => {
+                lost.contains(path) || lacks_pack && super::history::id_of(path).is_some()
+            }
         };
         all.retain(|path, node| holds_lost(path, node));
         let folder = self.held_or_made(common);
@@ -236,19 +346,15 @@ impl Checkpoints {
         let cache = Cache::default();
         let mut apply = Apply::new(&folder, &mut packs, &cache);
         apply.run(&changes);
-        let apply::Done { changed, .. } = apply.done;
-        let back: BTreeSet<Rel> = changed
-            .into_iter()
-            .filter(|path| lost.contains(path))
-            .collect();
-        Ok(Mended {
-            gone: shown(&lost.difference(&back).cloned().collect()),
-            back: shown(&back),
-        })
+        let is_file = |path: &Rel| is_regular(&common.join(crate::raw::name(path)));
+        found.back = apply.done.changed.into_iter().filter(is_file).collect();
+        let mut objects = objects_of(common, lost);
+        lost.retain(|path| !is_file(path) && !is_in(&mut objects, path));
+        Ok(found)
     }
 
-    /// The newest checkpoint that has the history of this repository.
-    fn newest_with(&self, common: &Path) -> Result<Option<Record>> {
+    /// The checkpoints that have the history of this repository, newest first.
+    fn all_with(&self, common: &Path) -> Result<Vec<Record>> {
         let common = fs::canonicalize(common).unwrap_or_else(|_| common.to_owned());
         let name = tree::quote(common.as_os_str().as_encoded_bytes());
         let all = self.list()?.into_iter().rev();
@@ -256,34 +362,90 @@ impl Checkpoints {
             let history = record.history.as_ref();
             history.is_some_and(|history| history.common == name && history.files.is_some())
         };
-        Ok(all.into_iter().find(has_it))
+        Ok(all.filter(has_it).collect())
     }
+}
+
+/// What checkpoints have of what is gone, each from the newest that has it: one that was taken while a command was at work
+/// may have less than those before it.
+fn kept_of(records: &[Record], lost: &BTreeSet<Rel>, packs: &mut Packs) -> BTreeMap<Rel, Node> {
+    let mut all: BTreeMap<Rel, Node> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for history in records.iter().filter_map(|record| record.history.as_ref()) {
+        if seen.len() >= MAX_HISTORIES || lost.iter().all(|path| all.contains_key(path)) {
+            break;
+        }
+        if !seen.insert((&history.files, &history.objects)) {
+            continue;
+        }
+        // One that is damaged has nothing.
+        for (path, node) in entries(history, packs).unwrap_or_default() {
+            all.entry(path).or_insert(node);
+        }
+    }
+    all
 }
 
 /// What is left of a history.
 struct Left<'a> {
-    now: &'a HistoryNames,
+    repository: &'a Repository,
+    now: HistoryNames,
     lacks_folder: bool,
     packed: Vec<u8>,
     head: Vec<u8>,
 }
 
-impl Left<'_> {
-    /// Whether git itself would not have removed this.
+impl<'a> Left<'a> {
+    fn new(before: &'a HistoryNames, now: HistoryNames) -> Self {
+        let repository = &before.repository;
+        let text = |name: &str| read_small(&repository.common.join(name), MAX_REFS);
+        Self {
+            repository,
+            lacks_folder: now.lacks_folder(before),
+            now,
+            packed: text("packed-refs").unwrap_or_default(),
+            head: text("HEAD").unwrap_or_default(),
+        }
+    }
+
+    /// What of this git itself would not have removed. An object may lie in a pack.
+    fn wanted(&self, lost: &BTreeSet<Rel>) -> BTreeSet<Rel> {
+        let mut objects = objects_of(&self.repository.common, lost);
+        let mut wanted = lost.clone();
+        wanted.retain(|path| self.wants(path) && !is_in(&mut objects, path));
+        wanted
+    }
+
     fn wants(&self, path: &[u8]) -> bool {
         if tree::is_within(path, OBJECTS) || !path.contains(&b'/') || self.lacks_folder {
             return true;
         }
+        if let Some(parts) = of_worktrees(path) {
+            // Git removes all of a linked working tree or nothing.
+            let own = self
+                .repository
+                .dir
+                .file_name()
+                .map(|n| n.as_encoded_bytes());
+            let name = parts.first().copied().unwrap_or_default();
+            let folder = [WORKTREES, b"/", name].concat();
+            return own == Some(name) || self.now.folders.contains_key(&folder);
+        }
         let name = path.strip_prefix(b"logs/").unwrap_or(path);
-        let is_there = self.now.has(name) || self.is_packed(name);
+        let is_there = self.is_there(name) || self.is_packed(name);
         match name.len() == path.len() {
             true => {
                 let log = [b"logs/".as_slice(), name].concat();
-                !is_there && (self.now.has(&log) || self.is_checked_out(name))
+                !is_there && (self.is_there(&log) || self.is_checked_out(name))
             }
             // Git removes the log of a branch with the branch.
             false => is_there || self.is_checked_out(name),
         }
+    }
+
+    fn is_there(&self, path: &[u8]) -> bool {
+        let file = self.repository.common.join(crate::raw::name(path));
+        self.now.has(path) || is_regular(&file)
     }
 
     fn is_packed(&self, name: &[u8]) -> bool {
@@ -295,6 +457,15 @@ impl Left<'_> {
         let branch = self.head.strip_prefix(b"ref: ").map(<[u8]>::trim_ascii);
         branch == Some(name)
     }
+}
+
+fn objects_of(common: &Path, paths: &BTreeSet<Rel>) -> Objects {
+    Objects::open(&common.join("objects"), width_of(paths).unwrap_or(WIDTH))
+}
+
+/// Whether a path names a single object that is there, be it in a pack.
+fn is_in(objects: &mut Objects, path: &[u8]) -> bool {
+    super::history::id_of(path).is_some_and(|id| objects.has(&id))
 }
 
 /// Bytes of an object's name.
@@ -340,15 +511,4 @@ fn ids_in(index: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
     let count = u32::from_be_bytes(count) as usize;
     let all = index.get(names..names + count.checked_mul(20)?)?;
     Some(all.chunks_exact(20))
-}
-
-/// As people read them; objects are one line.
-fn shown(paths: &BTreeSet<Rel>) -> Vec<String> {
-    let (objects, others): (Vec<&Rel>, Vec<&Rel>) = paths
-        .iter()
-        .partition(|path| tree::is_within(path, OBJECTS));
-    let others = others.into_iter();
-    let others = others.map(|path| format!(".git/{}", tree::quote(path)));
-    let objects = (!objects.is_empty()).then(|| ".git/objects".to_owned());
-    others.chain(objects).collect()
 }

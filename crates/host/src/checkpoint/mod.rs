@@ -5,6 +5,7 @@ mod apply;
 mod cache;
 mod disk;
 mod doomed;
+mod followed;
 mod gc;
 mod git;
 mod history;
@@ -173,6 +174,8 @@ pub struct Scope {
     pub paths: Vec<PathBuf>,
     /// About to be changed: saved as well when the whole is too much.
     pub touched: Vec<PathBuf>,
+    /// Earlier checkpoints: what they have and is still there is saved, whatever the ignore rules say by now.
+    pub follows: Vec<u64>,
 }
 
 /// What becomes of a checkpoint that would be like the newest.

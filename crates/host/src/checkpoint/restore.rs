@@ -126,6 +126,7 @@ impl Checkpoints {
             },
             paths: self.absolute(&target.named_paths()),
             touched: Vec::new(),
+            follows: Vec::new(),
         };
         let label = format!("before rewinding to {id}");
         let now = self.save(&label, &scope, files.clone(), Repeat::Written)?;

@@ -2,6 +2,7 @@
 //! that a kill at any moment leaves nothing half. Too much for a whole one, it saves the named paths alone.
 
 use super::cache::Cache;
+use super::followed::Followed;
 use super::git::Repository;
 use super::history::History;
 use super::pack::{Hash, Packs, Writer};
@@ -27,6 +28,8 @@ const GIT_PARTS: [&[u8]; 4] = [b"HEAD", b"index", b"packed-refs", b"refs"];
 const MAX_LABEL: usize = 200;
 /// Paths a checkpoint can name.
 const MAX_NAMED: usize = 10_000;
+/// Earlier checkpoints whose files are followed, newest first. What is there with each of them is in the next.
+const MAX_FOLLOWED: usize = 256;
 
 /// What `attempt` is to do.
 #[derive(Clone, Copy)]
@@ -36,6 +39,7 @@ struct Order<'a> {
     covers: Covers,
     named: &'a BTreeSet<Rel>,
     files: &'a BTreeSet<Rel>,
+    follows: &'a [u64],
     degraded: Option<Why>,
     repeat: Repeat,
 }
@@ -88,6 +92,7 @@ impl Checkpoints {
             covers,
             named: &named,
             files: &files,
+            follows: &scope.follows,
             degraded: None,
             repeat,
         };
@@ -130,6 +135,7 @@ impl Checkpoints {
             covers: Covers::Paths,
             named: &self.named(paths),
             files: &BTreeSet::new(),
+            follows: &[],
             degraded: None,
             repeat: Repeat::Written,
         };
@@ -165,7 +171,13 @@ impl Checkpoints {
             named: order.named.clone(),
             files: order.files.clone(),
             tracked: Vec::new(),
+            followed: Followed::default(),
         };
+        if order.mode == Mode::Ruled {
+            let ids = order.follows.iter().rev().take(MAX_FOLLOWED);
+            let records: Vec<Record> = ids.filter_map(|id| self.get(*id).ok()).collect();
+            wanted.followed = Followed::new(&records);
+        }
         if let (Mode::Ruled, Some(repository)) = (order.mode, &repository) {
             wanted.tracked = repository.tracked(&self.root);
         }

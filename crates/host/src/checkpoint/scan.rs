@@ -259,9 +259,11 @@ impl Look<'_> {
     }
 
     /// The names to look at, in order.
-    fn names(&self, at: &[u8], held: &Dir, mode: Mode) -> io::Result<Vec<Name>> {
+    fn names(&mut self, at: &[u8], held: &Dir, mode: Mode) -> io::Result<Vec<Name>> {
         if mode == Mode::Wanted {
-            let names = self.wanted.names(at).into_iter();
+            let mut names = self.wanted.names(at);
+            names.append(&mut self.wanted.followed.names(at, self.sink.packs));
+            let names = names.into_iter();
             return Ok(names.map(|bytes| Name { bytes, kind: None }).collect());
         }
         let mut names = held.names()?;
@@ -373,7 +375,7 @@ impl Look<'_> {
 
     /// How to go on with a name, or that it is left out by a rule.
     fn choose(
-        &self,
+        &mut self,
         at: &[u8],
         path: &Path,
         place: &Place<'_>,
@@ -383,26 +385,20 @@ impl Look<'_> {
         if place.mode == Mode::All || self.wanted.whole(at) {
             return Some((Mode::All, Reason::Wanted));
         }
-        let wanted = || match is_dir {
-            true => self
-                .wanted
-                .below(at)
-                .then_some((Mode::Wanted, Reason::Wanted)),
-            false => self
-                .wanted
-                .file(at)
-                .then_some((Mode::Wanted, Reason::Wanted)),
-        };
-        if place.mode == Mode::Wanted {
-            return wanted();
-        }
         // The same rules let the same name of the same kind through.
-        let by_rules = place.before.is_some()
+        let is_ruled = place.mode == Mode::Ruled;
+        let by_rules = is_ruled
+            && place.before.is_some()
             && known.is_some_and(|k| k.reason == Reason::Rules && (k.kind == b'd') == is_dir);
-        if by_rules || !place.rules.ignore(path, is_dir) {
+        if by_rules || is_ruled && !place.rules.ignore(path, is_dir) {
             return Some((Mode::Ruled, Reason::Rules));
         }
-        wanted()
+        let is_wanted = match is_dir {
+            true => self.wanted.below(at),
+            false => self.wanted.file(at),
+        };
+        let is_kept = is_wanted || self.wanted.followed.has(at, is_dir, self.sink.packs);
+        is_kept.then_some((Mode::Wanted, Reason::Wanted))
     }
 
     fn link(&mut self, at: &[u8], held: &Dir, name: &[u8]) -> Step<Seen> {

@@ -1,6 +1,7 @@
 //! Which files belong to a checkpoint: all that no ignore rule leaves out, and those that are wanted in spite of one.
 //! Rules are those of git: `.gitignore` files from the top of the repository down, and its `info/exclude`.
 
+use super::followed::Followed;
 use super::git::Repository;
 use super::tree::{Rel, is_within};
 use ignore::Match;
@@ -79,6 +80,8 @@ pub struct Wanted {
     pub files: BTreeSet<Rel>,
     /// Tracked files, in order.
     pub tracked: Vec<Rel>,
+    /// What earlier checkpoints have.
+    pub followed: Followed,
 }
 
 impl Wanted {

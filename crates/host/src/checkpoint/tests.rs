@@ -4,6 +4,7 @@ mod bench;
 mod doomed;
 mod faults;
 mod history;
+mod lost;
 #[cfg(target_os = "linux")]
 mod races;
 mod random;
@@ -599,4 +600,59 @@ fn two_sessions_in_one_tree_wait_for_each_other() {
     let _held = world.open().lock().expect("the lock");
     let error = impatient.take("no", &Scope::default()).expect_err("busy");
     assert!(matches!(error, Error::Busy), "{error}");
+}
+
+/// What an earlier checkpoint of the session has stays in the later ones, whatever is ignored by then.
+#[test]
+fn rules_that_come_later_take_nothing_out() {
+    let world = World::new();
+    history::git(&world.root(), &["init", "-q", "-b", "main"]);
+    for (path, content) in [
+        (".gitignore", "*.log\ntracked\n"),
+        ("notes", "1"),
+        ("deep/er/plan", "1"),
+        ("always.log", "ignored from the start"),
+        ("tracked", "1"),
+    ] {
+        world.write(path, content);
+    }
+    history::git(&world.root(), &["add", "-f", "tracked"]);
+    let keep = |follows: &[u64], paths: &[&str]| {
+        let scope = Scope {
+            follows: follows.to_vec(),
+            paths: paths.iter().map(|path| world.path(path)).collect(),
+            ..Scope::default()
+        };
+        world.open().keep("test", &scope).expect("a checkpoint").id
+    };
+    let first = keep(&[], &["always.log"]);
+    world.write(".git/info/exclude", "notes\n/deep\n");
+    history::git(&world.root(), &["rm", "-q", "--cached", "tracked"]);
+    fs::remove_file(world.path("notes")).expect("gone");
+    let second = keep(&[first], &[]);
+    // The person writes on, and makes a file again.
+    let theirs = ["notes", "deep/er/plan", "tracked"];
+    theirs.iter().for_each(|path| world.write(path, "theirs"));
+    world.write("deep/new", "ignored from the start");
+    let third = keep(&[first, second], &[]);
+    let files = |id: u64| -> Vec<String> {
+        let tree = world.open().get(id).expect("it").tree_hash().expect("one");
+        let mut packs = Packs::open(&world.open().packs_dir()).expect("packs");
+        let found = restore::files_of(&tree, &mut |hash| packs.read(hash)).expect("files");
+        found.into_iter().map(|path| tree::quote(&path)).collect()
+    };
+    assert_eq!(files(second), [".gitignore", "deep/er/plan", "tracked"]);
+    let all = [".gitignore", "deep/er/plan", "notes", "tracked"];
+    assert_eq!(files(third), all);
+    // Another session begins with the rules as they are.
+    assert_eq!(files(keep(&[], &[])), [".gitignore"]);
+    for path in theirs {
+        fs::remove_file(world.path(path)).expect("gone");
+    }
+    keep(&[first, second, third], &[]);
+    world.rewind(third);
+    for path in theirs {
+        let text = fs::read_to_string(world.path(path)).expect("it is back");
+        assert_eq!(text, "theirs", "{path}");
+    }
 }

@@ -101,6 +101,10 @@ impl Leftovers {
         match *self {}
     }
 
+    pub async fn wait(&mut self) {
+        match *self {}
+    }
+
     pub async fn end(self) {
         match self {}
     }

@@ -71,6 +71,11 @@ impl Leftovers {
         self.gone.has_changed().is_ok()
     }
 
+    /// Waits until the last of it has ended.
+    pub async fn wait(&mut self) {
+        while self.gone.changed().await.is_ok() {}
+    }
+
     /// Kills all of it, and waits for its end.
     pub async fn end(mut self) {
         self.control.signal(libc::SIGKILL);

@@ -594,6 +594,20 @@ mod tests {
             ("[remote \"o\"]\n\turl = FILE:///x\n", "remote.o.url"),
             ("[remote \"o\"]\n\turl = HTTPS://x/y\n", "remote.o.url"),
             ("[remote \"o\"]\n\turl = localhost:x\n", "remote.o.url"),
+            ("[remote \"o\"]\n\turl = [me@localhost]:x\n", "remote.o.url"),
+            (
+                "[remote \"o\"]\n\turl = [me@localhost:22]:x\n",
+                "remote.o.url",
+            ),
+            ("[remote \"o\"]\n\turl = [localhost]:x\n", "remote.o.url"),
+            (
+                "[remote \"o\"]\n\turl = ssh://me@127.0.0.1/x\n",
+                "remote.o.url",
+            ),
+            (
+                "[remote \"o\"]\n\turl = ssh://[me@localhost]:22/x\n",
+                "remote.o.url",
+            ),
             ("[remote \"o\"]\n\turl = me@127.0.0.1:x\n", "remote.o.url"),
             (
                 "[remote \"o\"]\n\turl = ssh://me@[::1]:22/x\n",

@@ -281,6 +281,8 @@ pub struct Plan {
     loose: Vec<PathBuf>,
     /// The program that confines, and its arguments; empty where we do it ourselves.
     pub(crate) wrap: Vec<std::ffi::OsString>,
+    /// It is made at another place, out of this.
+    elsewhere: Option<Box<Policy>>,
     #[cfg(target_os = "linux")]
     jail: Option<linux::Prepared>,
 }
@@ -314,9 +316,24 @@ impl Plan {
             limits: Vec::new(),
             loose: Vec::new(),
             wrap: Vec::new(),
+            elsewhere: None,
             #[cfg(target_os = "linux")]
             jail: None,
         }
+    }
+
+    /// A plan that the host of another place makes, on a layer that works there. No command runs with it on this machine.
+    pub fn at_place(policy: Policy, layer: Layer) -> Self {
+        Self {
+            layer: Some(layer),
+            elsewhere: Some(Box::new(policy)),
+            ..Self::off()
+        }
+    }
+
+    /// What a plan for another place is made of.
+    pub fn elsewhere(&self) -> Option<&Policy> {
+        self.elsewhere.as_deref()
     }
 
     /// The layer this plan uses; `None` confines nothing.

@@ -53,9 +53,9 @@ fn render(api: &Value) -> String {
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Ostler API</title>\
-         <link rel=\"stylesheet\" href=\"/docs.css?{style}\"></head><body><h1>Ostler API</h1><p>{}</p>\
+         <link rel=\"stylesheet\" href=\"/docs.css?{style}\"></head><body><main><h1>Ostler API</h1><p>{}</p>\
          <p><a href=\"/api/openapi.json\">openapi.json</a></p>\n",
-        escaped(&api["info"]["description"])
+        text_of(&api["info"]["description"])
     );
     let empty = serde_json::Map::new();
     for (path, methods) in api["paths"].as_object().unwrap_or(&empty) {
@@ -64,7 +64,7 @@ fn render(api: &Value) -> String {
                 page,
                 "<h2><span class=\"method\">{}</span> <code>{path}</code></h2><p>{}</p><dl>",
                 method.to_uppercase(),
-                escaped(&about["summary"]),
+                text_of(&about["summary"]),
             );
             for one in about["parameters"].as_array().into_iter().flatten() {
                 _ = writeln!(
@@ -72,23 +72,40 @@ fn render(api: &Value) -> String {
                     "<dt>{} ({})</dt><dd>{}</dd>",
                     escaped(&one["name"]),
                     escaped(&one["in"]),
-                    escaped(&one["description"]),
+                    text_of(&one["description"]),
                 );
             }
             for (status, answer) in about["responses"].as_object().unwrap_or(&empty) {
-                let text = escaped(&answer["description"]);
+                let text = text_of(&answer["description"]);
                 _ = writeln!(page, "<dt>{status}</dt><dd>{text}</dd>");
             }
             page.push_str("</dl>\n");
         }
     }
-    page.push_str("</body></html>\n");
+    page.push_str("</main></body></html>\n");
     page
 }
 
+fn text_of(text: &Value) -> String {
+    marked(text.as_str().unwrap_or_default())
+}
+
 fn escaped(text: &Value) -> String {
-    let text = text.as_str().unwrap_or_default();
+    escape(text.as_str().unwrap_or_default())
+}
+
+fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
+}
+
+/// A sentence of ours as HTML: what stands between backticks is code.
+pub fn marked(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let part = |(at, part): (usize, &str)| match at % 2 {
+        0 => escape(part),
+        _ => format!("<code>{}</code>", escape(part)),
+    };
+    parts.map(part).collect()
 }

@@ -197,13 +197,17 @@ fn form(app: &App, refused: Option<Refused>) -> Response {
          <link rel=\"stylesheet\" href=\"/login.css?{}\"></head><body><main><h1>Ostler</h1>{told}\
          <form method=\"post\" action=\"/login\"><label for=\"key\">{label}</label>\
          <input id=\"key\" name=\"{name}\" type=\"password\" autocomplete=\"current-password\" required autofocus>\
-         <button>{button}</button></form><p>{hint}</p></main></body></html>\n",
+         <button>{button}</button></form><p>{}</p></main></body></html>\n",
         assets::find("login.css").map_or("", |file| file.hash),
+        super::docs::marked(hint),
     );
     let mut response = (status, Body::from(page)).into_response();
     let headers = response.headers_mut();
     let html = HeaderValue::from_static("text/html; charset=utf-8");
     headers.insert(header::CONTENT_TYPE, html);
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // A page that names no referrer sends its form without saying where it comes from.
+    let own = HeaderValue::from_static("same-origin");
+    headers.insert(header::REFERRER_POLICY, own);
     response
 }

@@ -2,13 +2,13 @@
 
 mod attempts;
 
-use crate::settings::{Auth, Token};
+use crate::settings::{Auth, KeptLogin, KeptLogins, Token};
 use attempts::Attempts;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +18,8 @@ pub const CSRF_HEADER: &str = "x-ostler-csrf";
 pub const LOGIN_LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Browsers that are logged in at once; the one that was away longest is logged out.
 const MAX_LOGINS: usize = 64;
+/// Time between two notes that a login is still used.
+const NOTED_AFTER: Duration = Duration::from_secs(3600);
 /// The longest password that is looked at.
 pub const MAX_PASSWORD: usize = 1024;
 
@@ -29,15 +31,31 @@ pub struct Access {
     hashing: Semaphore,
     /// Of requests that need no login.
     open_csrf: String,
+    kept: Option<Arc<dyn KeptLogins>>,
 }
 
 type Digested = [u8; 32];
 
 struct Login {
-    csrf: String,
-    used: Instant,
+    /// In seconds since 1970, as is what was noted of it.
+    used: u64,
+    noted: u64,
     /// Cancelled when it ends; so do its streams.
     over: CancellationToken,
+}
+
+impl Login {
+    fn of(used: u64) -> Self {
+        Self {
+            used,
+            noted: used,
+            over: CancellationToken::new(),
+        }
+    }
+
+    fn is_old(&self) -> bool {
+        now().saturating_sub(self.used) > LOGIN_LIFE.as_secs()
+    }
 }
 
 impl Drop for Login {
@@ -72,16 +90,44 @@ pub fn random_key() -> String {
     half() + &half()
 }
 
+/// A short name of a secret that does not lead back to it.
+pub fn fingerprint(secret: &str) -> String {
+    hex(&digest(secret))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn of_hex(text: &str) -> Option<Digested> {
+    let byte = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
+    let bytes: Option<Vec<u8>> = (0..64).step_by(2).map(byte).collect();
+    (text.len() == 64).then_some(bytes?.try_into().ok()?)
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}
+
+/// What the page of a browser has to say with each change. It needs no place of its own, and does not lead to the cookie.
+fn csrf_of(cookie: &str) -> String {
+    hex(&digest(&format!("csrf {cookie}")))
+}
+
 /// Secrets are compared by their digests, so that the time it takes tells nothing.
 fn digest(text: &str) -> Digested {
     Sha256::digest(text.as_bytes()).into()
 }
 
 impl Access {
-    pub fn new(auth: Auth) -> Self {
+    pub fn new(auth: Auth, kept: Option<Arc<dyn KeptLogins>>) -> Self {
+        let logins = kept.iter().flat_map(|kept| kept.read());
+        let logins = logins.filter_map(|login| Some((of_hex(&login.key)?, Login::of(login.used))));
         Self {
             auth,
-            logins: Mutex::default(),
+            logins: Mutex::new(logins.filter(|(_, login)| !login.is_old()).collect()),
+            kept,
             attempts: Attempts::default(),
             hashing: Semaphore::new(1),
             open_csrf: random_key(),
@@ -111,18 +157,39 @@ impl Access {
         if let Some(bearer) = bearer {
             return self.check_token(bearer, from).map(|()| Caller::Token);
         }
-        let key = digest(cookie.ok_or(Refused::Wrong)?);
+        let cookie = cookie.ok_or(Refused::Wrong)?;
+        let key = digest(cookie);
         let mut logins = self.lock();
         let login = logins.get_mut(&key).ok_or(Refused::Wrong)?;
-        if login.used.elapsed() > LOGIN_LIFE {
+        if login.is_old() {
             logins.remove(&key);
             return Err(Refused::Wrong);
         }
-        login.used = Instant::now();
+        login.used = now();
+        let over = login.over.clone();
+        if login.used.saturating_sub(login.noted) > NOTED_AFTER.as_secs() {
+            login.noted = login.used;
+            self.note(&key, login.used);
+        }
         Ok(Caller::Browser {
-            csrf: login.csrf.clone(),
-            login: login.over.clone(),
+            csrf: csrf_of(cookie),
+            login: over,
         })
+    }
+
+    /// Keeps a login for the next server.
+    fn note(&self, key: &Digested, used: u64) {
+        let key = hex(key);
+        if let Some(kept) = &self.kept {
+            kept.put(KeptLogin { key, used });
+        }
+    }
+
+    fn forget(&self, keys: &[Digested]) {
+        let keys: Vec<String> = keys.iter().map(|key| hex(key)).collect();
+        if let Some(kept) = &self.kept {
+            kept.remove(&keys);
+        }
     }
 
     /// The right token is never refused: it cannot be guessed, and whoever guesses must not lock others out.
@@ -174,26 +241,28 @@ impl Access {
 
     /// The value of the cookie of a browser that has just shown who it is.
     pub fn log_in(&self) -> String {
-        let key = random_key();
+        let cookie = random_key();
+        let key = digest(&cookie);
         let mut logins = self.lock();
-        logins.retain(|_, login| login.used.elapsed() <= LOGIN_LIFE);
+        logins.retain(|_, login| !login.is_old());
         if logins.len() >= MAX_LOGINS {
             let oldest = logins.iter().min_by_key(|(_, login)| login.used);
             if let Some(oldest) = oldest.map(|(key, _)| *key) {
                 logins.remove(&oldest);
+                self.forget(&[oldest]);
             }
         }
-        let login = Login {
-            csrf: random_key(),
-            used: Instant::now(),
-            over: CancellationToken::new(),
-        };
-        logins.insert(digest(&key), login);
-        key
+        let login = Login::of(now());
+        self.note(&key, login.used);
+        logins.insert(key, login);
+        cookie
     }
 
     pub fn log_out(&self, cookie: &str) {
-        self.lock().remove(&digest(cookie));
+        let key = digest(cookie);
+        if self.lock().remove(&key).is_some() {
+            self.forget(&[key]);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Digested, Login>> {
@@ -234,7 +303,7 @@ mod tests {
 
     #[test]
     fn the_right_token_comes_in_however_often_others_guess() {
-        let access = Access::new(Auth::Token(Token("a-token-of-some-length".into())));
+        let access = Access::new(Auth::Token(Token("a-token-of-some-length".into())), None);
         for _ in 0..100 {
             assert!(access.check_token("wrong", address(1)).is_err());
         }
@@ -251,7 +320,7 @@ mod tests {
 
     #[test]
     fn a_browser_is_known_until_it_logs_out() {
-        let access = Access::new(Auth::Token(Token("t".into())));
+        let access = Access::new(Auth::Token(Token("t".into())), None);
         let key = access.log_in();
         let caller = access.caller(None, Some(&key), address(1)).unwrap();
         let csrf = caller.csrf().unwrap().to_owned();
@@ -266,12 +335,53 @@ mod tests {
 
     #[test]
     fn the_oldest_login_gives_way() {
-        let access = Access::new(Auth::Token(Token("t".into())));
+        let access = Access::new(Auth::Token(Token("t".into())), None);
         let first = access.log_in();
         for _ in 0..MAX_LOGINS {
             access.log_in();
         }
         assert!(access.caller(None, Some(&first), address(1)).is_err());
         assert_eq!(access.lock().len(), MAX_LOGINS);
+    }
+
+    #[derive(Default)]
+    struct Notes(Mutex<Vec<KeptLogin>>);
+
+    impl KeptLogins for Notes {
+        fn read(&self) -> Vec<KeptLogin> {
+            self.0.lock().unwrap().clone()
+        }
+
+        fn put(&self, login: KeptLogin) {
+            self.0.lock().unwrap().push(login);
+        }
+
+        fn remove(&self, keys: &[String]) {
+            self.0
+                .lock()
+                .unwrap()
+                .retain(|one| !keys.contains(&one.key));
+        }
+    }
+
+    #[test]
+    fn a_login_outlives_the_server_until_it_ends() {
+        let kept = Arc::new(Notes::default());
+        let server = || Access::new(Auth::Token(Token("t".into())), Some(kept.clone()));
+        let first = server();
+        let (one, two) = (first.log_in(), first.log_in());
+        let csrf = |access: &Access, cookie: &str| {
+            let caller = access.caller(None, Some(cookie), address(1)).ok()?;
+            caller.csrf().map(str::to_owned)
+        };
+        let said = csrf(&first, &one).unwrap();
+        assert!(!kept.read().iter().any(|login| login.key.contains(&one)));
+        let second = server();
+        assert_eq!(csrf(&second, &one), Some(said));
+        second.log_out(&one);
+        let third = server();
+        assert!(csrf(&third, &one).is_none() && csrf(&third, &two).is_some());
+        kept.0.lock().unwrap()[0].used -= LOGIN_LIFE.as_secs() + 1;
+        assert!(csrf(&server(), &two).is_none());
     }
 }

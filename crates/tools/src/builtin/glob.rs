@@ -2,22 +2,13 @@
 
 use super::walk;
 use crate::tool::{Context, Done, Rendered, Scope, Subject, ToolError, Typed};
-use globset::GlobSet;
-use ignore::DirEntry;
-use ostler_guard::Guard;
-use ostler_host::TreeReader;
+use ostler_host::search::{Found, MAX_PATHS, MAX_WALKED, Search};
 use ostler_wire::Access;
 use ostler_wire::{CallVerb, ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
-use tokio_util::sync::CancellationToken;
-
-const MAX_PATHS: usize = 1000;
+use std::path::PathBuf;
 
 #[derive(Clone, Copy)]
 pub struct Glob;
@@ -49,12 +40,19 @@ impl Typed for Glob {
 
     async fn run(&self, args: Args, cx: Context<()>) -> Result<Done, ToolError> {
         let (base, pattern) = target(&args, &cx.scope);
-        let matcher = walk::glob(&pattern)?;
-        let guard = cx.guard;
-        walk::blocking(cx.cancel, move |cancel| {
-            find(&base, &matcher, &guard, cancel)
-        })
-        .await
+        walk::glob(&pattern)?;
+        let scope = cx.scope.clone();
+        let tree = walk::tree(base.clone(), &cx);
+        let found = walk::search(cx, Search::Names { tree, pattern }).await;
+        let Found::Names(found) = found.map_err(|stopped| stopped.of(&base, &scope))? else {
+            return Err(walk::other_answer());
+        };
+        let mut data =
+            json!({"paths": found.paths, "total": found.total, "truncated": found.truncated});
+        if found.partial {
+            data["partial"] = true.into();
+        }
+        Ok(data.into())
     }
 
     fn render(data: &Value) -> Rendered {
@@ -66,7 +64,7 @@ impl Typed for Glob {
         if data["partial"] == true {
             text.push_str(&format!(
                 "\n[stopped after {} entries; narrow path]",
-                walk::MAX_WALKED
+                MAX_WALKED
             ));
         } else if data["truncated"] == true {
             text.push_str(&format!("\n[the newest {MAX_PATHS} of {}]", data["total"]));
@@ -97,70 +95,12 @@ fn target(args: &Args, scope: &Scope) -> (PathBuf, String) {
     (base, rest.join("/"))
 }
 
-fn find(
-    base: &Path,
-    matcher: &GlobSet,
-    guard: &Guard,
-    cancel: &CancellationToken,
-) -> Result<Done, ToolError> {
-    let scope = &guard.scope;
-    walk::check_base(base, guard)?;
-    let base = walk::start(base, guard);
-    let base = base.as_path();
-    // The oldest of the kept ones is on top.
-    let mut kept: BinaryHeap<(Reverse<SystemTime>, PathBuf)> = BinaryHeap::new();
-    let mut total = 0u64;
-    let mut partial = false;
-    for (walked, entry) in walk::builder(base, guard, &[]).build().enumerate() {
-        if cancel.is_cancelled() {
-            return Err(walk::interrupted());
-        }
-        if walked >= walk::MAX_WALKED {
-            partial = true;
-            break;
-        }
-        // What cannot be read has no files to offer.
-        let Ok(entry) = entry else { continue };
-        let below = entry.path().strip_prefix(base).unwrap_or(entry.path());
-        if !matcher.is_match(below) || !is_file(&entry) {
-            continue;
-        }
-        let modified = entry.metadata().ok().and_then(|m| m.modified().ok());
-        total += 1;
-        kept.push((
-            Reverse(modified.unwrap_or(SystemTime::UNIX_EPOCH)),
-            entry.into_path(),
-        ));
-        if kept.len() > MAX_PATHS {
-            kept.pop();
-        }
-    }
-    let mut reader = TreeReader::new(guard.border.clone());
-    let found = kept.into_sorted_vec().into_iter().map(|(_, path)| path);
-    // A folder may have been swapped for a link while it was listed; what is named is what is there.
-    let found: Vec<PathBuf> = found.filter(|path| reader.locate(path).is_ok()).collect();
-    let paths: Vec<String> = found.iter().map(|path| scope.shown(path)).collect();
-    let truncated = partial || total > paths.len() as u64;
-    let mut data = json!({"paths": paths, "total": total, "truncated": truncated});
-    if partial {
-        data["partial"] = true.into();
-    }
-    Ok(data.into())
-}
-
-fn is_file(entry: &DirEntry) -> bool {
-    if entry.path_is_symlink() {
-        return entry.path().is_file();
-    }
-    entry.file_type().is_some_and(|t| t.is_file())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::Bench;
     use std::fs::File;
-    use std::time::Duration;
+    use std::time::{Duration, SystemTime};
 
     fn put(bench: &Bench, name: &str, age: u64) {
         let path = bench.put(name, "");

@@ -1,20 +1,16 @@
 //! `grep`: file contents by regular expression, on ripgrep's libraries. What a call asks for; the work is in `search`.
 
-mod search;
 #[cfg(test)]
 mod tests;
 
 use super::walk;
 use crate::tool::{Context, Done, Rendered, Scope, Subject, ToolError, Typed};
-use globset::GlobSet;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use ignore::types::{Types, TypesBuilder};
+use ostler_host::search::{self, Found, LineQuery, MAX_LINE_BYTES, NameFilter, Search};
 use ostler_wire::Access;
 use ostler_wire::{CallVerb, ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
-use search::Query;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const MAX_CONTEXT: usize = 20;
 
@@ -74,17 +70,24 @@ impl Typed for Grep {
     }
 
     async fn run(&self, args: Args, cx: Context<()>) -> Result<Done, ToolError> {
-        let named = walk::base(args.path.as_deref(), &cx.scope);
-        let query = Query {
-            base: walk::start(&named, &cx.guard),
-            guard: cx.guard,
-            matcher: matcher(&args)?,
-            glob: filled(args.glob.as_deref()).map(name_filter).transpose()?,
-            types: filled(args.kind.as_deref()).map(types).transpose()?,
-            mode: args.mode.unwrap_or_default(),
-            context: args.context.unwrap_or(0).min(MAX_CONTEXT),
+        let base = walk::base(args.path.as_deref(), &cx.scope);
+        let query = query(args)?;
+        let scope = cx.scope.clone();
+        let tree = walk::tree(base.clone(), &cx);
+        let found = walk::search(cx, Search::Lines { tree, query }).await;
+        let Found::Lines(found) = found.map_err(|stopped| stopped.of(&base, &scope))? else {
+            return Err(walk::other_answer());
         };
-        walk::blocking(cx.cancel, move |cancel| search::run(&query, cancel)).await
+        let mut data = json!({
+            "matches": found.lines,
+            "count": found.count,
+            "searched": found.searched,
+            "truncated": found.truncated,
+        });
+        if let Some(skipped) = found.skipped {
+            data["skipped"] = skipped.into();
+        }
+        Ok(data.into())
     }
 
     fn render(data: &Value) -> Rendered {
@@ -108,7 +111,7 @@ impl Typed for Grep {
         if let Some(skipped) = data["skipped"].as_u64() {
             text.push_str(&format!(
                 "\n[{skipped} files could not be searched: not readable, or with a line over {} MB]",
-                search::MAX_LINE_BYTES >> 20
+                MAX_LINE_BYTES >> 20
             ));
         }
         text.into()
@@ -120,61 +123,40 @@ fn filled(text: Option<&str>) -> Option<&str> {
     text.filter(|t| !t.trim().is_empty())
 }
 
-fn matcher(args: &Args) -> Result<RegexMatcher, ToolError> {
+/// What to look for. What is wrong with it is said before anything is searched.
+fn query(args: Args) -> Result<LineQuery, ToolError> {
     walk::check_pattern(&args.pattern)?;
-    RegexMatcherBuilder::new()
-        .case_insensitive(args.ignore_case.unwrap_or(false))
-        .line_terminator(Some(b'\n'))
-        .build(&args.pattern)
-        .map_err(|e| {
-            ToolError::new(
-                "invalid_input",
-                format!("The pattern is not a regular expression: {e}\nPut a backslash before ( [ {{ . * + ? | that you mean literally; lines are searched one by one, without look-around."),
-            )
-        })
-}
-
-/// A filter on file names as people write it: without a slash it holds at any depth, `!` turns it round.
-pub struct NameFilter {
-    glob: GlobSet,
-    inverted: bool,
-}
-
-impl NameFilter {
-    fn allows(&self, below: &std::path::Path) -> bool {
-        self.glob.is_match(below) != self.inverted
-    }
-}
-
-fn name_filter(text: &str) -> Result<NameFilter, ToolError> {
-    let (text, inverted) = text
-        .strip_prefix('!')
-        .map_or((text, false), |rest| (rest, true));
-    let text = text.trim_start_matches("./").trim_start_matches('/');
-    let anywhere = if text.contains('/') {
-        text.to_owned()
-    } else {
-        format!("**/{text}")
-    };
-    Ok(NameFilter {
-        glob: walk::glob(&anywhere)?,
-        inverted,
-    })
-}
-
-/// A file type by ripgrep's name, or by its extension.
-fn types(name: &str) -> Result<Types, ToolError> {
-    let mut builder = TypesBuilder::new();
-    builder.add_defaults();
-    let name = name.trim().trim_start_matches('.');
-    if !builder.definitions().iter().any(|d| d.name() == name) {
-        // The builder itself refuses a name that is no plain word.
-        let _ = builder.add(name, &format!("*.{name}"));
-    }
-    builder.select(name).build().map_err(|_| {
+    let ignore_case = args.ignore_case.unwrap_or(false);
+    search::matcher(&args.pattern, ignore_case).map_err(|e| {
         ToolError::new(
             "invalid_input",
-            format!("There is no file type {name:?}; use glob instead."),
+            format!("The pattern is not a regular expression: {e}\nPut a backslash before ( [ {{ . * + ? | that you mean literally; lines are searched one by one, without look-around."),
         )
+    })?;
+    let glob = filled(args.glob.as_deref());
+    if let Some(glob) = glob {
+        walk::check_pattern(glob)?;
+        NameFilter::new(glob).map_err(|why| ToolError::new("invalid_input", why))?;
+    }
+    let kind = filled(args.kind.as_deref());
+    if let Some(name) = kind.map(|kind| kind.trim().trim_start_matches('.')) {
+        search::types(name).ok_or_else(|| {
+            ToolError::new(
+                "invalid_input",
+                format!("There is no file type {name:?}; use glob instead."),
+            )
+        })?;
+    }
+    Ok(LineQuery {
+        ignore_case,
+        glob: glob.map(str::to_owned),
+        kind: kind.map(str::to_owned),
+        mode: match args.mode.unwrap_or_default() {
+            Mode::Content => search::Mode::Content,
+            Mode::Files => search::Mode::Files,
+            Mode::Count => search::Mode::Count,
+        },
+        context: args.context.unwrap_or(0).min(MAX_CONTEXT),
+        pattern: args.pattern,
     })
 }

@@ -1,19 +1,15 @@
 //! `ls`: the entries of a folder, as deep as asked, without what is ignored.
 
-use super::walk;
+use super::walk::{self, Stopped};
 use crate::tool::{Context, Done, Rendered, Scope, Subject, ToolError, Typed};
-use ignore::DirEntry;
-use ostler_guard::Guard;
-use ostler_host::{Kind, TreeReader};
+use ostler_host::Error;
+use ostler_host::search::{Found, MAX_ENTRIES, Search};
 use ostler_wire::Access;
 use ostler_wire::{CallVerb, ResultForm, ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::path::Path;
-use tokio_util::sync::CancellationToken;
 
-const MAX_ENTRIES: usize = 1000;
 const MAX_DEPTH: usize = 10;
 
 #[derive(Clone, Copy)]
@@ -53,8 +49,20 @@ impl Typed for Ls {
     async fn run(&self, args: Args, cx: Context<()>) -> Result<Done, ToolError> {
         let base = walk::base(args.path.as_deref(), &cx.scope);
         let depth = args.depth.unwrap_or(1).clamp(1, MAX_DEPTH);
-        let guard = cx.guard;
-        walk::blocking(cx.cancel, move |cancel| list(&base, depth, &guard, cancel)).await
+        let scope = cx.scope.clone();
+        let tree = walk::tree(base.clone(), &cx);
+        let found = match walk::search(cx, Search::Entries { tree, depth }).await {
+            Err(Stopped::Failed(Error::NotDirectory { .. })) => {
+                let message = format!("{} is a file; use read_file.", scope.shown(&base));
+                return Err(ToolError::new("not_a_directory", message));
+            }
+            found => found.map_err(|stopped| stopped.of(&base, &scope))?,
+        };
+        let Found::Entries(found) = found else {
+            return Err(walk::other_answer());
+        };
+        let path = scope.named(&found.base).display().to_string();
+        Ok(json!({"path": path, "entries": found.entries, "truncated": found.truncated}).into())
     }
 
     fn render(data: &Value) -> Rendered {
@@ -69,94 +77,6 @@ impl Typed for Ls {
             ));
         }
         text.into()
-    }
-}
-
-struct Item {
-    depth: usize,
-    /// Parts of the path, which sort a folder before its neighbours' children.
-    key: Vec<String>,
-    shown: String,
-}
-
-fn list(
-    base: &Path,
-    depth: usize,
-    guard: &Guard,
-    cancel: &CancellationToken,
-) -> Result<Done, ToolError> {
-    let scope = &guard.scope;
-    if walk::check_base(base, guard)? != Kind::Directory {
-        let message = format!("{} is a file; use read_file.", scope.shown(base));
-        return Err(ToolError::new("not_a_directory", message));
-    }
-    let base = walk::start(base, guard);
-    let base = base.as_path();
-    let mut items = Vec::new();
-    let mut truncated = false;
-    let mut reader = TreeReader::new(guard.border.clone());
-    let walker = walk::builder_to(base, depth, guard, &["node_modules"]);
-    for (walked, entry) in walker.build().enumerate() {
-        if cancel.is_cancelled() {
-            return Err(walk::interrupted());
-        }
-        if walked > walk::MAX_WALKED {
-            truncated = true;
-            break;
-        }
-        match entry {
-            Ok(entry) if entry.depth() == 0 => {}
-            // A folder may have been swapped for a link while it was listed; what is named is what is there.
-            Ok(entry) if reader.locate(entry.path()).is_ok() => items.push(item(&entry, base)),
-            Ok(_) => {}
-            Err(e) if e.depth() == Some(0) => {
-                let message = format!("{} cannot be read: {e}.", scope.shown(base));
-                return Err(ToolError::new("read_error", message));
-            }
-            // A folder that may not be read is listed itself; that says enough.
-            Err(_) => {}
-        }
-        if items.len() >= 10 * MAX_ENTRIES {
-            truncated |= keep_upper(&mut items);
-        }
-    }
-    truncated |= keep_upper(&mut items);
-    items.sort_by(|a, b| a.key.cmp(&b.key));
-    let entries: Vec<String> = items.into_iter().map(|i| i.shown).collect();
-    Ok(
-        json!({"path": scope.named(base).display().to_string(), "entries": entries, "truncated": truncated})
-            .into(),
-    )
-}
-
-/// When not all fit the upper levels matter most. Says whether something was left out.
-fn keep_upper(items: &mut Vec<Item>) -> bool {
-    let too_many = items.len() > MAX_ENTRIES;
-    if too_many {
-        items.sort_by(|a, b| (a.depth, &a.key).cmp(&(b.depth, &b.key)));
-        items.truncate(MAX_ENTRIES);
-    }
-    too_many
-}
-
-fn item(entry: &DirEntry, base: &Path) -> Item {
-    let path = entry.path().strip_prefix(base).unwrap_or(entry.path());
-    let key = path
-        .iter()
-        .map(|part| part.to_string_lossy().into_owned())
-        .collect();
-    let mut shown = path.display().to_string();
-    if entry.file_type().is_some_and(|t| t.is_dir()) {
-        shown.push('/');
-    } else if entry.path_is_symlink()
-        && let Ok(target) = std::fs::read_link(entry.path())
-    {
-        shown.push_str(&format!(" -> {}", target.display()));
-    }
-    Item {
-        depth: entry.depth(),
-        key,
-        shown,
     }
 }
 

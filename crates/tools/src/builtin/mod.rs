@@ -4,7 +4,9 @@ pub mod ask;
 pub mod bash;
 pub mod bash_input;
 pub mod bash_output;
+pub mod batch;
 pub mod complete_step;
+pub mod delegate;
 pub mod delete_range;
 pub mod delete_symbol;
 pub mod edit_file;
@@ -26,6 +28,7 @@ pub mod read_only_skill;
 pub mod read_only_task;
 pub mod registry;
 pub mod remember;
+pub mod roundtable;
 pub mod skill;
 pub mod task;
 pub mod time;
@@ -35,7 +38,7 @@ pub mod web_search;
 pub mod write_file;
 
 pub mod files;
-pub mod ignored;
+mod group;
 #[cfg(all(test, unix))]
 mod races;
 pub mod server_result;
@@ -60,7 +63,9 @@ static BUILTINS: &[&dyn Tool] = &[
     &bash::Bash,
     &bash_input::BashInput,
     &bash_output::BashOutput,
+    &batch::Batch,
     &complete_step::CompleteStep,
+    &delegate::Delegate,
     &delete_range::DeleteRange,
     &delete_symbol::DeleteSymbol,
     &edit_file::EditFile,
@@ -80,6 +85,7 @@ static BUILTINS: &[&dyn Tool] = &[
     &read_only_skill::ReadOnlySkill,
     &read_only_task::ReadOnlyTask,
     &remember::Remember,
+    &roundtable::Roundtable,
     &skill::Skill,
     &task::Task,
     &time::Time,

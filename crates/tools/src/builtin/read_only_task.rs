@@ -58,6 +58,7 @@ impl Typed for ReadOnlyTask {
             description: args.description,
             read_only: true,
             worktree: false,
+            ..TaskOrder::default()
         };
         send(order, cx).await
     }

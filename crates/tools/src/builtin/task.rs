@@ -60,6 +60,7 @@ impl Typed for Task {
             description: args.description,
             read_only: false,
             worktree: args.worktree == Some(true),
+            ..TaskOrder::default()
         };
         send(order, cx).await
     }
@@ -106,13 +107,45 @@ pub(super) fn render_report(data: &Value) -> String {
         left => describe_worktree(left),
     };
     format!(
-        "{}\n[{} · session {} · {} tokens · {}s]{tree}",
+        "{}\n[{} · session {} · {} tokens · {}s]{}{tree}",
         text("text").trim_end(),
         text("role"),
         session.get(..8).unwrap_or(session),
         tokens[0].saturating_add(tokens[1]),
         data["seconds"],
+        describe_agent(&data["agent"]),
     )
+}
+
+/// What is worth knowing of another agent that did the work.
+fn describe_agent(agent: &Value) -> String {
+    let text = |key: &str| agent[key].as_str().unwrap_or_default();
+    if agent.is_null() {
+        return String::new();
+    }
+    let mut out = format!("\n[by {}", text("backend"));
+    if !text("model").is_empty() {
+        out.push_str(&format!(" with {}", text("model")));
+    }
+    if !text("SESSION_ID").is_empty() {
+        out.push_str(&format!(" · session_id {}", text("SESSION_ID")));
+    }
+    out.push(']');
+    if let Some(applies) = agent["patch_apply_check_ok"].as_bool() {
+        out.push_str(match applies {
+            true => "\n[Its patch applies.]",
+            false => "\n[Its patch does not apply.]",
+        });
+    }
+    let warnings = agent["warnings"].as_array().map(Vec::as_slice);
+    for warning in warnings
+        .unwrap_or_default()
+        .iter()
+        .filter_map(Value::as_str)
+    {
+        out.push_str(&format!("\n[{warning}]"));
+    }
+    out
 }
 
 /// What became of a sub-agent's worktree, in words.

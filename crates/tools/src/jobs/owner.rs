@@ -73,13 +73,17 @@ impl Owner {
         log.keep(started.so_far.as_bytes());
         let shown = watched.borrow().written;
         log.say(&started.held);
+        let mut confinement = started.confinement;
+        if let Some(confinement) = &mut confinement {
+            confinement.outlive_call();
+        }
         let owner = Self {
             process: started.process,
             stdin,
             typed,
             cancel,
             log,
-            confinement: started.confinement,
+            confinement,
             hosts: Arc::default(),
         };
         (owner, watched, shown)

@@ -28,7 +28,7 @@ pub use notice::{Notice, Tone};
 pub use reasoning::Reasoning;
 pub use retry::Retry;
 pub use todo::TodoList;
-pub use tool::{Lookups, State as ToolState, Tail, Tool};
+pub use tool::{Lookups, State as ToolState, Summary, Tail, Tool};
 pub use turn::Turn;
 pub use user::User;
 

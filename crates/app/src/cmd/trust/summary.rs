@@ -97,7 +97,7 @@ fn power_of(item: &Item, language: Language) -> Option<Power> {
         Some(Power::Hook)
     } else if what.contains(" ${") || what.ends_with(".env_pass") || what.ends_with("api_key_env") {
         Some(Power::Variable)
-    } else if is_server() || begins(&["plugins.", "backends."]) {
+    } else if is_server() || begins(&["plugins.", "backend."]) || what.contains(".backend.") {
         Some(Power::Server)
     } else if begins(&["permissions.", "sandbox.", "tools.shell", "network"]) {
         Some(Power::Rules)

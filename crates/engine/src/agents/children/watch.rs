@@ -1,5 +1,7 @@
 //! Looks after one child from its first op to its end, and says how that went. What it reports goes to the parent's inbox.
 
+use crate::agents::foreign::ForeignFailure;
+
 use super::{CLOSING, Ended, How, Limits, Order, PATIENCE, Report, Spent, What, post};
 use ostler_wire::{
     Body, Client, Delta, Doing, Entry, Event, Language, Op, Outcome, Role, View, Word,
@@ -32,6 +34,8 @@ pub struct Seen {
     answer: String,
     error: Option<String>,
     outcome: Option<Outcome>,
+    /// It says itself that its time was over.
+    timed_out: bool,
     over: bool,
     spent: Spent,
     /// Since when it waits for the person, whose time is not its own.
@@ -161,6 +165,7 @@ impl Watch {
         let seen = std::mem::take(&mut self.seen);
         let how = match (why, seen.outcome) {
             (Some(how), _) => how,
+            (None, _) if seen.timed_out => How::OutOfTime,
             (None, Some(Outcome::Done)) => How::Done,
             (None, Some(Outcome::Interrupted)) => How::Stopped,
             (None, _) => How::Failed,
@@ -212,6 +217,7 @@ impl Seen {
             self.spent.add(usage.into());
         } else if let Body::Error(error) = body {
             self.error = Some(error.message.clone());
+            self.timed_out = error.kind == ForeignFailure::Timeout.code();
         } else if let Body::TurnEnd(end) = body {
             self.outcome = Some(end.outcome);
             self.over = true;

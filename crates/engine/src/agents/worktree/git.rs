@@ -87,6 +87,7 @@ impl Git {
             // What it makes in the repository is ours.
             services: Services {
                 root: None,
+                history: None,
                 ..sandbox.services()
             },
             env,

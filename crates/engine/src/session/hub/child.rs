@@ -26,6 +26,9 @@ impl LocalHub {
         &self,
         mut child: ChildSettings,
     ) -> Result<(Client, JoinHandle<()>), HubError> {
+        if let Some(order) = child.foreign.take() {
+            return self.open_foreign(child, order);
+        }
         let mut entries = std::mem::take(&mut child.entries);
         let mut source = child.parent.clone();
         let continues = child
@@ -80,7 +83,7 @@ impl LocalHub {
     }
 
     /// The hub as a child with this role finds it: its tools, and its tree.
-    fn serving(&self, assigned_role: Option<&ChildRole>) -> Self {
+    pub(super) fn serving(&self, assigned_role: Option<&ChildRole>) -> Self {
         let Some(assigned_role) = assigned_role else {
             return self.clone();
         };
@@ -110,9 +113,14 @@ impl LocalHub {
             options.paths.home.as_path(),
             options.paths.user_home.as_deref(),
         );
-        let scope = Scope::new(&options.paths.root, options.paths.user_home.clone());
+        // A worktree has its own instructions; those of another place lie with its settings.
+        let root = match options.toolbox.elsewhere {
+            Some(_) => &options.paths.project,
+            None => &options.paths.root,
+        };
+        let scope = Scope::new(root, options.paths.user_home.clone());
         let border = options.permissions.policy.instructions_border(&scope);
-        let found = instructions::load(homes, &options.paths.root, &border, options.run.language);
+        let found = instructions::load(homes, root, &border, options.run.language);
         let mut parts = vec![definitions.listing(&tools)];
         if let Some(assigned_role) =
             assigned_role.filter(|assigned_role| !assigned_role.persona.is_empty())

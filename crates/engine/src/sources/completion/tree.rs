@@ -2,7 +2,7 @@
 //! when they are old. Ignored files and noise are left out. Which of them may be offered is judged by whoever answers.
 
 use super::{MAX_LISTED, is_worth};
-use crate::tools::ignored::Ignored;
+use ostler_host::search::Ignored;
 use ostler_host::{Border, Host, Kind};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

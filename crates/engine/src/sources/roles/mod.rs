@@ -50,9 +50,31 @@ pub struct Role {
     pub model: Option<String>,
     pub capabilities: Capabilities,
     pub enabled: bool,
-    pub timeout: Duration,
+    /// How long one may take; none is the usual time.
+    pub timeout: Option<Duration>,
+    /// The other agent that plays it.
+    pub agent: Option<Agent>,
     /// Where it was read, ready to show; empty for ours.
     pub from: String,
+}
+
+/// Another agent, as a role names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agent {
+    /// Its program.
+    pub backend: String,
+    /// Its model; empty for the one that it has by itself.
+    pub model: String,
+}
+
+impl Agent {
+    /// For people.
+    pub fn shown(&self) -> String {
+        match self.model.as_str() {
+            "" => self.backend.clone(),
+            model => format!("{} {model}", self.backend),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,6 +191,13 @@ impl Roles {
         (Self(roles.into_values().collect()), notices)
     }
 
+    /// Notes which of them other agents play. `agent_of` knows that by a role's model.
+    pub fn note_agents(&mut self, agent_of: impl Fn(&str) -> Option<Agent>) {
+        for role in &mut self.0 {
+            role.agent = role.model.as_deref().and_then(&agent_of);
+        }
+    }
+
     pub fn find(&self, name: &str) -> Option<&Role> {
         let name = name.trim();
         let exact = self.0.iter().find(|role| role.name == name);
@@ -192,6 +221,9 @@ impl Roles {
             let about = about.collect::<Vec<_>>().join(" ");
             let about: String = about.chars().take(MAX_DESCRIPTION).collect();
             out.push_str(format!("- {}: {about}", role.name).trim_end_matches([':', ' ']));
+            if let Some(agent) = &role.agent {
+                out.push_str(&format!(" (by {})", agent.shown()));
+            }
             out.push('\n');
         }
         out
@@ -208,7 +240,8 @@ impl Role {
             model: None,
             capabilities: Capabilities::default(),
             enabled: true,
-            timeout: TIMEOUT,
+            timeout: None,
+            agent: None,
             from: String::new(),
         }
     }
@@ -224,8 +257,12 @@ impl Role {
         caps.network = own.network.unwrap_or(caps.network);
         caps.tools = own.tools.unwrap_or(std::mem::take(&mut caps.tools));
         self.enabled = own.enabled.unwrap_or(self.enabled);
-        self.timeout = own.timeout_secs.map_or(self.timeout, Duration::from_secs);
+        self.timeout = own.timeout_secs.map(Duration::from_secs).or(self.timeout);
         self
+    }
+
+    pub fn time_limit(&self) -> Duration {
+        self.timeout.unwrap_or(TIMEOUT)
     }
 
     /// The model as this program knows it: a role may name it as one of ours among other programs.
@@ -266,7 +303,7 @@ fn parse(name: String, front: &Front, body: &str, from: String) -> Role {
             network: front.flag("network").unwrap_or(true),
             tools: front.list("tools"),
         },
-        timeout: seconds.map_or(TIMEOUT, Duration::from_secs),
+        timeout: seconds.map(Duration::from_secs),
         from,
         ..Role::bare(&name)
     }

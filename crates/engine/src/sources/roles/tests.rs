@@ -87,7 +87,7 @@ fn files_and_configuration_are_laid_over_each_other() {
         (reviewer.persona.as_str(), reviewer.own_model()),
         ("Be kind.", Some("acme/y"))
     );
-    assert_eq!(reviewer.timeout, Duration::from_secs(5));
+    assert_eq!(reviewer.time_limit(), Duration::from_secs(5));
     assert_eq!(reviewer.capabilities.tools, ["Read", "Grep", "Bash(git:*)"]);
     let bare = roles.find("bare").unwrap();
     assert!(bare.persona.is_empty() && bare.capabilities.read_only && !bare.enabled);

@@ -3,7 +3,7 @@
 use super::*;
 
 /// What git prints in a folder; nothing of the person's own settings counts.
-fn git(at: &Path, args: &[&str]) -> String {
+pub(super) fn git(at: &Path, args: &[&str]) -> String {
     let out = std::process::Command::new("git")
         .args(["-c", "user.name=t", "-c", "user.email=t@localhost"])
         .args(["-c", "commit.gpgSign=false", "-c", "gc.auto=0"])

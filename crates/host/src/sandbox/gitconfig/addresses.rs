@@ -1,11 +1,11 @@
 //! Where the settings of git may lead: to another machine, by a way that git knows itself, and into no branch of the person's.
 
+use crate::address::is_this_machine;
+
 /// Ways to reach a repository on another machine that git knows itself; any other is a program, or a path.
 const SCHEMES: &[&str] = &["http", "https", "ssh", "git", "git+ssh", "ssh+git"];
 /// Schemes whose other side runs hooks as whoever comes.
 const BY_LOGIN: &[&str] = &["ssh", "git", "git+ssh", "ssh+git"];
-/// This machine, by name.
-const LOCAL_HOSTS: &[&str] = &["localhost", "localhost.localdomain", "ip6-localhost"];
 /// Where a fetch may write: never to branches of the person's.
 const FETCHED: &[&str] = &["refs/remotes/", "refs/tags/", "refs/notes/", "refs/pull/"];
 
@@ -21,10 +21,14 @@ pub(super) fn is_address(value: &str) -> bool {
         let by_login = BY_LOGIN.contains(&scheme);
         return SCHEMES.contains(&scheme) && is_host(authority) && (is_other || !by_login);
     }
-    // As git tells `host:path` from a path.
-    let Some((host, path)) = value.split_once(':') else {
+    // As git tells `host:path` from a path. Brackets may hold a colon, and whatever stands in them.
+    let end = value.find(']').unwrap_or_default();
+    let (start, rest) = value.split_at(end);
+    let Some((host, path)) = rest.split_once(':') else {
         return false;
     };
+    let host = format!("{start}{host}");
+    let host = host.as_str();
     !path.is_empty() && is_host(host) && !is_this_machine(host)
 }
 
@@ -37,41 +41,6 @@ fn is_host(authority: &str) -> bool {
         && authority.chars().all(is_plain)
         && !host.starts_with('-')
         && parts.all(|part| !part.starts_with('-'))
-}
-
-/// Where a login would be at home here, and run hooks as the person. Odd ways to write a number are taken for it.
-fn is_this_machine(authority: &str) -> bool {
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    let host = host.to_ascii_lowercase();
-    // Within brackets stands an address, before the last colon a host.
-    let name = match host.strip_prefix('[') {
-        Some(inner) => inner.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    let name = name.trim_end_matches('.');
-    if let Ok(address) = name.parse::<std::net::IpAddr>() {
-        let v4 = match address {
-            std::net::IpAddr::V4(v4) => Some(v4),
-            std::net::IpAddr::V6(v6) => v6.to_ipv4(),
-        };
-        return address.is_loopback()
-            || address.is_unspecified()
-            || v4.is_some_and(|v4| v4.is_loopback() || v4.octets()[0] == 0);
-    }
-    let is_number = |part: &str| {
-        let hex = part.strip_prefix("0x").unwrap_or(part);
-        part.chars().all(|c| c.is_ascii_digit())
-            || (hex != part && hex.chars().all(|c| c.is_ascii_hexdigit()))
-    };
-    let own = rustix::system::uname();
-    let own = own.nodename().to_string_lossy().to_ascii_lowercase();
-    let first = own.split('.').next().unwrap_or_default();
-    LOCAL_HOSTS.contains(&name)
-        || name.ends_with(".localhost")
-        || name.contains(['%', ':'])
-        || name.split('.').all(is_number)
-        || name == own
-        || (!first.is_empty() && (name == first || name == format!("{first}.local")))
 }
 
 /// Writes where fetched things lie, or nowhere.

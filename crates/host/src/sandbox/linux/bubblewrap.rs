@@ -46,6 +46,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
         limits,
         loose: super::loose(policy, &places, Layer::Bubblewrap),
         wrap,
+        elsewhere: None,
         jail: None,
     })
 }

@@ -175,6 +175,7 @@ impl Ground {
             limits: self.limits.clone(),
             loose: self.loose.clone(),
             wrap: Vec::new(),
+            elsewhere: None,
             jail: Some(Prepared {
                 bytes: jail::encode(self.frame, &lists, self.ruleset.is_some()),
                 ruleset: self.ruleset.clone(),

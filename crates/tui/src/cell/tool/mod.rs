@@ -58,6 +58,17 @@ pub enum State {
     Interrupted,
 }
 
+/// A finished call in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    pub head: String,
+    pub subject: String,
+    /// With the gap before them.
+    pub facts: String,
+    /// The line of its result that says most.
+    pub result: String,
+}
+
 impl State {
     pub fn is_over(self) -> bool {
         match self {
@@ -191,19 +202,48 @@ impl Tool {
 
     fn title(&self, columns: usize, theme: &Theme) -> Line {
         let (mark, role) = self.state.looks();
-        let verb = self.title.as_ref().and_then(|title| title.verb);
-        let name = match verb {
-            Some(verb) => theme
-                .language
-                .say(verb.word(self.state.is_over()))
-                .to_owned(),
+        let facts = self.facts(theme.language);
+        let mut line: Line = [
+            Span::new(format!("{mark} "), theme.style(role)),
+            Span::new(self.head(theme.language), theme.style(Role::Strong)),
+        ]
+        .into_iter()
+        .collect();
+        let subject = title::subject(self.title.as_ref(), &self.input);
+        if !subject.is_empty() {
+            let taken = line.width() + 2 + text::width(&facts);
+            let room = columns.saturating_sub(taken).max(MIN_SUBJECT);
+            let gap = if self.verb().is_some() { " " } else { "  " };
+            line.push(Span::plain(format!(
+                "{gap}{}",
+                text::cut_text(&subject, room)
+            )));
+        }
+        if !facts.is_empty() {
+            line.push(Span::new(facts, theme.style(Role::Faint)));
+        }
+        text::cut(&line, columns)
+    }
+
+    fn verb(&self) -> Option<CallVerb> {
+        self.title.as_ref()?.verb
+    }
+
+    /// What it does or did: its verb, or its name where it has none.
+    fn head(&self, to: Language) -> String {
+        match self.verb() {
+            Some(verb) => to.say(verb.word(self.state.is_over())).to_owned(),
             None => title::name(&self.name),
-        };
+        }
+    }
+
+    /// What follows the subject in its title, with the gap before it.
+    fn facts(&self, to: Language) -> String {
         let mut facts = self.outcome.facts.clone();
         match self.state {
-            State::Asked => facts.push(theme.language.say(Word::WaitsForYou).into()),
-            State::Denied => facts.push(theme.language.say(Word::Denied).into()),
-            State::Interrupted => facts.push(theme.language.say(Word::Stopped).into()),
+            State::Asked => facts.push(to.say(Word::WaitsForYou).into()),
+            State::Denied => facts.push(to.say(Word::Denied).into()),
+            State::Interrupted => facts.push(to.say(Word::Stopped).into()),
             State::Queued | State::Running(_) | State::Done | State::Failed => {}
         }
         let took = match self.state {
@@ -218,32 +258,22 @@ impl Tool {
         if took >= WORTH_TELLING {
             facts.push(say::time(took));
         }
-        let facts = match facts.as_slice() {
+        match facts.as_slice() {
             [] => String::new(),
             // What changed belongs to the name of the file.
             facts if facts.concat().starts_with('(') => format!(" {}", facts.join(" · ")),
             facts => format!("  {}", facts.join(" · ")),
-        };
-        let mut line: Line = [
-            Span::new(format!("{mark} "), theme.style(role)),
-            Span::new(name, theme.style(Role::Strong)),
-        ]
-        .into_iter()
-        .collect();
-        let subject = title::subject(self.title.as_ref(), &self.input);
-        if !subject.is_empty() {
-            let taken = line.width() + 2 + text::width(&facts);
-            let room = columns.saturating_sub(taken).max(MIN_SUBJECT);
-            let gap = if verb.is_some() { " " } else { "  " };
-            line.push(Span::plain(format!(
-                "{gap}{}",
-                text::cut_text(&subject, room)
-            )));
         }
-        if !facts.is_empty() {
-            line.push(Span::new(facts, theme.style(Role::Faint)));
+    }
+
+    /// The call on one line, for output without cells. Foreign text is as it came.
+    pub fn summary(&self, to: Language) -> Summary {
+        Summary {
+            head: self.head(to),
+            subject: title::subject(self.title.as_ref(), &self.input),
+            facts: self.facts(to),
+            result: self.outcome.headline().unwrap_or_default().to_owned(),
         }
-        text::cut(&line, columns)
     }
 
     /// The arguments that the title could not show.

@@ -9,7 +9,7 @@ use crate::line::{Line, Style};
 use crate::rows::{self, spaces};
 use crate::say;
 use crate::theme::{Role, Theme};
-use ostler_wire::{Language, PlanChoice, ResultForm, Word};
+use ostler_wire::{Language, PlanChoice, ResultForm, Word, short_id, thousands};
 use serde_json::Value;
 
 /// Lines of output, of a change and of a new file that the transcript shows.
@@ -102,16 +102,7 @@ pub fn read(form: ResultForm, input: &Value, envelope: Value, to: Language) -> O
                 .collect(),
             ..Outcome::default()
         },
-        // Whoever has work done in a tree of its own wants to know where.
-        ResultForm::Report => Outcome {
-            facts: data
-                .pointer("/worktree/branch")
-                .and_then(Value::as_str)
-                .map(str::to_owned)
-                .into_iter()
-                .collect(),
-            ..unknown(data)
-        },
+        ResultForm::Report => report(data, to),
         ResultForm::Nothing | ResultForm::Entry => Outcome::default(),
         ResultForm::Plan => plan(input, data, to),
         ResultForm::Text => unknown(data),
@@ -126,6 +117,20 @@ impl Outcome {
                 *folded = OWN_OUTPUT;
             }
         }
+    }
+
+    /// The line that says most: the first of an error or an answer, the last of an output.
+    pub fn headline(&self) -> Option<&str> {
+        fn filled(line: &&str) -> bool {
+            !line.trim().is_empty()
+        }
+        self.body.iter().find_map(|part| match part {
+            Part::Error(text) | Part::Answer(text) | Part::Warning(text) => {
+                text.lines().find(filled)
+            }
+            Part::Output { text, .. } => text.lines().rev().find(filled),
+            Part::Markdown(_) | Part::Hidden(_) | Part::Code { .. } | Part::Diff { .. } => None,
+        })
     }
 
     pub fn rows(&self, columns: usize, theme: &Theme, fold: Fold) -> Vec<Line> {
@@ -430,6 +435,20 @@ fn page(data: &Value) -> Outcome {
         facts,
         went_wrong: status.is_some_and(|status| status >= 400),
         body: vec![Part::Hidden(text(data, "content").to_owned())],
+    }
+}
+
+/// Which session did it, what that took, and the branch with its changes where it had a tree of its own.
+fn report(data: &Value, to: Language) -> Outcome {
+    let spent = |key| data["spent"][key].as_u64().unwrap_or_default();
+    let tokens = spent("input").saturating_add(spent("output"));
+    let session = pick(data, &["session"]).map(|id| short_id(id).to_owned());
+    let tokens = (tokens > 0).then(|| to.fill(Word::TokenCount, &[&thousands(tokens)]));
+    let branch = data.pointer("/worktree/branch").and_then(Value::as_str);
+    let facts = [session, tokens, branch.map(str::to_owned)];
+    Outcome {
+        facts: facts.into_iter().flatten().collect(),
+        ..unknown(data)
     }
 }
 

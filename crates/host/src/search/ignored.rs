@@ -1,9 +1,10 @@
 //! Which entries of a tree are ignored, by `.ignore`, `.gitignore` and `.git/info/exclude`. A project brings these files, so
 //! each is read by the bounded reader: one that is a device, a pipe or too large counts as absent. It walks nothing.
 
+use crate::files::border::Border;
+use crate::files::read_bounded;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use ostler_host::Border;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -114,7 +115,7 @@ impl Ignored {
     fn file(&self, folder: &Path, path: &Path) -> Option<Gitignore> {
         let left = MAX_TOTAL_BYTES.saturating_sub(self.read.load(Ordering::Relaxed));
         let most = MAX_BYTES.min(left);
-        let read = ostler_host::read_bounded(path, most, &Border::none()).ok()?;
+        let read = read_bounded(path, most, &Border::none()).ok()?;
         if read.truncated {
             return None;
         }

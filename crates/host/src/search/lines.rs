@@ -1,23 +1,21 @@
-//! The search itself: walk, sort, then search in parallel so that the answer is the same every time and stops early.
+//! The search in files: walk, sort, then search in parallel so that the answer is the same every time and stops early.
 
-use super::{Mode, NameFilter};
-use crate::builtin::walk;
-use crate::tool::{Done, ToolError};
+use super::walk::{self, Tree};
+use super::{FoundLines, LineQuery, Mode, Stop};
+use crate::error::{Error, Result};
+use crate::files::TreeReader;
+use globset::GlobSet;
 use grep_matcher::Matcher;
-use grep_regex::RegexMatcher;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use ignore::WalkState;
-use ignore::types::Types;
-use ostler_guard::Guard;
-use ostler_host::{Error, TreeReader};
-use serde_json::json;
+use ignore::types::{Types, TypesBuilder};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use tokio_util::sync::CancellationToken;
 
 pub const MAX_MATCHES: usize = 200;
 const MAX_BYTES: usize = 32 * 1024;
@@ -28,50 +26,117 @@ const LEAD_CHARS: usize = 100;
 pub const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 const MAX_THREADS: usize = 8;
 
-pub struct Query {
-    pub base: PathBuf,
-    pub guard: Guard,
-    pub matcher: RegexMatcher,
-    pub glob: Option<NameFilter>,
-    pub types: Option<Types>,
-    pub mode: Mode,
-    pub context: usize,
+struct Query<'a> {
+    tree: &'a Tree,
+    base: PathBuf,
+    matcher: RegexMatcher,
+    glob: Option<NameFilter>,
+    types: Option<Types>,
+    mode: Mode,
+    context: usize,
 }
 
-pub fn run(query: &Query, cancel: &CancellationToken) -> Result<Done, ToolError> {
-    walk::check_base(&query.base, &query.guard)?;
+/// What a pattern is matched by, or what is wrong with it.
+pub fn matcher(pattern: &str, ignore_case: bool) -> std::result::Result<RegexMatcher, String> {
+    RegexMatcherBuilder::new()
+        .case_insensitive(ignore_case)
+        .line_terminator(Some(b'\n'))
+        .build(pattern)
+        .map_err(|error| error.to_string())
+}
+
+/// A filter on file names as people write it: without a slash it holds at any depth, `!` turns it round.
+pub struct NameFilter {
+    glob: GlobSet,
+    inverted: bool,
+}
+
+impl NameFilter {
+    pub fn new(text: &str) -> std::result::Result<Self, String> {
+        let (text, inverted) = text
+            .strip_prefix('!')
+            .map_or((text, false), |rest| (rest, true));
+        let text = text.trim_start_matches("./").trim_start_matches('/');
+        let anywhere = match text.contains('/') {
+            true => text.to_owned(),
+            false => format!("**/{text}"),
+        };
+        Ok(Self {
+            glob: walk::glob(&anywhere)?,
+            inverted,
+        })
+    }
+
+    fn allows(&self, below: &Path) -> bool {
+        self.glob.is_match(below) != self.inverted
+    }
+}
+
+/// A file type by ripgrep's name, or by its extension; none if it cannot be one.
+pub fn types(name: &str) -> Option<Types> {
+    let mut builder = TypesBuilder::new();
+    builder.add_defaults();
+    let name = name.trim().trim_start_matches('.');
+    if !builder.definitions().iter().any(|d| d.name() == name) {
+        // The builder itself refuses a name that is no plain word.
+        let _ = builder.add(name, &format!("*.{name}"));
+    }
+    builder.select(name).build().ok()
+}
+
+pub fn find(tree: &Tree, asked: &LineQuery, stop: &Stop) -> Result<FoundLines> {
+    let bad = |text: String| Error::Search { text };
+    walk::check_base(tree)?;
+    let query = Query {
+        tree,
+        base: walk::start(tree),
+        matcher: matcher(&asked.pattern, asked.ignore_case).map_err(bad)?,
+        glob: asked
+            .glob
+            .as_deref()
+            .map(NameFilter::new)
+            .transpose()
+            .map_err(bad)?,
+        types: match asked.kind.as_deref() {
+            Some(kind) => Some(types(kind).ok_or_else(|| bad(kind.to_owned()))?),
+            None => None,
+        },
+        mode: asked.mode,
+        context: asked.context,
+    };
+    let query = &query;
     let threads = std::thread::available_parallelism()
         .map_or(1, usize::from)
         .min(MAX_THREADS);
-    let (files, partial) = files(query, threads, cancel);
-    let found = Found::new(files.len());
+    let (files, partial) = files(query, threads, stop);
+    let found = Hit::none(files.len());
     if files.len() < 2 * threads {
-        found.work(query, &files, cancel);
+        found.work(query, &files, stop);
     } else {
         std::thread::scope(|scope| {
             for _ in 0..threads {
-                scope.spawn(|| found.work(query, &files, cancel));
+                scope.spawn(|| found.work(query, &files, stop));
             }
         });
     }
-    if cancel.is_cancelled() {
-        return Err(walk::interrupted());
+    if stop.is_asked() {
+        return Err(walk::stopped());
     }
     Ok(answer(found, query, files.len(), partial))
 }
 
 /// Every file to search, in order, and whether there are more than one call may look at.
-fn files(query: &Query, threads: usize, cancel: &CancellationToken) -> (Vec<PathBuf>, bool) {
+fn files(query: &Query<'_>, threads: usize, stop: &Stop) -> (Vec<PathBuf>, bool) {
     let found = Mutex::new(Vec::new());
     let walked = AtomicUsize::new(0);
     let partial = AtomicBool::new(false);
-    let mut builder = walk::builder(&query.base, &query.guard, &[]);
+    let mut builder = walk::builder(&query.base, query.tree, &[]);
     if let Some(types) = &query.types {
         builder.types(types.clone());
     }
     builder.threads(threads).build_parallel().run(|| {
         Box::new(|entry| {
-            if cancel.is_cancelled() {
+            if stop.is_asked() {
                 return WalkState::Quit;
             }
             if walked.fetch_add(1, Ordering::Relaxed) >= walk::MAX_WALKED {
@@ -95,7 +160,7 @@ fn files(query: &Query, threads: usize, cancel: &CancellationToken) -> (Vec<Path
                 .glob
                 .as_ref()
                 .is_none_or(|g| entry.depth() == 0 || g.allows(below));
-            if is_file && named && query.guard.reads(entry.path()) {
+            if is_file && named && query.tree.reads(entry.path()) {
                 found
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
@@ -111,7 +176,7 @@ fn files(query: &Query, threads: usize, cancel: &CancellationToken) -> (Vec<Path
 
 /// What the threads found so far. Keeps the first files, in order, that together have more matches than are shown:
 /// whatever the threads' timing, that is the same set, and it is small.
-struct Found {
+struct Hit {
     next: AtomicUsize,
     /// Files from here on cannot be in the answer.
     limit: AtomicUsize,
@@ -130,8 +195,8 @@ struct Line {
     is_match: bool,
 }
 
-impl Found {
-    fn new(files: usize) -> Self {
+impl Hit {
+    fn none(files: usize) -> Self {
         Self {
             next: AtomicUsize::new(0),
             limit: AtomicUsize::new(files),
@@ -140,7 +205,7 @@ impl Found {
         }
     }
 
-    fn work(&self, query: &Query, files: &[PathBuf], cancel: &CancellationToken) {
+    fn work(&self, query: &Query<'_>, files: &[PathBuf], stop: &Stop) {
         let mut searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::quit(0))
             .heap_limit(Some(MAX_LINE_BYTES))
@@ -148,15 +213,15 @@ impl Found {
             .before_context(query.context)
             .after_context(query.context)
             .build();
-        let mut reader = TreeReader::new(query.guard.border.clone());
+        let mut reader = TreeReader::new(query.tree.border.clone());
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
-            if index >= self.limit.load(Ordering::Relaxed) || cancel.is_cancelled() {
+            if index >= self.limit.load(Ordering::Relaxed) || stop.is_asked() {
                 return;
             }
             let Some(path) = files.get(index) else { return };
             let file = match reader.open(path) {
-                Ok(file) => Cancellable { file, cancel },
+                Ok(file) => Stoppable { file, stop },
                 // It was swapped for one that may not be read, or was let pass by its name alone.
                 Err(Error::Withheld { .. } | Error::Beyond { .. }) => continue,
                 Err(_) => {
@@ -193,13 +258,13 @@ impl Found {
 
 fn search(
     searcher: &mut Searcher,
-    query: &Query,
+    query: &Query<'_>,
     path: &Path,
-    file: Cancellable<'_>,
+    file: Stoppable<'_>,
 ) -> io::Result<Hits> {
     let mut sink = FileSink {
         query,
-        shown: walk::one_line(&query.guard.scope.shown(path)).into_owned(),
+        shown: walk::one_line(&query.tree.shown(path)).into_owned(),
         hits: Hits::default(),
         bytes: 0,
         binary: false,
@@ -225,14 +290,14 @@ fn search(
 }
 
 /// A file whose reading ends when the call is cancelled.
-struct Cancellable<'a> {
+struct Stoppable<'a> {
     file: File,
-    cancel: &'a CancellationToken,
+    stop: &'a Stop,
 }
 
-impl Read for Cancellable<'_> {
+impl Read for Stoppable<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        if self.cancel.is_cancelled() {
+        if self.stop.is_asked() {
             return Err(io::Error::other("cancelled"));
         }
         self.file.read(buf)
@@ -240,7 +305,7 @@ impl Read for Cancellable<'_> {
 }
 
 struct FileSink<'a> {
-    query: &'a Query,
+    query: &'a Query<'a>,
     shown: String,
     hits: Hits,
     bytes: usize,
@@ -331,7 +396,7 @@ fn shorten(line: &[u8], at: usize) -> String {
     shown
 }
 
-fn answer(found: Found, query: &Query, searched: usize, partial: bool) -> Done {
+fn answer(found: Hit, query: &Query<'_>, searched: usize, partial: bool) -> FoundLines {
     let (kept, _) = found
         .kept
         .into_inner()
@@ -352,12 +417,13 @@ fn answer(found: Found, query: &Query, searched: usize, partial: bool) -> Done {
             lines.push(line.text);
         }
     }
-    let mut data =
-        json!({"matches": lines, "count": count, "searched": searched, "truncated": truncated});
     let skipped = found.skipped.into_inner();
-    // After an early end the number would depend on timing.
-    if skipped > 0 && !truncated {
-        data["skipped"] = skipped.into();
+    FoundLines {
+        lines,
+        count,
+        searched,
+        truncated,
+        // After an early end the number would depend on timing.
+        skipped: (skipped > 0 && !truncated).then_some(skipped),
     }
-    data.into()
 }

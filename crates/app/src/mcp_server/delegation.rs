@@ -1,0 +1,356 @@
+//! The tools for other agents: `three`, `batch` (also called `roundtable-batch`), `roundtable` and `info`.
+
+use super::folders::Folders;
+use super::roles::{Rights, Team};
+use crate::boot::Boot;
+use ostler_delegate::activity::{
+    Activity, Group, Member, PermissionAnswer, PermissionRequest, PieceKind, Watcher,
+};
+use ostler_delegate::outcome::{NamedOutcome, Outcome};
+use ostler_delegate::request::{BatchRequest, InfoRequest, Request, RoundtableRequest};
+use ostler_mcp::server::{CallClient, ToolAnswer};
+use ostler_wire::{BoxFuture, clip, one_line};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval_at};
+
+/// Notes that may wait to be sent; more are dropped.
+const NOTES: usize = 256;
+/// Between two signs of life while nothing happens.
+const BEAT: Duration = Duration::from_secs(10);
+/// Characters of a line about what an agent does.
+const MAX_LINE: usize = 200;
+
+/// Something that the client is told while agents work.
+enum Note {
+    /// How far it has come.
+    Line(String),
+    /// A task has begun or ended.
+    Event(Value),
+}
+
+/// What the call of each tool shares.
+pub struct Delegations<'a> {
+    pub boot: &'a Boot,
+    pub folders: &'a Folders,
+    pub client: &'a CallClient,
+}
+
+impl Delegations<'_> {
+    pub async fn three(&self, mut request: Request) -> ToolAnswer {
+        let folder = match self.folder(request.cd.as_deref()) {
+            Ok(folder) => folder,
+            Err(why) => return ToolAnswer::error(why),
+        };
+        request.cd = Some(folder.display().to_string());
+        let team = match Team::new(self.boot, &folder, request.client.as_deref()) {
+            Ok(team) => team,
+            Err(why) => return ToolAnswer::error(why),
+        };
+        let role = request.role.clone().unwrap_or_default();
+        if let Some(why) = team.refuse(&[&role], self.client).await {
+            return ToolAnswer::error(why);
+        }
+        let (group, notes) = self.group(&team.rights);
+        let member = Member {
+            name: request.name.clone().unwrap_or_else(|| role.clone()),
+            role,
+            ..Member::default()
+        };
+        let work = async {
+            let watcher = group.started(&member);
+            let stop = self.client.stopped();
+            let outcome = team.delegation.three(&request, watcher, stop).await;
+            group.finished(&member, &outcome);
+            outcome
+        };
+        let mut outcome = self.followed(notes, work).await;
+        outcome.warnings.extend(team.end().await);
+        let text = said(&outcome);
+        answer(text, &outcome, outcome.success)
+    }
+
+    pub async fn batch(&self, mut request: BatchRequest) -> ToolAnswer {
+        let folder = match self.folder(request.cd.as_deref()) {
+            Ok(folder) => folder,
+            Err(why) => return ToolAnswer::error(why),
+        };
+        request.cd = Some(folder.display().to_string());
+        for (index, task) in request.tasks.iter_mut().enumerate() {
+            match self.inner(&folder, task.cd.as_deref()) {
+                Ok(inner) => task.cd = inner,
+                Err(why) => return ToolAnswer::error(format!("tasks[{index}].cd: {why}")),
+            }
+        }
+        let team = match Team::new(self.boot, &folder, request.client.as_deref()) {
+            Ok(team) => team,
+            Err(why) => return ToolAnswer::error(why),
+        };
+        let roles = request.tasks.iter().filter_map(|task| task.role.as_deref());
+        let roles: Vec<&str> = roles.collect();
+        if let Some(why) = team.refuse(&roles, self.client).await {
+            return ToolAnswer::error(why);
+        }
+        let (group, notes) = self.group(&team.rights);
+        let stop = self.client.stopped();
+        let work = team.delegation.batch(&request, Arc::new(group), stop);
+        let outcome = self.followed(notes, work).await;
+        self.end(team).await;
+        let text = all_said(outcome.error.as_deref(), &outcome.results);
+        // What some tasks gave counts, also where others failed.
+        let is_fine = outcome.error.is_none() && !outcome.results.is_empty();
+        answer(text, &outcome, is_fine)
+    }
+
+    pub async fn roundtable(&self, mut request: RoundtableRequest) -> ToolAnswer {
+        let folder = match self.folder(request.cd.as_deref()) {
+            Ok(folder) => folder,
+            Err(why) => return ToolAnswer::error(why),
+        };
+        request.cd = Some(folder.display().to_string());
+        let team = match Team::new(self.boot, &folder, request.client.as_deref()) {
+            Ok(team) => team,
+            Err(why) => return ToolAnswer::error(why),
+        };
+        let roles = request.participants.iter();
+        let roles = roles.map(|one| one.role.as_deref().unwrap_or(&one.name));
+        let roles: Vec<&str> = roles.collect();
+        if let Some(why) = team.refuse(&roles, self.client).await {
+            return ToolAnswer::error(why);
+        }
+        let (group, notes) = self.group(&team.rights);
+        let stop = self.client.stopped();
+        let work = team.delegation.roundtable(&request, Arc::new(group), stop);
+        let outcome = self.followed(notes, work).await;
+        self.end(team).await;
+        let text = all_said(outcome.error.as_deref(), &outcome.contributions);
+        let is_fine = outcome.error.is_none() && !outcome.contributions.is_empty();
+        answer(text, &outcome, is_fine)
+    }
+
+    pub async fn info(&self, mut request: InfoRequest) -> ToolAnswer {
+        let folder = match self.folder(request.cd.as_deref()) {
+            Ok(folder) => folder,
+            Err(why) => return ToolAnswer::error(why),
+        };
+        request.cd = Some(folder.display().to_string());
+        let team = match Team::new(self.boot, &folder, request.client.as_deref()) {
+            Ok(team) => team,
+            Err(why) => return ToolAnswer::error(why),
+        };
+        let info = team.delegation.info(&request);
+        team.end().await;
+        let lines = info.roles.iter().map(|role| {
+            let state = match (role.enabled, &role.problem) {
+                (false, _) => " (disabled)".to_owned(),
+                (true, Some(problem)) => format!(" (cannot be used: {problem})"),
+                (true, None) => String::new(),
+            };
+            format!("{}: {}{state}", role.role, role.model)
+        });
+        let lines: Vec<String> = lines.collect();
+        let text = match (&info.error, lines.is_empty()) {
+            (Some(error), _) => error.clone(),
+            (None, true) => "No roles are configured for other agents in this folder.".to_owned(),
+            (None, false) => lines.join("\n"),
+        };
+        answer(text, &info, info.error.is_none())
+    }
+
+    fn folder(&self, cd: Option<&str>) -> Result<PathBuf, String> {
+        self.folders.find(cd.map(Path::new))
+    }
+
+    /// The folder of one task of several; the sandbox of all is that of the first.
+    fn inner(&self, folder: &Path, cd: Option<&str>) -> Result<Option<String>, String> {
+        let Some(cd) = cd.filter(|cd| !cd.is_empty()) else {
+            return Ok(None);
+        };
+        let found = self.folders.find(Some(&folder.join(cd)))?;
+        match found.starts_with(folder) {
+            true => Ok(Some(found.display().to_string())),
+            false => Err(format!(
+                "{} is not below {}, where the call works",
+                found.display(),
+                folder.display()
+            )),
+        }
+    }
+
+    fn group(&self, rights: &Rights) -> (Notes, mpsc::Receiver<Note>) {
+        let (sender, receiver) = mpsc::channel(NOTES);
+        let notes = Notes {
+            sender,
+            rights: rights.clone(),
+            client: self.client.clone(),
+        };
+        (notes, receiver)
+    }
+
+    /// Does the work, and tells the client of it as it happens.
+    async fn followed<T>(
+        &self,
+        mut notes: mpsc::Receiver<Note>,
+        work: impl Future<Output = T>,
+    ) -> T {
+        let begun = Instant::now();
+        let mut doing = "Working".to_owned();
+        let mut beat = interval_at(tokio::time::Instant::now() + BEAT, BEAT);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut work = std::pin::pin!(work);
+        let done = loop {
+            tokio::select! {
+                done = work.as_mut() => break done,
+                Some(note) = notes.recv() => self.tell(note, &mut doing).await,
+                _ = beat.tick(), if self.client.wants_progress() => {
+                    let seconds = begun.elapsed().as_secs();
+                    self.client.progress(&format!("{doing} ({seconds} s)")).await;
+                }
+            }
+        };
+        while let Ok(note) = notes.try_recv() {
+            self.tell(note, &mut doing).await;
+        }
+        done
+    }
+
+    async fn tell(&self, note: Note, doing: &mut String) {
+        match note {
+            Note::Line(line) => {
+                self.client.progress(&line).await;
+                *doing = line;
+            }
+            Note::Event(event) => self.client.log(event).await,
+        }
+    }
+
+    async fn end(&self, team: Team) {
+        for line in team.end().await {
+            self.client
+                .log(json!({"event": "notice", "text": line}))
+                .await;
+        }
+    }
+}
+
+/// Follows tasks: what they do becomes notes.
+struct Notes {
+    sender: mpsc::Sender<Note>,
+    rights: Rights,
+    client: CallClient,
+}
+
+impl Group for Notes {
+    fn started(&self, member: &Member) -> Arc<dyn Watcher> {
+        let event = json!({
+            "event": "started",
+            "index": member.index,
+            "name": member.name,
+            "role": member.role,
+        });
+        let _ = self.sender.try_send(Note::Event(event));
+        Arc::new(Follower {
+            name: member.name.clone(),
+            sender: self.sender.clone(),
+            rights: self.rights.clone(),
+            client: self.client.clone(),
+        })
+    }
+
+    fn finished(&self, member: &Member, outcome: &Outcome) {
+        let event = json!({
+            "event": "completed",
+            "index": member.index,
+            "name": member.name,
+            "role": member.role,
+            "success": outcome.success,
+            "error": outcome.error,
+        });
+        let _ = self.sender.try_send(Note::Event(event));
+        let end = match outcome.success {
+            true => "completed",
+            false => "failed",
+        };
+        let line = format!("{} {end}", member.name);
+        let _ = self.sender.try_send(Note::Line(line.trim().to_owned()));
+    }
+}
+
+/// Follows one task.
+struct Follower {
+    name: String,
+    sender: mpsc::Sender<Note>,
+    rights: Rights,
+    client: CallClient,
+}
+
+impl Watcher for Follower {
+    fn activity(&self, activity: Activity) {
+        if let Some(line) = line(&activity) {
+            let line = clip(&one_line(&line), MAX_LINE);
+            let line = match self.name.is_empty() {
+                true => line,
+                false => format!("{}: {line}", self.name),
+            };
+            // What is not told is in the result.
+            let _ = self.sender.try_send(Note::Line(line));
+        }
+    }
+
+    fn permission(&self, request: PermissionRequest) -> BoxFuture<'_, PermissionAnswer> {
+        Box::pin(self.rights.decide(request, &self.client))
+    }
+}
+
+/// What an activity says of how far a task has come.
+fn line(activity: &Activity) -> Option<String> {
+    match activity {
+        Activity::Started(started) => Some(format!("started {}", started.backend)),
+        Activity::Message(text) => text.lines().next().map(str::to_owned),
+        Activity::ToolStarted(tool) => Some(tool.title.clone()),
+        Activity::Retry(retry) => Some(format!("tries again: {}", retry.message)),
+        Activity::Piece(piece) => match piece.kind {
+            PieceKind::Message | PieceKind::Reasoning => None,
+        },
+        Activity::Session(_)
+        | Activity::Reasoning(_)
+        | Activity::ToolFinished(_)
+        | Activity::Plan(_)
+        | Activity::Usage(_)
+        | Activity::Notice(_) => None,
+    }
+    .filter(|line| !line.trim().is_empty())
+}
+
+fn said(outcome: &Outcome) -> String {
+    let error = outcome.error.clone().unwrap_or_default();
+    let broken = outcome.contract_errors.join("\n");
+    let parts = [error, broken, outcome.message.clone()];
+    let parts = parts.iter().filter(|part| !part.trim().is_empty());
+    parts.map(String::as_str).collect::<Vec<_>>().join("\n\n")
+}
+
+fn all_said(error: Option<&str>, all: &[NamedOutcome]) -> String {
+    let error = error.map(str::to_owned);
+    let parts = all.iter().map(|one| {
+        let name = match one.name.is_empty() {
+            true => &one.outcome.role,
+            false => &one.name,
+        };
+        format!("## {name}\n\n{}", said(&one.outcome))
+    });
+    let parts: Vec<String> = error.into_iter().chain(parts).collect();
+    parts.join("\n\n")
+}
+
+fn answer(text: String, data: &impl Serialize, is_fine: bool) -> ToolAnswer {
+    ToolAnswer {
+        text,
+        data: serde_json::to_value(data).ok(),
+        is_error: !is_fine,
+    }
+}

@@ -1,0 +1,250 @@
+//! The roles that other agents play in a folder, and what their programs may do there.
+
+use super::task::depth;
+use crate::boot::{Boot, agents};
+use crate::delegates::Delegates;
+use crate::errors::Told as _;
+use crate::policy::{policy, reader};
+use crate::wiring::tool_settings;
+use ostler_config::three;
+use ostler_delegate::Delegation;
+use ostler_delegate::activity::{PermissionAnswer, PermissionRequest, ToolKind};
+use ostler_delegate::services::Defaults;
+use ostler_delegate::setup::{Allowance, Capabilities, Filesystem, Setup};
+use ostler_engine::agents::foreign::ForeignLauncher;
+use ostler_engine::confine::{HistoryGround, Services};
+use ostler_engine::roles::Roles;
+use ostler_engine::tools::declarations;
+use ostler_guard::{Call, Decision, Headless, Policy, Posture, Scope, Verdict};
+use ostler_llm::Secret;
+use ostler_mcp::server::{CallClient, Question, QuestionReply};
+use ostler_wire::{Access, ToolMark, visible};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The choice that lets a role be called.
+const YES: &str = "yes";
+const NO: &str = "no";
+
+/// For one call.
+pub struct Team {
+    pub delegation: Delegation,
+    pub rights: Rights,
+    launcher: Arc<ForeignLauncher>,
+    policy: Arc<Policy>,
+    scope: Scope,
+}
+
+/// What is answered to agents that ask before they do something.
+#[derive(Clone)]
+pub struct Rights {
+    setup: Arc<Setup>,
+    /// Where the client asks nobody.
+    unattended: Unattended,
+    is_free: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unattended {
+    /// The sandbox holds it.
+    Allow,
+    Refuse,
+}
+
+impl Team {
+    /// The configuration of a folder as it is now. `client`: whose documents of Three count.
+    pub fn new(server: &Boot, folder: &Path, client: Option<&str>) -> Result<Self, String> {
+        let told = |error: anyhow::Error| server.language.told(&error);
+        let mut env = server.env.clone();
+        if let Some(client) = client {
+            env.insert(three::CLIENT.into(), client.into());
+        }
+        let boot = server.of_task(folder, server.global.clone(), env);
+        let boot = boot.map_err(told)?;
+        boot.redactor
+            .learn(boot.secrets().iter().map(Secret::reveal));
+        let hidden = boot.key_variables();
+        let (tools, sandbox) = tool_settings(&boot, &hidden).map_err(told)?;
+        ostler_host::hide(hidden.iter().map(String::as_str));
+        let policy = Arc::new(policy(&boot).map_err(told)?);
+        if let Some(temp) = &sandbox.temp {
+            // What cannot be made is said by the program that wants it.
+            let _ = temp.scratch.make();
+        }
+        let services = Services {
+            policy: policy.clone(),
+            allow_private: tools.allow_private,
+            served: tools.served,
+            // Nobody approves what it runs, so it takes nothing of the history.
+            history: Some(HistoryGround {
+                root: boot.places.root.clone(),
+                place: None,
+            }),
+            call_id: "three".into(),
+            root: Some(boot.places.root.clone()),
+            user_home: boot.places.user_home.clone(),
+            ..Services::without_session(boot.host(), sandbox)
+        };
+        let launcher = Arc::new(ForeignLauncher::new(services, tools.writable));
+        let defaults = Defaults {
+            cwd: boot.places.root.clone(),
+            client: three::client(&boot.env).map(str::to_owned),
+            conversation_id: boot.env.get(three::CONVERSATION).cloned(),
+            depth: depth(&boot),
+        };
+        let agents = Delegates::new(&boot, &hidden);
+        let (delegation, setup) = agents.for_call(&roles(&boot), launcher.clone(), defaults);
+        let rights = Rights {
+            setup: Arc::new(setup),
+            unattended: match policy.headless {
+                Headless::Allow | Headless::Sandbox => Unattended::Allow,
+                Headless::Deny => Unattended::Refuse,
+            },
+            is_free: policy.posture == Posture::Yolo,
+        };
+        let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
+        Ok(Self {
+            delegation,
+            rights,
+            launcher,
+            policy,
+            scope,
+        })
+    }
+
+    /// Why one of the roles may not be called, by the person's rules. A rule that asks is put to the person.
+    pub async fn refuse(&self, roles: &[&str], client: &CallClient) -> Option<String> {
+        for role in roles {
+            let Some(decision) = self.decide(role) else {
+                continue;
+            };
+            let rule = decision.rule.unwrap_or_default();
+            match decision.verdict {
+                Verdict::Allow => {}
+                Verdict::Deny => return Some(format!("The rule {rule} forbids the role {role}.")),
+                // No rule speaks of it: whoever let the client call has said yes.
+                Verdict::Ask if rule.is_empty() => {}
+                Verdict::Ask if said_yes(role, &rule, client).await => {}
+                Verdict::Ask => {
+                    return Some(format!(
+                        "The rule {rule} wants the person's yes for the role {role}, who did not give it."
+                    ));
+                }
+            }
+        }
+        None
+    }
+
+    fn decide(&self, role: &str) -> Option<Decision> {
+        let tool = declarations().find(|about| about.has(ToolMark::NeedsBackends))?;
+        let accesses = [Access::Delegate {
+            role: role.to_owned(),
+            read_only: false,
+        }];
+        Some(self.policy.decide(Call {
+            tool,
+            accesses: &accesses,
+            scope: &self.scope,
+            resolved: &[],
+        }))
+    }
+
+    /// To be called when all programs are gone: what was put back.
+    pub async fn end(self) -> Vec<String> {
+        self.launcher.end().await
+    }
+}
+
+async fn said_yes(role: &str, rule: &str, client: &CallClient) -> bool {
+    if !client.can_ask() {
+        return false;
+    }
+    let question = Question {
+        message: visible(&format!("Have the role {role} work? The rule {rule} asks.")),
+        schema: json!({
+            "type": "object",
+            "properties": {"choice": {"type": "string", "enum": [YES, NO]}},
+            "required": ["choice"],
+        }),
+    };
+    match client.ask(question).await {
+        QuestionReply::Accept(fields) => fields.get("choice").is_some_and(|choice| choice == YES),
+        QuestionReply::Decline | QuestionReply::Cancel | QuestionReply::Failed(_) => false,
+    }
+}
+
+/// The roles that name a model.
+fn roles(boot: &Boot) -> Roles {
+    let settings = agents::settings(&boot.loaded, &boot.places);
+    let (mut roles, _) = Roles::load(&settings.role_sources, &settings.roles, &reader(boot));
+    roles.0.retain(|role| role.model.is_some());
+    roles
+}
+
+impl Rights {
+    /// Decides about something that an agent asks for.
+    pub async fn decide(
+        &self,
+        request: PermissionRequest,
+        client: &CallClient,
+    ) -> PermissionAnswer {
+        let role = self.setup.roles.get(&request.role);
+        let may = role.is_none_or(|role| admits(&role.capabilities, request.tool.kind));
+        match (may, self.is_free, client.can_ask()) {
+            (false, _, _) => PermissionAnswer::Reject,
+            (true, true, _) => PermissionAnswer::Allow,
+            (true, false, true) => ask(&request, client).await,
+            (true, false, false) => match self.unattended {
+                Unattended::Allow => PermissionAnswer::Allow,
+                Unattended::Refuse => PermissionAnswer::Reject,
+            },
+        }
+    }
+}
+
+fn admits(capabilities: &Capabilities, kind: ToolKind) -> bool {
+    match kind {
+        ToolKind::Edit => capabilities.filesystem == Filesystem::ReadWrite,
+        ToolKind::Execute => capabilities.shell == Allowance::Allow,
+        ToolKind::Fetch => capabilities.network == Allowance::Allow,
+        ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Other => true,
+    }
+}
+
+async fn ask(request: &PermissionRequest, client: &CallClient) -> PermissionAnswer {
+    let ids: Vec<&str> = request.options.iter().map(|one| one.id.as_str()).collect();
+    let labels = request.options.iter().map(|one| one.label.as_str());
+    let labels: Vec<&str> = labels.collect();
+    let paths = request.tool.paths.iter();
+    let paths: Vec<String> = paths
+        .map(|path: &PathBuf| path.display().to_string())
+        .collect();
+    let parts = [
+        format!("{} ({}) wants:", request.role, request.backend),
+        request.tool.title.clone(),
+        paths.join("\n"),
+        request.preview.clone(),
+    ];
+    let parts = parts.iter().filter(|part| !part.is_empty());
+    let message: Vec<String> = parts.map(|part| visible(part)).collect();
+    let question = Question {
+        message: message.join("\n\n"),
+        schema: json!({
+            "type": "object",
+            "properties": {"choice": {"type": "string", "enum": ids, "enumNames": labels}},
+            "required": ["choice"],
+        }),
+    };
+    match client.ask(question).await {
+        QuestionReply::Accept(fields) => {
+            let choice = fields.get("choice").and_then(|choice| choice.as_str());
+            match choice.filter(|choice| ids.contains(choice)) {
+                Some(choice) => PermissionAnswer::Chosen(choice.to_owned()),
+                None => PermissionAnswer::Reject,
+            }
+        }
+        QuestionReply::Decline => PermissionAnswer::Reject,
+        QuestionReply::Cancel | QuestionReply::Failed(_) => PermissionAnswer::Cancelled,
+    }
+}

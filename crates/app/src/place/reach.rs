@@ -1,0 +1,323 @@
+//! How a place is reached: the program that runs others there, and the helper that it runs. What cannot be reached is said
+//! in one sentence with what that program printed.
+
+use super::Target;
+use super::helper::{self, Helper};
+use crate::boot::Boot;
+use crate::cmd::choose::{self, Person};
+use crate::errors::UsageError;
+use anyhow::{anyhow, bail};
+use ostler_config::schema::HelperInstall;
+use ostler_host::remote::{OverProgram, Remote, Unreached};
+use ostler_host::{Command, Host as _, Output, Programs, Stdio};
+use ostler_wire::{Word, printable};
+use std::ffi::OsString;
+use std::time::Duration;
+
+/// How long a place may take to answer: a machine may have to wake up.
+const PATIENCE: Duration = Duration::from_secs(45);
+/// How long the helper may take to be copied.
+const COPY_PATIENCE: Duration = Duration::from_secs(600);
+/// Bytes of what a script prints.
+const MAX_SAID: usize = 4096;
+
+/// A link to the helper of the place, which is copied there first if it must be.
+pub async fn connect(boot: &Boot, target: &Target) -> anyhow::Result<Remote> {
+    let language = boot.language;
+    let prefix = prefix(boot, target)?;
+    let label = target.label();
+    let unreached = |why: &str| anyhow!(language.fill(Word::PlaceUnreached, &[&label, why]));
+    let refused = |why: &str| anyhow!(language.fill(Word::PlaceRefused, &[why]));
+    let mut helper = Helper::of(boot, std::env::consts::OS, std::env::consts::ARCH).ok();
+    let mut is_copied = false;
+    loop {
+        let script = helper::start_script(helper.as_ref());
+        let said = match start(boot, &label, &prefix, &script).await {
+            Ok(remote) => return Ok(remote),
+            Err(Unreached::NoHelper(said)) => said,
+            Err(Unreached::OtherVersion { ours, theirs }) => {
+                let why = language.fill(Word::PlaceOtherVersion, &[&theirs, &ours]);
+                return Err(unreached(&why));
+            }
+            Err(Unreached::Silent { seconds }) => {
+                let why = language.fill(Word::PlaceSilent, &[&seconds.to_string()]);
+                return Err(unreached(&why));
+            }
+            Err(Unreached::Broken(why)) => return Err(unreached(&why)),
+        };
+        let (os, arch) = match helper::Said::of(&said) {
+            Some(helper::Said::Wants { os, arch }) => (os, arch),
+            Some(helper::Said::Refuses(why)) => return Err(refused(&printable(&why))),
+            None => return Err(unreached(&printable(&said))),
+        };
+        match helper.as_ref().filter(|helper| helper.is_for(&os, &arch)) {
+            Some(_) if is_copied => return Err(refused(&said)),
+            Some(wanted) => {
+                consent(boot, &label, wanted)?;
+                copy(boot, &prefix, &label, wanted).await?;
+                is_copied = true;
+            }
+            // The one for that system may lie there already.
+            None => helper = Some(Helper::of(boot, &os, &arch)?),
+        }
+    }
+}
+
+/// What the person wants to know before a session is begun there.
+pub async fn check(boot: &Boot, target: &Target) -> anyhow::Result<Vec<String>> {
+    let remote = connect(boot, target).await?;
+    let facts = remote.facts();
+    let home = facts.home.as_ref().map(|home| home.display().to_string());
+    let layers: Vec<&str> = facts.layers.iter().map(|layer| layer.name()).collect();
+    let rows = [
+        ("place", target.label()),
+        ("system", format!("{} {}", facts.os, facts.arch)),
+        ("folder", facts.cwd.display().to_string()),
+        ("home", home.unwrap_or_default()),
+        ("sandbox", layers.join(", ")),
+        ("helper", facts.version.clone()),
+    ];
+    let line = |(name, value): &(&str, String)| format!("{name:<8} {}", printable(value));
+    Ok(rows.iter().map(line).collect())
+}
+
+/// Removes the helpers of all versions from the place.
+pub async fn clean(boot: &Boot, target: &Target) -> anyhow::Result<()> {
+    let prefix = prefix(boot, target)?;
+    let said = run(boot, &prefix, helper::CLEAN_SCRIPT, None, PATIENCE).await?;
+    match said.contains(helper::CLEANED) {
+        true => Ok(()),
+        false => {
+            let said = printable(said.trim());
+            bail!(
+                boot.language
+                    .fill(Word::PlaceUnreached, &[&target.label(), &said])
+            )
+        }
+    }
+}
+
+/// What stands before a command that is run at the place.
+struct Prefix {
+    argv: Vec<OsString>,
+    /// The command is one word, which a shell there reads.
+    by_shell: bool,
+}
+
+impl Prefix {
+    fn command(&self, script: &str) -> Vec<OsString> {
+        let mut argv = self.argv.clone();
+        match self.by_shell {
+            // The script has no single quote in it: any shell takes this for one word.
+            true => argv.push(format!("exec sh -c '{script}'").into()),
+            false => argv.extend(["sh", "-c", script].map(OsString::from)),
+        }
+        argv
+    }
+}
+
+fn prefix(boot: &Boot, target: &Target) -> anyhow::Result<Prefix> {
+    let language = boot.language;
+    let plain = |words: &[&str]| Prefix {
+        argv: words.iter().map(OsString::from).collect(),
+        by_shell: false,
+    };
+    let mut prefix = match target {
+        Target::Ssh(destination) => {
+            let (host, port) = ssh_parts(destination);
+            let mut argv: Vec<OsString> = ["ssh", "-T"].map(OsString::from).to_vec();
+            // Nobody can type a password here; a link that is cut is noticed.
+            for option in [
+                "BatchMode=yes",
+                "ServerAliveInterval=15",
+                "ServerAliveCountMax=3",
+            ] {
+                argv.extend(["-o", option].map(OsString::from));
+            }
+            argv.extend(
+                port.iter()
+                    .flat_map(|port| ["-p", port].map(OsString::from)),
+            );
+            argv.extend(["--", host].map(OsString::from));
+            Prefix {
+                argv,
+                by_shell: true,
+            }
+        }
+        Target::Container(name) => {
+            let known = ["docker", "podman"];
+            let tool = known.into_iter().find(|tool| program(boot, tool).is_some());
+            plain(&[tool.unwrap_or("docker"), "exec", "-i", name])
+        }
+        Target::Pod(name) => plain(&["kubectl", "exec", "-i", name, "--"]),
+        Target::Host(name) => {
+            let hosts = &boot.loaded.config.host;
+            let host = hosts.get(name).filter(|host| !host.exec.is_empty());
+            let unknown = || UsageError(language.fill(Word::PlaceUnknown, &[name, name]));
+            let words: Vec<&str> = host
+                .ok_or_else(unknown)?
+                .exec
+                .iter()
+                .map(String::as_str)
+                .collect();
+            plain(&words)
+        }
+    };
+    if let Some(first) = prefix.argv.first_mut() {
+        let name = first.to_string_lossy().into_owned();
+        let found = program(boot, &name);
+        let none = || UsageError(language.fill(Word::PlaceNoProgram, &[&name]));
+        *first = found.ok_or_else(none)?;
+    }
+    Ok(prefix)
+}
+
+/// `user@host:port` apart. An address of many colons has no port.
+fn ssh_parts(destination: &str) -> (&str, Option<&str>) {
+    match destination.rsplit_once(':') {
+        Some((host, port))
+            if !host.contains(':')
+                && !port.is_empty()
+                && port.chars().all(|c| c.is_ascii_digit()) =>
+        {
+            (host, Some(port))
+        }
+        Some(_) | None => (destination, None),
+    }
+}
+
+/// A program of the person, not one that lies in the folder where they are.
+fn program(boot: &Boot, name: &str) -> Option<OsString> {
+    let path = boot.env.get("PATH").map(OsString::from);
+    let programs = Programs::new(path.as_deref(), std::slice::from_ref(&boot.places.cwd));
+    programs.find(name).map(OsString::from)
+}
+
+fn command(boot: &Boot, argv: Vec<OsString>) -> Command {
+    // What lets one in at a model's provider is nobody's business there.
+    let hidden = boot.key_variables();
+    let env = boot.env.iter().filter(|(name, _)| !hidden.contains(name));
+    Command {
+        argv,
+        cwd: "/".into(),
+        env: env
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect(),
+        stdio: Stdio::PipesWithStdin,
+        sandbox: None,
+    }
+}
+
+async fn start(
+    boot: &Boot,
+    label: &str,
+    prefix: &Prefix,
+    script: &str,
+) -> Result<Remote, Unreached> {
+    let process = boot
+        .host()
+        .spawn(command(boot, prefix.command(script)))
+        .await;
+    let process = process.map_err(|error| Unreached::Broken(error.to_string()))?;
+    let link = OverProgram {
+        place: label,
+        version: crate::VERSION,
+        patience: PATIENCE,
+    };
+    link.connect(process).await
+}
+
+/// Runs a script at the place, with these bytes as its input, and gives what it printed.
+async fn run(
+    boot: &Boot,
+    prefix: &Prefix,
+    script: &str,
+    input: Option<Vec<u8>>,
+    patience: Duration,
+) -> anyhow::Result<String> {
+    let mut process = boot
+        .host()
+        .spawn(command(boot, prefix.command(script)))
+        .await?;
+    let stdin = process.take_input();
+    let writing = async move {
+        if let (Some(mut stdin), Some(input)) = (stdin, input) {
+            // A script that ends early says why.
+            let _early = stdin.write_all(&input).await;
+        }
+    };
+    let mut said = Vec::new();
+    let reading = async {
+        loop {
+            match process.next().await {
+                Output::Stdout(bytes) | Output::Stderr(bytes) if said.len() < MAX_SAID => {
+                    said.extend_from_slice(&bytes);
+                }
+                Output::Stdout(_) | Output::Stderr(_) => {}
+                Output::Exited(_) => return,
+            }
+        }
+    };
+    let work = async { tokio::join!(writing, reading) };
+    if tokio::time::timeout(patience, work).await.is_err() {
+        let seconds = patience.as_secs().to_string();
+        bail!(boot.language.fill(Word::PlaceSilent, &[&seconds]));
+    }
+    Ok(String::from_utf8_lossy(&said).into_owned())
+}
+
+/// The person's yes to a copy of the helper at the place.
+fn consent(boot: &Boot, label: &str, helper: &Helper) -> anyhow::Result<()> {
+    let language = boot.language;
+    let not_asked = || anyhow!(language.fill(Word::PlaceNotAsked, &[label]));
+    if boot.global.place.install_helper {
+        return Ok(());
+    }
+    match (boot.loaded.config.helper.install, Person::look()) {
+        (HelperInstall::Always, _) => Ok(()),
+        (HelperInstall::Never, _) | (HelperInstall::Ask, Person::Away) => Err(not_asked()),
+        (HelperInstall::Ask, Person::Here) => {
+            let size = format!("{:.1} MB", helper.bytes.len() as f64 / 1e6);
+            let values = [label, helper::SHOWN_FOLDER, &size];
+            let question = language.fill(Word::PlaceAsk, &values);
+            let line = choose::ask_fresh(&question, language)?;
+            match line.as_deref().is_some_and(crate::asking::is_yes) {
+                true => Ok(()),
+                false => bail!(language.fill(Word::PlaceDeclined, &[label])),
+            }
+        }
+    }
+}
+
+async fn copy(boot: &Boot, prefix: &Prefix, label: &str, helper: &Helper) -> anyhow::Result<()> {
+    let script = helper.copy_script();
+    let bytes = helper.bytes.clone();
+    let said = run(boot, prefix, &script, Some(bytes), COPY_PATIENCE).await?;
+    if said.contains(helper::COPIED) {
+        return Ok(());
+    }
+    let why = match helper::Said::of(&said) {
+        Some(helper::Said::Refuses(why)) => why,
+        Some(helper::Said::Wants { .. }) | None => said.trim().to_owned(),
+    };
+    let why = format!("{label}: {}", printable(&why));
+    bail!(boot.language.fill(Word::PlaceRefused, &[&why]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_told_from_addresses() {
+        for (destination, host, port) in [
+            ("me@box", "me@box", None),
+            ("me@box:2222", "me@box", Some("2222")),
+            ("box:x", "box:x", None),
+            ("me@::1", "me@::1", None),
+            ("box:", "box:", None),
+        ] {
+            assert_eq!(ssh_parts(destination), (host, port), "{destination}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The settings of a session at another place: those of this machine, with what is about the project and its commands put
+//! in terms of the place.
+
+use super::Connected;
+use super::routed::Routed;
+use crate::boot::Boot;
+use crate::boot::env::is_secret;
+use anyhow::bail;
+use ostler_engine::confine::{CommandPlace, Reader, SandboxMode, SandboxSettings};
+use ostler_engine::{Elsewhere, HubSettings};
+use ostler_guard::Containment;
+use ostler_host::sandbox::{Choice, Layer, Network, Policy};
+use ostler_wire::Word;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where commands of a place put temporary files; all commands there share it.
+const TEMP: &str = "/tmp";
+/// Where programs are looked for if the place does not say.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// The helper of a place, below the home there.
+const CACHE: &str = ".cache/ostler";
+/// Of a repository, what decides what git runs.
+const GIT: [&str; 2] = [".git/hooks", ".git/config"];
+const OWN: &str = ".ostler";
+
+/// Changes the settings, and says what the person should know.
+pub fn apply(
+    options: &mut HubSettings,
+    boot: &Boot,
+    place: &Connected,
+) -> anyhow::Result<Vec<String>> {
+    let language = boot.language;
+    let facts = place.facts();
+    let here = options.paths.user_home.clone();
+    let mut notes = vec![language.fill(Word::PlaceNoRewind, &[&place.name])];
+    options.checkpoints = None;
+    if !options.hooks.is_empty() {
+        notes.push(language.fill(Word::PlaceHooksOff, &[&place.name]));
+        options.hooks = Arc::default();
+    }
+    let machine = options.toolbox.sandbox.clone();
+    let tools = options.tools.clone();
+    // Keys and secrets lie in the same folders of any home.
+    let there = |path: &PathBuf| match (&here, &facts.home) {
+        (Some(here), Some(home)) => match path.strip_prefix(here) {
+            Ok(rest) => home.join(rest),
+            Err(_) => path.clone(),
+        },
+        (None, _) | (_, None) => path.clone(),
+    };
+    let forbidden = &options.permissions.policy.folders.forbidden;
+    let hidden: Vec<PathBuf> = forbidden.iter().map(&there).collect();
+    let sandbox = sandbox(boot, place, hidden.clone(), machine.mode)?;
+    let policy = &mut options.permissions.policy;
+    policy.folders.forbidden.extend(hidden);
+    policy.folders.inside = vec![TEMP.into()];
+    policy.folders.public = policy.folders.public.iter().map(&there).collect();
+    policy
+        .folders
+        .protected
+        .extend(facts.home.iter().map(|home| home.join(CACHE)));
+    policy
+        .reserved
+        .extend(facts.home.iter().map(|home| home.join(CACHE)));
+    policy.added.clear();
+    policy.containment = match (policy.containment, sandbox.place) {
+        (Containment::Waived, _) => Containment::Waived,
+        (_, CommandPlace::Elsewhere(Some(_))) => match boot.loaded.config.sandbox.network {
+            true => Containment::SandboxOnline,
+            false => Containment::Sandbox,
+        },
+        (_, CommandPlace::Elsewhere(None) | CommandPlace::Here) => {
+            notes.push(language.say(Word::PlaceNoSandbox).to_owned());
+            Containment::Missing
+        }
+    };
+    options.run.system = format!("{} {} ({})", facts.os, facts.arch, place.name);
+    options.paths.root.clone_from(&place.root);
+    options.paths.user_home.clone_from(&facts.home);
+    options.tools.env = variables(boot, place);
+    options.tools.shell = ["sh", "-c"].map(OsString::from).to_vec();
+    options.tools.writable = vec![place.root.clone()];
+    options.toolbox.elsewhere = Some(Elsewhere {
+        name: place.name.clone(),
+        machine: boot.host(),
+        sandbox: machine,
+        tools,
+        user_home: here,
+    });
+    options.toolbox.sandbox = sandbox;
+    options.toolbox.host = Arc::new(Routed {
+        place: place.remote.clone(),
+        machine: boot.host(),
+        own: [boot.places.home.clone(), boot.sessions_dir()]
+            .iter()
+            .flat_map(|path| [path.clone(), ostler_host::real_path(path)])
+            .collect(),
+    });
+    Ok(notes)
+}
+
+/// What commands may touch there. Only a layer that holds all of it by itself counts: nothing is compared afterwards.
+fn sandbox(
+    boot: &Boot,
+    place: &Connected,
+    hidden: Vec<PathBuf>,
+    mode: SandboxMode,
+) -> anyhow::Result<SandboxSettings> {
+    let facts = place.facts();
+    let layers = &facts.layers;
+    let layer = layers
+        .iter()
+        .find(|layer| **layer == Layer::Namespaces)
+        .copied();
+    if mode == SandboxMode::Require && layer.is_none() {
+        let why = boot.language.say(Word::PlaceNoSandbox);
+        bail!(boot.language.fill(Word::SandboxRequired, &[why]));
+    }
+    let names = ostler_guard::protected_names().filter(|name| !name.contains('*'));
+    let names = names.filter(|name| *name != ".git").chain(GIT).chain([OWN]);
+    let is_seen = |path: &PathBuf| !place.root.starts_with(path);
+    Ok(SandboxSettings {
+        mode,
+        policy: Policy {
+            writable: vec![place.root.clone(), TEMP.into()],
+            forbid_read: hidden
+                .iter()
+                .filter(|path| is_seen(path))
+                .cloned()
+                .collect(),
+            protect: names.map(|name| place.root.join(name)).collect(),
+            network: match boot.loaded.config.sandbox.network {
+                true => Network::On,
+                false => Network::Loopback,
+            },
+            layer: Choice::Namespaces,
+            ..Policy::default()
+        },
+        sealed: hidden.into_iter().filter(is_seen).collect(),
+        reader: Reader {
+            home: facts
+                .home
+                .clone()
+                .filter(|home| !home.starts_with(&place.root)),
+            shown: toolchains(facts.home.as_deref()),
+            ..Reader::default()
+        },
+        place: CommandPlace::Elsewhere(layer),
+        ..SandboxSettings::default()
+    })
+}
+
+/// Folders of programs in a home, which readers see.
+fn toolchains(home: Option<&Path>) -> Vec<PathBuf> {
+    const FOLDERS: [&str; 10] = [
+        ".cargo/bin",
+        ".rustup",
+        ".nvm",
+        ".pyenv",
+        ".local/bin",
+        ".local/lib",
+        ".local/share/uv",
+        ".gitconfig",
+        ".config/git",
+        "go/bin",
+    ];
+    let below = |home: &Path| FOLDERS.map(|name| home.join(name)).to_vec();
+    home.map(below).unwrap_or_default()
+}
+
+/// What commands get there: the variables of the place, without what looks like a secret.
+fn variables(boot: &Boot, place: &Connected) -> Vec<(OsString, OsString)> {
+    let facts = place.facts();
+    let shell = &boot.loaded.config.tools.shell;
+    let is_listed = |list: &[String], name: &OsStr| list.iter().any(|one| name == one.as_str());
+    let is_kept = |name: &OsStr, value: &OsStr| {
+        is_listed(&shell.env_pass, name)
+            || !is_secret(name, value) && !is_listed(&shell.env_drop, name)
+    };
+    let kept = facts
+        .env
+        .iter()
+        .filter(|(name, value)| is_kept(name, value));
+    let mut env: Vec<(OsString, OsString)> = kept.cloned().collect();
+    for name in ["PAGER", "GIT_PAGER"] {
+        env.retain(|(known, _)| known != name);
+        env.push((name.into(), "cat".into()));
+    }
+    if !env.iter().any(|(name, _)| name == "PATH") {
+        env.push(("PATH".into(), PATH.into()));
+    }
+    let has_home = env.iter().any(|(name, _)| name == "HOME");
+    env.extend(
+        facts
+            .home
+            .iter()
+            .filter(|_| !has_home)
+            .map(|home| ("HOME".into(), home.into())),
+    );
+    env
+}

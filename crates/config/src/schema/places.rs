@@ -1,0 +1,34 @@
+//! `[host.*]` and `[helper]`, as they are written.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A place to work at, reached by a program that runs others there.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct HostConfig {
+    /// The program and its arguments before the command to run there, such as ["docker", "exec", "-i", "box"].
+    pub exec: Vec<String>,
+    /// The folder to work in there, unless --root says another.
+    pub root: Option<String>,
+}
+
+/// The helper that is copied to other places.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct HelperConfig {
+    /// A folder of helpers for other systems, named like `ostler-host-linux-aarch64`.
+    pub folder: Option<String>,
+    /// Whether it is copied to a place that has none.
+    pub install: HelperInstall,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HelperInstall {
+    /// The person is asked.
+    #[default]
+    Ask,
+    Always,
+    Never,
+}

@@ -1,0 +1,117 @@
+//! The sandbox of another agent's program: the settings of the session, with the project writable or not, the folders of
+//! its own state writable, and the hosts of its vendor reachable.
+
+use crate::confine::{
+    Confined, GitFolders, SandboxMode, SandboxSettings, Services, SpawnError, Terms, spawn,
+};
+use ostler_host::sandbox::Network;
+use ostler_host::{Command, Exit, Process};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a program may touch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Folders of its own state.
+    pub state: Vec<PathBuf>,
+    /// Folders beside the project that it may read.
+    pub shown: Vec<PathBuf>,
+    /// Hosts of its vendor, as in a `Net(…)` rule.
+    pub hosts: Vec<String>,
+    pub changes_project: bool,
+    /// It may reach what rules allow, beside the hosts of its vendor.
+    pub network: bool,
+}
+
+/// Starts the programs of one task. What holds them is kept until the task is over.
+pub struct ForeignLauncher {
+    services: Services,
+    /// Folders that the person lets commands and tools change.
+    granted: Vec<PathBuf>,
+    confined: Mutex<Vec<Box<Confined>>>,
+}
+
+impl ForeignLauncher {
+    pub fn new(services: Services, granted: Vec<PathBuf>) -> Self {
+        Self {
+            services,
+            granted,
+            confined: Mutex::default(),
+        }
+    }
+
+    pub async fn start(&self, command: Command, reach: &Reach) -> Result<Process, SpawnError> {
+        let mut services = self.services.clone();
+        services.sandbox = self.settings(reach);
+        if !reach.network {
+            let policy = Arc::make_mut(&mut services.policy);
+            policy.rules.allow.retain(|rule| !rule.is_about_hosts());
+        }
+        let terms = Terms {
+            hosts: reach.hosts.clone(),
+            writable: reach.state.clone(),
+            readable: reach.state.iter().chain(&reach.shown).cloned().collect(),
+            ..Terms::default()
+        };
+        let spawned = spawn(&services, command, &terms).await?;
+        let mut confined = self.confined.lock().unwrap_or_else(PoisonError::into_inner);
+        confined.extend(spawned.confined);
+        Ok(spawned.process)
+    }
+
+    /// To be called when all programs are gone. What was put back, and which hosts were refused.
+    pub async fn end(&self) -> Vec<String> {
+        let confined = {
+            let mut confined = self.confined.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *confined)
+        };
+        let mut lines = Vec::new();
+        for one in confined {
+            let mut report = Box::pin(Confined::end(*one, Exit::LOST, &[])).await;
+            report.denied = None;
+            lines.extend(report.lines().lines().map(str::to_owned));
+        }
+        lines.extend(self.services.share.finish().await);
+        lines
+    }
+
+    fn settings(&self, reach: &Reach) -> SandboxSettings {
+        let mut settings = self.services.sandbox.clone();
+        if settings.mode == SandboxMode::Off {
+            return settings;
+        }
+        if settings.policy.network == Network::On && !reach.network {
+            settings.policy.network = Network::Proxy;
+        }
+        match reach.changes_project {
+            true => settings,
+            false => self.without_project(settings),
+        }
+    }
+
+    /// The same for one that changes nothing of the project.
+    fn without_project(&self, mut settings: SandboxSettings) -> SandboxSettings {
+        let temp = settings.temp.as_ref().map(|temp| temp.scratch.folder());
+        let is_temp = |path: &Path| temp.as_ref().is_some_and(|temp| path.starts_with(temp));
+        let git = std::mem::take(&mut settings.git);
+        let granted = self.granted.iter().chain(&git.elsewhere);
+        let granted: Vec<PathBuf> = granted.map(|path| ostler_host::real_path(path)).collect();
+        let policy = &mut settings.policy;
+        let (fixed, writable): (Vec<PathBuf>, Vec<PathBuf>) = std::mem::take(&mut policy.writable)
+            .into_iter()
+            .partition(|path| {
+                let real = ostler_host::real_path(path);
+                !is_temp(path) && granted.iter().any(|folder| real.starts_with(folder))
+            });
+        policy.writable = writable;
+        // A link in the place of one of them would show something else.
+        policy.fixed.extend(fixed);
+        policy.protect.clear();
+        policy.compared.clear();
+        settings.git = GitFolders {
+            home: git.home,
+            ..GitFolders::default()
+        };
+        settings
+    }
+}

@@ -1,0 +1,509 @@
+//! Writes what another agent does into its session: entries into the log, then to the clients; pieces to the clients alone.
+//! What it costs is booked as it is told.
+
+use crate::agents::children::Spent;
+use crate::agents::foreign::{ForeignActivity, ForeignCall, ForeignRequest, ForeignWatcher};
+use crate::budget::Amount;
+use crate::clients::feed::Feed;
+use crate::context::account::Account;
+use crate::log::{Log, LogError};
+use ostler_wire::{
+    Ask, AskKind, Body, BoxFuture, CallTitle, CallVerb, Choice, Delta, Json, Language, Message,
+    Notice, Origin, Part, PermissionChoice, Role, Silence, Stop, Todo, ToolKind, ToolResult,
+    ToolUse, Usage, Word, clip,
+};
+use serde_json::json;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+/// Lines for people that the log keeps of one task; those that follow are not kept.
+const MAX_NOTICES: usize = 40;
+/// Entries of one task, after which it is stopped: no agent needs so many.
+const MAX_ENTRIES: usize = 20_000;
+const MAX_SUBJECT: usize = 1_000;
+const MAX_NAME: usize = 64;
+/// The least that a program costs: a budget that has not even that left is spent.
+const LEAST: Amount = Amount {
+    usd: 1e-6,
+    tokens: 1,
+};
+
+/// What is decided of an agent's requests without a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permits {
+    /// The person is asked.
+    Ask,
+    Allow,
+    Refuse,
+}
+
+/// What an agent asks is measured by this.
+#[derive(Clone, Copy, Debug)]
+pub struct Rights {
+    pub permits: Permits,
+    pub edits: bool,
+    pub runs: bool,
+    pub reaches: bool,
+}
+
+pub struct Recorder {
+    written: Mutex<Written>,
+    waiting: Mutex<HashMap<String, oneshot::Sender<String>>>,
+    feed: Feed,
+    account: Account,
+    origin: Origin,
+    rights: Rights,
+    cancel: CancellationToken,
+    language: Language,
+    root: std::path::PathBuf,
+}
+
+/// The log, and what of the agent's work is not in it yet.
+struct Written {
+    log: Log,
+    reasoning: String,
+    /// What was said last.
+    said: String,
+    spent: Spent,
+    /// Calls under way, by the agent's id: the id in the log, and since when.
+    calls: HashMap<String, (String, Instant)>,
+    count: usize,
+    notices: usize,
+    entries: usize,
+    /// Why the agent is stopped.
+    fault: Option<String>,
+}
+
+/// What a recorder works with.
+pub struct Parts {
+    pub log: Log,
+    pub feed: Feed,
+    pub account: Account,
+    pub origin: Origin,
+    pub rights: Rights,
+    pub cancel: CancellationToken,
+    pub language: Language,
+    pub root: std::path::PathBuf,
+}
+
+impl Recorder {
+    pub fn new(parts: Parts) -> Self {
+        Self {
+            written: Mutex::new(Written {
+                log: parts.log,
+                reasoning: String::new(),
+                said: String::new(),
+                spent: Spent::default(),
+                calls: HashMap::new(),
+                count: 0,
+                notices: 0,
+                entries: 0,
+                fault: None,
+            }),
+            waiting: Mutex::default(),
+            feed: parts.feed,
+            account: parts.account,
+            origin: parts.origin,
+            rights: parts.rights,
+            cancel: parts.cancel,
+            language: parts.language,
+            root: parts.root,
+        }
+    }
+
+    /// Begins the log with what opens it and the prompt.
+    pub fn begin(&self, mut opening: Vec<Body>, prompt: String) -> Result<(), LogError> {
+        opening.push(Body::Message(Message::user(prompt)));
+        self.commit(opening)
+    }
+
+    pub fn commit(&self, bodies: Vec<Body>) -> Result<(), LogError> {
+        self.write(&mut self.lock(), bodies)
+    }
+
+    pub fn sync(&self) {
+        self.lock().log.sync_in_background();
+    }
+
+    pub async fn synced(&self) {
+        let mut log = std::mem::replace(&mut self.lock().log, Log::memory());
+        log.synced().await;
+    }
+
+    /// Why nothing may be spent any more.
+    pub fn broke_budget(&self) -> Option<String> {
+        let account = &self.account;
+        let held = account.budget.hold(account.payer(), LEAST);
+        held.err().map(|breach| breach.message(self.language))
+    }
+
+    /// Why the agent was stopped by us.
+    pub fn take_fault(&self) -> Option<String> {
+        self.lock().fault.take()
+    }
+
+    /// What the log lacks when the agent is through: an answer that was not told as a message, and results of calls.
+    pub fn rest(&self, answer: &str) -> Vec<Body> {
+        let mut written = self.lock();
+        let mut open: Vec<(String, Instant)> =
+            written.calls.drain().map(|(_, call)| call).collect();
+        open.sort_by_key(|(_, since)| *since);
+        let cut = json!({"ok": false, "error": {"code": "interrupted", "message": "The agent ended before this call did."}});
+        let mut bodies: Vec<Body> = open
+            .into_iter()
+            .map(|(id, since)| result(id, &cut, since))
+            .collect();
+        let is_told = answer.trim().is_empty() || written.said.trim() == answer.trim();
+        if !is_told || !written.reasoning.is_empty() {
+            let text = if is_told { "" } else { answer };
+            bodies.push(self.message(&mut written, text, Stop::End));
+        }
+        bodies
+    }
+
+    /// The answer to a question of the agent.
+    pub fn answer(&self, ask: &str, choice: &str) {
+        let reply = self.asks().remove(ask);
+        if let Some(reply) = reply {
+            // An agent that is gone needs no answer.
+            let _ = reply.send(choice.to_owned());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn asks(&self) -> MutexGuard<'_, HashMap<String, oneshot::Sender<String>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, written: &mut Written, bodies: Vec<Body>) -> Result<(), LogError> {
+        for entry in written.log.append(bodies)? {
+            written.entries += 1;
+            self.feed.entry(entry);
+        }
+        Ok(())
+    }
+
+    /// The same in the middle of the work: an agent whose work cannot be written down is stopped.
+    fn record(&self, written: &mut Written, bodies: Vec<Body>) {
+        if written.fault.is_some() {
+            return;
+        }
+        let fault = match self.write(written, bodies) {
+            Ok(()) if written.entries > MAX_ENTRIES => {
+                Some(self.language.say(Word::ForeignFlood).to_owned())
+            }
+            Ok(()) => None,
+            Err(error) => Some(error.say(self.language)),
+        };
+        if let Some(fault) = fault {
+            self.stop(written, fault);
+        }
+    }
+
+    fn stop(&self, written: &mut Written, why: String) {
+        written.fault.get_or_insert(why);
+        self.cancel.cancel();
+    }
+
+    fn message(&self, written: &mut Written, text: &str, stop: Stop) -> Body {
+        let mut parts = Vec::new();
+        let reasoning = std::mem::take(&mut written.reasoning);
+        if !reasoning.is_empty() {
+            parts.push(Part::Reasoning {
+                text: reasoning,
+                replay: None,
+            });
+        }
+        if !text.is_empty() {
+            text.clone_into(&mut written.said);
+            parts.push(Part::Text {
+                text: text.to_owned(),
+                replay: None,
+            });
+        }
+        let mut message = Message::user(text);
+        message.role = Role::Assistant;
+        message.parts = parts;
+        message.model = Some(self.origin.clone());
+        message.stop = Some(stop);
+        Body::Message(message)
+    }
+
+    fn call(&self, written: &mut Written, call: ForeignCall) {
+        if written.calls.contains_key(&call.id) {
+            return;
+        }
+        written.count += 1;
+        let id = format!("call_{}", written.count);
+        let name = tool_name(&call.title);
+        let subject = subject(&call, &self.root);
+        let mut message = self.message(written, "", Stop::Calls);
+        if let Body::Message(message) = &mut message {
+            message.parts.push(Part::Call {
+                id: id.clone(),
+                replay: None,
+            });
+        }
+        let used = ToolUse {
+            id: id.clone(),
+            name: name.clone(),
+            input: call.input.unwrap_or_else(|| Json::of(&json!({}))),
+            repair: None,
+            by: None,
+            via: None,
+            title: Some(CallTitle {
+                kind: call.kind,
+                verb: verb(call.kind),
+                subject,
+                body: None,
+                result: ostler_wire::ResultForm::Text,
+            }),
+        };
+        self.record(written, vec![message, Body::ToolUse(used)]);
+        written.calls.insert(call.id, (id.clone(), Instant::now()));
+        self.feed.delta(Delta::ToolStarted { id, name });
+    }
+
+    fn finished(&self, written: &mut Written, id: &str, ok: bool, output: String) {
+        let Some((id, since)) = written.calls.remove(id) else {
+            return;
+        };
+        let envelope = match ok {
+            true => json!({"ok": true, "data": {"text": output}}),
+            false => json!({"ok": false, "error": {"code": "failed", "message": output}}),
+        };
+        let body = result(id, &envelope, since);
+        self.record(written, vec![body]);
+    }
+
+    /// Books what was used since the last time, and stops an agent that has spent the budget.
+    fn spend(&self, written: &mut Written, now: Spent) {
+        let before = std::mem::replace(&mut written.spent, now);
+        let cost = match (now.cost, before.cost) {
+            (Some(now), Some(before)) => Some((now - before).max(0.0)),
+            (now, _) => now,
+        };
+        let usage = Usage {
+            provider: self.origin.provider.clone(),
+            model: self.origin.model.clone(),
+            input: now.input.saturating_sub(before.input),
+            cached: now.cached.saturating_sub(before.cached),
+            output: now.output.saturating_sub(before.output),
+            cost,
+            ..Usage::default()
+        };
+        if usage.input == 0 && usage.output == 0 && cost.is_none_or(|cost| cost <= 0.0) {
+            return;
+        }
+        self.account.book(&usage);
+        self.record(written, vec![Body::Usage(usage)]);
+        if let Some(why) = self.broke_budget() {
+            self.stop(written, why);
+        }
+    }
+
+    fn note(&self, written: &mut Written, text: String) {
+        if written.notices < MAX_NOTICES && !text.trim().is_empty() {
+            written.notices += 1;
+            self.record(written, vec![Body::Notice(Notice { text })]);
+        }
+    }
+
+    /// What needs no question.
+    fn decide(&self, kind: ToolKind) -> Permits {
+        let rights = self.rights;
+        let may = match kind {
+            ToolKind::Edit => rights.edits,
+            ToolKind::Run => rights.runs,
+            ToolKind::Net => rights.reaches,
+            ToolKind::Read
+            | ToolKind::Delegate
+            | ToolKind::Memory
+            | ToolKind::Talk
+            | ToolKind::Other => true,
+        };
+        match may {
+            true => rights.permits,
+            false => Permits::Refuse,
+        }
+    }
+
+    async fn ask(&self, request: ForeignRequest) -> bool {
+        let id = format!("f-{}", uuid::Uuid::new_v4().simple());
+        let (reply, answer) = oneshot::channel();
+        self.asks().insert(id.clone(), reply);
+        let language = self.language;
+        let subject = subject(&request.call, &self.root);
+        let choice = |choice, word| Choice::permission(choice, language.say(word));
+        let ask = Ask {
+            ask: id.clone(),
+            kind: AskKind::Permission,
+            title: language.fill(Word::ForeignAsks, &[&request.backend]),
+            subject: match subject.is_empty() {
+                true => request.call.title.clone(),
+                false => format!("{}: {subject}", request.call.title),
+            },
+            options: vec![
+                choice(PermissionChoice::Once, Word::AllowOnce),
+                choice(PermissionChoice::Deny, Word::Deny),
+            ],
+            preview: Some(request.preview).filter(|preview| !preview.is_empty()),
+            silence: Silence::refuses(PermissionChoice::Deny.id()),
+            ..Ask::default()
+        };
+        if ask.is_too_long() {
+            self.asks().remove(&id);
+            return false;
+        }
+        let closing = Closing { recorder: self, id };
+        self.feed.ask(Arc::new(ask));
+        let answer = answer.await;
+        drop(closing);
+        answer.is_ok_and(|choice| choice == PermissionChoice::Once.id())
+    }
+}
+
+/// Takes a question back, also one that nobody waits for any more.
+struct Closing<'a> {
+    recorder: &'a Recorder,
+    id: String,
+}
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.recorder.asks().remove(&self.id);
+        self.recorder.feed.delta(Delta::AskClosed {
+            ask: self.id.clone(),
+            by: None,
+            answer: None,
+        });
+    }
+}
+
+impl ForeignWatcher for Recorder {
+    fn tell(&self, activity: ForeignActivity) {
+        let written = &mut *self.lock();
+        match activity {
+            ForeignActivity::Started(command) => {
+                let text = self.language.fill(Word::ForeignStarted, &[&command]);
+                self.note(written, text);
+            }
+            ForeignActivity::Session(id) => {
+                let text = self.language.fill(Word::ForeignSession, &[&id]);
+                self.note(written, text);
+            }
+            ForeignActivity::Said(text) => {
+                let text = self.feed.redactor().text(text);
+                self.feed.delta(Delta::AssistantDelta { text });
+            }
+            ForeignActivity::Thought(text) => {
+                let text = self.feed.redactor().text(text);
+                self.feed.delta(Delta::ReasoningDelta { text });
+            }
+            ForeignActivity::Message(text) => {
+                let message = self.message(written, &text, Stop::End);
+                self.record(written, vec![message]);
+            }
+            ForeignActivity::Reasoning(text) => written.reasoning.push_str(&text),
+            ForeignActivity::Call(call) => self.call(written, call),
+            ForeignActivity::Result { id, ok, output } => self.finished(written, &id, ok, output),
+            ForeignActivity::Todo(items) => self.record(written, vec![Body::Todo(Todo { items })]),
+            ForeignActivity::Spent(spent) => self.spend(written, spent),
+            ForeignActivity::Retry {
+                after_ms,
+                attempt,
+                reason,
+            } => self.feed.delta(Delta::Retry {
+                after_ms,
+                attempt,
+                reason,
+            }),
+            ForeignActivity::Notice(text) => self.note(written, text),
+        }
+    }
+
+    fn permit(&self, request: ForeignRequest) -> BoxFuture<'_, bool> {
+        match self.decide(request.call.kind) {
+            Permits::Allow => Box::pin(std::future::ready(true)),
+            Permits::Refuse => Box::pin(std::future::ready(false)),
+            Permits::Ask => Box::pin(self.ask(request)),
+        }
+    }
+}
+
+fn result(id: String, envelope: &serde_json::Value, since: Instant) -> Body {
+    Body::ToolResult(ToolResult {
+        tool_use_id: id,
+        output: Json::of(envelope),
+        ok: envelope["ok"] == true,
+        duration_ms: u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+/// A name that any protocol takes: the first word of a title.
+fn tool_name(title: &str) -> String {
+    let fine = |c: &char| c.is_ascii_alphanumeric() || *c == '_' || *c == '-';
+    let name: String = title
+        .trim()
+        .chars()
+        .take_while(fine)
+        .take(MAX_NAME)
+        .collect();
+    match name.is_empty() {
+        true => "tool".into(),
+        false => name,
+    }
+}
+
+/// What a call is about, in one line.
+fn subject(call: &ForeignCall, root: &Path) -> String {
+    let input = call.input.as_ref().map(Json::to_value);
+    let input = input.as_ref();
+    let said = |key: &str| input.and_then(|input| input.get(key)?.as_str());
+    let path = call.paths.first().map(|path| {
+        let inner = path.strip_prefix(root).unwrap_or(path);
+        inner.display().to_string()
+    });
+    let words = [
+        "command",
+        "cmd",
+        "pattern",
+        "query",
+        "url",
+        "prompt",
+        "file_path",
+        "path",
+    ];
+    let said = words.into_iter().find_map(said).map(str::to_owned);
+    let text = match call.kind {
+        ToolKind::Read | ToolKind::Edit => path.or(said),
+        ToolKind::Run
+        | ToolKind::Net
+        | ToolKind::Delegate
+        | ToolKind::Memory
+        | ToolKind::Talk
+        | ToolKind::Other => said.or(path),
+    };
+    let text = text.unwrap_or_else(|| match tool_name(&call.title) == call.title {
+        true => String::new(),
+        false => call.title.clone(),
+    });
+    clip(&text.replace('\n', " "), MAX_SUBJECT)
+}
+
+fn verb(kind: ToolKind) -> Option<CallVerb> {
+    match kind {
+        ToolKind::Read => Some(CallVerb::Read),
+        ToolKind::Edit => Some(CallVerb::Edit),
+        ToolKind::Run => Some(CallVerb::Run),
+        ToolKind::Net => Some(CallVerb::Fetch),
+        ToolKind::Delegate | ToolKind::Memory | ToolKind::Talk | ToolKind::Other => None,
+    }
+}

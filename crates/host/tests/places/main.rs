@@ -1,0 +1,24 @@
+//! What holds on every place: the same cases on this machine, over a pair of streams in memory, and over the streams of a
+//! helper process. And what only a link can do: be cut, be full of garbage, be slow.
+
+#[cfg(target_os = "linux")]
+#[path = "../common/mod.rs"]
+mod common;
+#[cfg(target_os = "linux")]
+mod contract;
+#[cfg(target_os = "linux")]
+mod links;
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    ostler_host::watchdog::run_if_asked();
+    if std::env::args().nth(1).as_deref() == Some(links::HELPER) {
+        return links::run_helper();
+    }
+    let cases: Vec<common::Case> = contract::ALL.iter().chain(links::ALL).copied().collect();
+    common::run(&cases)
+}
+
+/// The scripts need programs that other systems lack.
+#[cfg(not(target_os = "linux"))]
+fn main() {}
