@@ -51,6 +51,19 @@ pub struct Cost {
     pub cached_tokens: u64,
 }
 
+impl Cost {
+    /// What was used since a session had used `before`.
+    pub fn since(self, before: Self) -> Self {
+        let usd = |usd: f64| (usd - before.usd.unwrap_or_default()).max(0.0);
+        Self {
+            usd: self.usd.map(usd),
+            input_tokens: self.input_tokens.saturating_sub(before.input_tokens),
+            output_tokens: self.output_tokens.saturating_sub(before.output_tokens),
+            cached_tokens: self.cached_tokens.saturating_sub(before.cached_tokens),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {

@@ -7,7 +7,7 @@ mod lines;
 pub use lines::{Line, Lines};
 
 use crate::activity::NoticeSource;
-use crate::record::Recorder;
+use crate::record::{Recorder, plain};
 use crate::setup::catalogue::{self, AgentRow, JsonPath, Rule};
 use crate::setup::{OutputParser, Pick};
 use events::follow;
@@ -272,6 +272,7 @@ impl<'r> Reader<'r> {
         let Line::Text(line) = line else {
             return;
         };
+        let line = plain(line);
         let line = line.trim_end();
         if self.stderr.noise.iter().any(|noise| noise.is_match(line)) {
             return;

@@ -6,6 +6,7 @@ use crate::activity::{
     Watcher,
 };
 use crate::outcome::Cost;
+use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -46,6 +47,10 @@ struct Told {
     failure: Option<String>,
     done: bool,
     usage: Option<Cost>,
+    /// As the agent told it last.
+    told_usage: Option<Cost>,
+    /// What its session had used before.
+    used_before: Cost,
 }
 
 /// What went wrong.
@@ -58,6 +63,7 @@ struct Trouble {
     /// The last lines that were no events.
     printed: Tail,
     retries: u64,
+    last_refusal: String,
     gives_up: bool,
 }
 
@@ -223,6 +229,8 @@ impl Recorder {
 
     /// What it has used in all.
     pub fn usage(&mut self, cost: Cost) {
+        self.told.told_usage = Some(cost);
+        let cost = cost.since(self.told.used_before);
         self.told.usage = Some(cost);
         self.watcher.activity(Activity::Usage(cost));
     }
@@ -254,7 +262,11 @@ impl Recorder {
         self.trouble.retries += 1;
         self.trouble.lines.push(&retry.message);
         self.trouble.lines.push(details);
-        let count = retry.attempt.unwrap_or(self.trouble.retries).max(self.trouble.retries);
+        self.trouble.last_refusal = cut(&retry.message, MAX_NOTICE);
+        let count = retry
+            .attempt
+            .unwrap_or(self.trouble.retries)
+            .max(self.trouble.retries);
         let is_refused = self.matches(&retry.message) || self.matches(details);
         self.trouble.gives_up |= is_refused && count >= ENOUGH_RETRIES;
         self.watcher.activity(Activity::Retry(Retry {
@@ -273,6 +285,7 @@ impl Recorder {
 
     /// A line for people.
     pub fn notice(&mut self, from: NoticeSource, line: &str) {
+        let line = plain(line);
         let line = line.trim_end();
         if line.trim().is_empty() {
             return;
@@ -312,7 +325,10 @@ impl Recorder {
 
     /// The last word, or the last message.
     pub fn last(&self) -> Option<&str> {
-        self.told.answer.as_deref().or(self.told.last_message.as_deref())
+        self.told
+            .answer
+            .as_deref()
+            .or(self.told.last_message.as_deref())
     }
 
     pub fn failed(&self) -> Option<&str> {
@@ -323,6 +339,21 @@ impl Recorder {
         self.told.usage
     }
 
+    /// The same as the agent told it, with what its session had used before.
+    pub fn told_cost(&self) -> Option<Cost> {
+        self.told.told_usage
+    }
+
+    /// Its session had used this before; what it tells includes it.
+    pub fn used_before(&mut self, cost: Cost) {
+        self.told.used_before = cost;
+    }
+
+    /// How often its vendor refused, and why the last time.
+    pub fn refusals(&self) -> Option<(u64, &str)> {
+        (self.trouble.retries > 0).then_some((self.trouble.retries, &self.trouble.last_refusal))
+    }
+
     /// The last lines that were no events.
     pub fn tail(&self) -> String {
         self.trouble.printed.text()
@@ -330,13 +361,42 @@ impl Recorder {
 
     /// Whether something that went wrong, or `more`, holds a pattern.
     pub fn is_for_fallback(&self, more: &str) -> bool {
-        self.matches(more) || self.trouble.lines.lines.iter().any(|line| self.matches(line))
+        self.matches(more)
+            || self
+                .trouble
+                .lines
+                .lines
+                .iter()
+                .any(|line| self.matches(line))
     }
 
     fn matches(&self, text: &str) -> bool {
         let text = text.to_lowercase();
-        self.trouble.patterns.iter().any(|pattern| text.contains(pattern))
+        self.trouble
+            .patterns
+            .iter()
+            .any(|pattern| text.contains(pattern))
     }
+}
+
+/// Without colours and other sequences of a terminal.
+pub fn plain(line: &str) -> Cow<'_, str> {
+    if !line.contains('\u{1b}') {
+        return Cow::Borrowed(line);
+    }
+    let mut out = String::new();
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' if chars.next() == Some('[') => {
+                // The sequence ends with its first letter.
+                let _end = chars.find(|c| ('@'..='~').contains(c));
+            }
+            '\u{1b}' => {}
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// The beginning of a text, with a mark where it was cut.

@@ -31,6 +31,8 @@ pub struct Job<'j> {
     pub prompt: &'j str,
     /// The agent's own session to go on with.
     pub session: Option<&'j str>,
+    /// What that session had used, as the agent told it.
+    pub used: Option<Cost>,
     /// Absolute.
     pub cwd: &'j Path,
     /// How many delegations the agent is inside of.
@@ -49,6 +51,8 @@ pub struct Ran {
     /// Also that of a run that failed afterwards.
     pub message: Option<String>,
     pub cost: Option<Cost>,
+    /// As the agent told it, maybe with what the session had used before.
+    pub told_cost: Option<Cost>,
     pub warnings: Vec<String>,
     pub failure: Option<Failure>,
 }
@@ -100,6 +104,13 @@ impl Job<'_> {
         if !shown.is_empty() {
             text.push_str(&format!("\ncommand: {shown}"));
         }
+        if let Some((count, refusal)) = recorder.refusals()
+            && !why.contains(refusal)
+        {
+            text.push_str(&format!(
+                "\nits vendor refused {count} times, the last time: {refusal}"
+            ));
+        }
         let printed = recorder.tail();
         match printed.trim() {
             "" => {}
@@ -112,6 +123,22 @@ impl Job<'_> {
             is_for_fallback,
             is_session_lost,
             ..Failure::new(kind, text)
+        }
+    }
+
+    /// What of the session's earlier usage the agent counts again.
+    fn counted_again(&self) -> Cost {
+        let (Agent::Known { row, .. }, Some(used)) = (&self.target.agent, self.used) else {
+            return Cost::default();
+        };
+        let counts = |what: &str| row.cumulative.iter().any(|counted| counted == what);
+        let tokens = match counts("tokens") {
+            true => used,
+            false => Cost::default(),
+        };
+        Cost {
+            usd: used.usd.filter(|_| counts("usd")),
+            ..tokens
         }
     }
 

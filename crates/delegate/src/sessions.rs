@@ -1,5 +1,6 @@
 //! Which session of an agent a conversation goes on with: keys, a lock for each, and what is remembered under it.
 
+use crate::outcome::Cost;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::{File, TryLockError};
@@ -56,11 +57,14 @@ pub fn repo_root(folder: &Path) -> PathBuf {
 }
 
 /// What is remembered under a key.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     pub key: String,
     pub backend: String,
     pub session: String,
+    /// What the session has used, as the agent told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Cost>,
 }
 
 /// A key that nobody else works with, until it is dropped.
@@ -197,6 +201,7 @@ mod tests {
             key: name.to_owned(),
             backend: "x".to_owned(),
             session: "long enough to be cut later".to_owned(),
+            usage: None,
         };
         first.write(&record).unwrap();
         let shorter = Record {

@@ -167,6 +167,40 @@ echo '{"type":"result","session_id":"s-3","is_error":false,"result":"fresh"}'
 }
 
 #[tokio::test]
+async fn what_a_session_used_before_is_not_counted_again() {
+    let script = r#"
+case "$*" in *--resume*) usd=0.75; tokens=7;; *) usd=0.5; tokens=5;; esac
+echo '{"type":"result","session_id":"s","is_error":false,"result":"ok","total_cost_usd":'$usd',"usage":{"input_tokens":'$tokens'}}'
+"#;
+    let setup = json!({"backend": {"claude": {}}, "roles": {"r": {"model": "claude/default"}}});
+    let scene = Scene::new(setup).cli("claude", script);
+    let cost = async || scene.three(request("r", "task")).await.0.cost.unwrap();
+    let (first, second) = (cost().await, cost().await);
+    assert_eq!((first.usd, first.input_tokens), (Some(0.5), 5));
+    assert_eq!((second.usd, second.input_tokens), (Some(0.25), 7));
+    assert_eq!(cost().await.usd, Some(0.0));
+}
+
+#[tokio::test]
+async fn refusals_are_named_when_time_runs_out() {
+    let script = r#"
+printf '\033[93mRetrying in 60s (attempt 1/10): [API Error: 429 too many]\033[0m\n' >&2
+echo 'Retrying in 60s (attempt 2/10): [API Error: 429 too many]' >&2
+sleep 1000"#;
+    let models = json!({"m": {"options": {"by_line": true}}});
+    let setup = json!({"backend": {"qwen": {"models": models}}, "roles": {"r": {"model": "qwen/m", "timeout_secs": 1}}});
+    let scene = Scene::new(setup).cli("qwen", script);
+    let (outcome, _) = scene.three(request("r", "task")).await;
+    let (kind, why) = failure(&outcome);
+    assert_eq!(kind, FailureKind::Timeout);
+    assert!(
+        why.contains("its vendor refused 2 times, the last time: [API Error: 429 too many]"),
+        "{why}"
+    );
+    assert!(!why.contains('\u{1b}'), "{why}");
+}
+
+#[tokio::test]
 async fn two_calls_with_one_key_do_not_overlap() {
     let log =
         "log=$(dirname \"$0\")/log; echo begin >> $log; sleep 0.2; echo end >> $log; echo 's|m'";

@@ -137,7 +137,8 @@ impl Delegation {
             }
         };
         let target = &ready.resolved.target;
-        let session = choose_session(ready, &mut lock, &key, outcome);
+        let record = choose_session(ready, &mut lock, &key, outcome);
+        let session = record.as_ref();
         outcome.resumed = session.is_some();
         let patterns = ready
             .resolved
@@ -145,15 +146,15 @@ impl Delegation {
             .as_ref()
             .map(|fallback| fallback.patterns.as_slice());
         let patterns = patterns.unwrap_or_default();
-        let mut ran = self
-            .run_once(ready, target, session.as_deref(), patterns)
-            .await;
+        let mut ran = self.run_once(ready, target, session, patterns).await;
         let is_lost = ran
             .failure
             .as_ref()
             .is_some_and(|failure| failure.is_session_lost);
         if is_lost && ready.request.session_id.is_none() {
-            let lost = session.as_deref().unwrap_or_default();
+            let lost = session
+                .map(|record| record.session.as_str())
+                .unwrap_or_default();
             warn(
                 ready,
                 outcome,
@@ -179,9 +180,7 @@ impl Delegation {
                 format!("model fallback used: {names} ({why})"),
             );
             name_target(outcome, used);
-            let same = session
-                .as_deref()
-                .filter(|_| used.backend() == target.backend());
+            let same = session.filter(|_| used.backend() == target.backend());
             outcome.resumed = same.is_some();
             let first = std::mem::take(&mut ran.warnings);
             ran = self.run_once(ready, used, same, &[]).await;
@@ -195,7 +194,7 @@ impl Delegation {
         &self,
         ready: &Ready<'_>,
         target: &Target,
-        session: Option<&str>,
+        session: Option<&Record>,
         patterns: &[String],
     ) -> Ran {
         let persona = ready
@@ -214,7 +213,8 @@ impl Delegation {
                 .map(str::trim)
                 .unwrap_or_default(),
             prompt: &prompt,
-            session,
+            session: session.map(|record| record.session.as_str()),
+            used: session.and_then(|record| record.usage),
             cwd: &ready.place.cwd,
             depth: self.defaults.depth + 1,
             until: ready.until,
@@ -278,7 +278,7 @@ fn choose_session(
     lock: &mut Lock,
     key: &str,
     outcome: &mut Outcome,
-) -> Option<String> {
+) -> Option<Record> {
     let explicit = named(ready.request.session_id.as_deref());
     if ready.request.force_new_session {
         if explicit.is_some() {
@@ -288,8 +288,15 @@ fn choose_session(
         return None;
     }
     let backend = ready.resolved.target.backend();
-    let mut remembered = || lock.read(key).filter(|record| record.backend == backend);
-    explicit.or_else(|| remembered().map(|record| record.session))
+    let remembered = lock.read(key).filter(|record| record.backend == backend);
+    match (explicit, remembered) {
+        (Some(session), Some(record)) if record.session == session => Some(record),
+        (Some(session), _) => Some(Record {
+            session,
+            ..Record::default()
+        }),
+        (None, remembered) => remembered,
+    }
 }
 
 fn missing_role(setup: &Setup) -> String {
@@ -373,6 +380,7 @@ fn remember(lock: &mut Lock, key: &str, used: &Target, ran: &Ran, outcome: &mut 
         key: key.to_owned(),
         backend: used.backend().to_owned(),
         session: session.clone(),
+        usage: ran.told_cost,
     };
     if let Err(error) = lock.write(&record) {
         outcome

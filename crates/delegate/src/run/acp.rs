@@ -273,6 +273,7 @@ fn finish(
         session: recorder.session_id().map(str::to_owned),
         message: recorder.last().map(str::to_owned),
         cost: recorder.cost(),
+        told_cost: None,
         warnings,
         failure,
     }

@@ -39,6 +39,7 @@ pub async fn run(job: Job<'_>, row: &'static AgentRow, adapter: Option<&Adapter>
         way: Way::CommandLine,
     }));
     let mut recorder = Recorder::new(job.watcher.clone(), job.patterns);
+    recorder.used_before(job.counted_again());
     let process = match job.services.launcher.launch(&prepared.program).await {
         Ok(process) => process,
         Err(error) => {
@@ -72,6 +73,7 @@ pub async fn run(job: Job<'_>, row: &'static AgentRow, adapter: Option<&Adapter>
         session: answer.session,
         message: answer.message,
         cost: recorder.cost(),
+        told_cost: recorder.told_cost(),
         warnings,
         failure,
     }

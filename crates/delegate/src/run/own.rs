@@ -49,6 +49,7 @@ pub async fn run(job: Job<'_>) -> Ran {
         session: Some(partial.session).filter(|id| !id.is_empty()),
         message: Some(partial.message).filter(|text| !text.is_empty()),
         cost: partial.cost,
+        told_cost: None,
         warnings: Vec::new(),
         failure: Some(Failure::new(kind, text)),
     }
@@ -80,6 +81,7 @@ fn finish(job: &Job<'_>, done: Result<crate::services::OwnAnswer, String>) -> Ra
         failure: error.map(|why| failed(FailureKind::Agent, why)),
         message: Some(answer.message).filter(|text| !text.is_empty()),
         cost: answer.cost,
+        told_cost: None,
         warnings: Vec::new(),
     }
 }

@@ -67,6 +67,9 @@ pub struct AgentRow {
     /// Lines of stderr that say nothing.
     #[serde(default)]
     pub noise: Vec<String>,
+    /// What of its usage is that of the whole session, also where the session is an old one: `usd`, `tokens`.
+    #[serde(default)]
+    pub cumulative: Vec<String>,
     /// Parts of the error that says that a session is gone.
     #[serde(default)]
     pub lost_session: Vec<String>,
@@ -213,6 +216,7 @@ mod tests {
             "noise",
             "lost_session",
             "acp",
+            "cumulative",
             "check",
         ];
         for (name, row) in table["agents"].as_table().unwrap() {
