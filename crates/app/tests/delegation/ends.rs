@@ -65,7 +65,7 @@ fn our_own_model_can_step_in() {
     let more =
         "[backend.codex]\nfallback = { model = \"ostler/mock/fast\", patterns = [\"429\"] }\n";
     let config = format!(
-        "{}{more}[roles.worker]\nmodel = \"codex/default\"\n",
+        "{}{more}[roles.worker]\nmodel = \"codex/default\"\npersonas = {{ prompt = \"You work.\" }}\n",
         super::FREE
     );
     let server = ostler_testkit::Server::answering(|request| {
