@@ -1,8 +1,9 @@
 //! `cargo xtask mcp`: servers and the conformance suite of others, installed by name into the ignored target folder, and
-//! the suite run against the hidden driver. Nothing may fail: there is no baseline.
+//! the suite run against the hidden driver and against `ostler mcp-server`. Nothing may fail: there is no baseline.
 
 use crate::root;
 use anyhow::{Context as _, anyhow, bail};
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -29,6 +30,17 @@ const INSTALLING: Duration = Duration::from_secs(15 * 60);
 const OFFERING: Duration = Duration::from_secs(3 * 60);
 const LOOK: Duration = Duration::from_millis(50);
 const REVISIONS: [&str; 2] = ["2026-07-28", "2025-11-25"];
+/// Scenarios for servers that need no tools, prompts or resources of the suite's own.
+const SERVER: [&str; 8] = [
+    "server-initialize",
+    "server-session-lifecycle",
+    "logging-set-level",
+    "ping",
+    "tools-list",
+    "server-sse-polling",
+    "server-sse-multiple-streams",
+    "dns-rebinding-protection",
+];
 
 pub fn run(options: &[&str]) -> anyhow::Result<bool> {
     match options {
@@ -131,6 +143,47 @@ pub fn conformance() -> anyhow::Result<bool> {
             .args(["--command", &driver])
             .arg("-o")
             .arg(out)
+            .env("PATH", format!("{}:{path}", bin.display()))
+            .status()
+            .context("the suite cannot be started")?;
+        all &= status.success();
+    }
+    all &= server(&bin)?;
+    Ok(all)
+}
+
+/// Our own server, which asks for no token here.
+fn server(bin: &Path) -> anyhow::Result<bool> {
+    let home = folder().join("server-home");
+    std::fs::create_dir_all(&home)?;
+    std::fs::write(home.join("config.toml"), "[serve]\nauth_mode = \"none\"\n")?;
+    let mut child = Command::new(target().join("debug/ostler"))
+        .args(["mcp-server", "--http", "0"])
+        .current_dir(&home)
+        .env("OSTLER_HOME", &home)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .context("the server cannot be started")?;
+    let mut url = String::new();
+    if let Some(out) = child.stdout.take() {
+        BufReader::new(out).read_line(&mut url)?;
+    }
+    let tried = scenarios(bin, url.trim());
+    let _ = child.kill();
+    let _ = child.wait();
+    tried
+}
+
+fn scenarios(bin: &Path, url: &str) -> anyhow::Result<bool> {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut all = true;
+    for scenario in SERVER {
+        let status = Command::new(bin.join("conformance"))
+            .args(["server", "--url", url, "--scenario", scenario])
+            .args(["--spec-version", "2025-11-25"])
+            .current_dir(folder())
             .env("PATH", format!("{}:{path}", bin.display()))
             .status()
             .context("the suite cannot be started")?;

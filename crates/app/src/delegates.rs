@@ -3,8 +3,9 @@
 
 mod activity;
 mod launch;
+mod own;
 mod program;
-pub mod setup;
+mod setup;
 
 use crate::boot::Boot;
 use activity::Follower;
@@ -13,9 +14,10 @@ use ostler_config::backends::{Reference, parse_reference, supported};
 use ostler_delegate::Delegation;
 use ostler_delegate::outcome::{FailureKind, Outcome};
 use ostler_delegate::request::{Contract, Request};
-use ostler_delegate::services::{DEPTH_VARIABLE, Defaults, Services};
+use ostler_delegate::services::{DEPTH_VARIABLE, Defaults, OwnAgent, Services};
 use ostler_engine::agents::foreign::{
-    ForeignAgents, ForeignEnd, ForeignFailure, ForeignGround, ForeignLauncher, ForeignTask,
+    ForeignAgents, ForeignEnd, ForeignFailure, ForeignGround, ForeignLauncher, ForeignRoles,
+    ForeignTask,
 };
 use ostler_engine::roles::Agent;
 use ostler_engine::tool::Conversation;
@@ -32,6 +34,7 @@ pub struct Delegates {
     conversations: PathBuf,
     /// How many delegations this process is inside of.
     depth: u32,
+    roles: ForeignRoles,
 }
 
 impl Delegates {
@@ -42,13 +45,17 @@ impl Delegates {
             setup: setup::Backends::new(&boot.loaded.config),
             conversations: boot.places.home.join(CONVERSATIONS),
             depth: depth.and_then(|depth| depth.parse().ok()).unwrap_or(0),
+            roles: match setup::is_configured(&boot.loaded.config) {
+                true => ForeignRoles::Some,
+                false => ForeignRoles::None,
+            },
         }
     }
 
     /// The service for questions about agents.
     pub fn for_checks(&self, launcher: Arc<ForeignLauncher>, defaults: Defaults) -> Delegation {
         let launcher = self.ground.launch(launcher);
-        self.delegation(self.setup.alone(), launcher, defaults)
+        self.delegation(self.setup.alone(), launcher, None, defaults)
     }
 
     /// The service for one task.
@@ -56,11 +63,12 @@ impl Delegates {
         &self,
         setup: ostler_delegate::setup::Setup,
         launcher: launch::Launch,
+        own: Option<Arc<dyn OwnAgent>>,
         defaults: Defaults,
     ) -> Delegation {
         let services = Services {
             launcher: Arc::new(launcher),
-            own: None,
+            own,
             setups: Arc::new(setup::Fixed(setup)),
             sessions: self.conversations.clone(),
         };
@@ -80,7 +88,8 @@ impl Delegates {
             conversation_id: Some(task.parent.clone()),
             depth: self.depth.saturating_add(task.depth),
         };
-        let delegation = self.delegation(setup, launcher, defaults);
+        let own = Arc::new(own::Own(ground.own));
+        let delegation = self.delegation(setup, launcher, Some(own), defaults);
         let follower = Arc::new(Follower(ground.watcher));
         let outcome = delegation.three(&request, follower, &ground.cancel).await;
         end_of(outcome)
@@ -88,6 +97,10 @@ impl Delegates {
 }
 
 impl ForeignAgents for Delegates {
+    fn roles(&self) -> ForeignRoles {
+        self.roles
+    }
+
     fn agent_of(&self, model: &str) -> Option<Agent> {
         agent_of(model)
     }
@@ -184,6 +197,10 @@ fn end_of(outcome: Outcome) -> ForeignEnd {
     let failure = failure.map(|failure| (failure, why()));
     let message = outcome.message.clone();
     let mut report = serde_json::to_value(&outcome).unwrap_or_default();
+    report["warnings"] = serde_json::json!(outcome.warnings);
+    if report["model"] == ostler_config::backends::DEFAULT {
+        report["model"] = serde_json::Value::Null;
+    }
     if let Some(fields) = report.as_object_mut() {
         // The call has these by other names.
         for known in [

@@ -3,19 +3,23 @@
 mod agents;
 mod checkpoint;
 pub mod chinese;
+mod doctor;
 mod mcp;
 mod mcp_server;
 mod memory;
 mod place;
 mod serve;
+mod sessions;
 
 pub use agents::{Agents, Skills};
 pub use checkpoint::Checkpoint;
+pub use doctor::Doctor;
 pub use mcp::{Mcp, McpAdd, McpScope, McpType};
 pub use mcp_server::McpServer;
 pub use memory::{Memory, MemorySwitch};
 pub use place::{Host, PlaceFlags};
 pub use serve::Serve;
+pub use sessions::{ExportFormat, Sessions, SessionsCommand};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -320,63 +324,6 @@ pub struct Resume {
     pub output: Output,
 }
 
-#[derive(Debug, Subcommand)]
-pub enum SessionsCommand {
-    #[command(flatten)]
-    Stored(Sessions),
-    /// Continue one
-    Resume(Resume),
-}
-
-/// What is done with sessions without opening one.
-#[derive(Debug, Subcommand)]
-pub enum Sessions {
-    /// Sessions of this project, newest first
-    List {
-        /// Of every project
-        #[arg(long)]
-        all: bool,
-        /// text, or json for programs
-        #[arg(long, value_enum, default_value_t)]
-        format: Listing,
-    },
-    /// What was said and done
-    Show {
-        id: String,
-        /// text, or json for programs
-        #[arg(long, value_enum, default_value_t)]
-        format: Listing,
-    },
-    /// Find messages that have all the words
-    Search {
-        #[arg(required = true)]
-        words: Vec<String>,
-        /// text, or json for programs
-        #[arg(long, value_enum, default_value_t)]
-        format: Listing,
-    },
-    /// Write one as a document
-    Export {
-        id: String,
-        #[arg(long, value_enum, default_value = "md")]
-        format: ExportFormat,
-        /// A file instead of stdout
-        #[arg(long, short = 'o', value_name = "FILE")]
-        out: Option<PathBuf>,
-    },
-    /// Delete one
-    Delete { id: String },
-    /// Delete the oldest ones until the rest fits a size
-    Gc {
-        /// Like 500MB or 2GB; [sessions] quota when left out
-        #[arg(long, value_name = "SIZE")]
-        quota: Option<String>,
-        /// Only say what would go
-        #[arg(long)]
-        dry_run: bool,
-    },
-}
-
 #[derive(Debug, Args)]
 pub struct Handoff {
     /// What the next session is for, in your words
@@ -391,13 +338,6 @@ pub struct Handoff {
     /// From the log alone, without a request to a model
     #[arg(long)]
     pub no_model: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ExportFormat {
-    Md,
-    Json,
-    Html,
 }
 
 #[derive(Debug, Subcommand)]
@@ -541,22 +481,6 @@ pub enum Auth {
         #[arg(long, value_enum, default_value_t)]
         format: Listing,
     },
-}
-
-#[derive(Debug, Args)]
-pub struct Doctor {
-    /// As JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Also ask the providers whether they answer
-    #[arg(long)]
-    pub online: bool,
-    /// Also look for other agents: their programs, versions and logins
-    #[arg(long)]
-    pub backends: bool,
-    /// Also put one question to each of them; it costs a request
-    #[arg(long, requires = "backends")]
-    pub ask: bool,
 }
 
 #[derive(Debug, Args)]

@@ -162,18 +162,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(_) | None => cli.resume.as_deref(),
     };
     let global = with_place(cli.global, resumed)?;
-    if matches!(
-        cli.command,
-        Some(
-            Command::Serve(_)
-                | Command::Acp
-                | Command::Demo(_)
-                | Command::Sessions(SessionsCommand::Resume(_))
-        )
-    ) && global.place != flags::PlaceFlags::default()
-    {
-        return Err(UsageError(language.get().say(Word::PlaceNotHere).into()).into());
-    }
+    check_place(&global, cli.command.as_ref(), language.get())?;
     let command = with_output(cli.command, cli.output, language.get())?;
     check_attach(&global, command.as_ref(), language.get())?;
     let boot = || -> anyhow::Result<Arc<Boot>> {
@@ -257,6 +246,28 @@ fn with_place(mut global: flags::Global, id: Option<&str>) -> anyhow::Result<fla
         global = found.unwrap_or(global);
     }
     Ok(global)
+}
+
+/// Some commands work on this machine alone.
+fn check_place(
+    global: &flags::Global,
+    command: Option<&Command>,
+    language: Language,
+) -> anyhow::Result<()> {
+    let is_here = matches!(
+        command,
+        Some(
+            Command::Serve(_)
+                | Command::Acp
+                | Command::McpServer(_)
+                | Command::Demo(_)
+                | Command::Sessions(SessionsCommand::Resume(_))
+        )
+    );
+    match is_here && global.place != flags::PlaceFlags::default() {
+        true => Err(UsageError(language.say(Word::PlaceNotHere).into()).into()),
+        false => Ok(()),
+    }
 }
 
 /// Sessions of a server are shown by what shows sessions.

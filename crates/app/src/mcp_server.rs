@@ -2,6 +2,7 @@
 //! in, a server out; what the tools do is in `tools` and the rooms below it.
 
 mod asks;
+mod books;
 mod delegation;
 mod folders;
 mod report;
@@ -87,6 +88,7 @@ async fn over_http(boot: Boot, folders: Folders, address: &str) -> anyhow::Resul
     if let Some(token) = &token {
         output::redactor().learn([token.as_str()]);
     }
+    let mut signals = Signals::new()?;
     greet(address, token.as_deref(), language)?;
     // No command and no tool of a session reaches the server that started it.
     let global = Global {
@@ -99,7 +101,6 @@ async fn over_http(boot: Boot, folders: Folders, address: &str) -> anyhow::Resul
         hosts: hosts(address, config.hosts),
     };
     let tools = Arc::new(Tools::new(Arc::new(boot), folders)?);
-    let mut signals = Signals::new()?;
     let stop = CancellationToken::new();
     let serving = serve_http(listener, settings, tools.clone(), stop.clone());
     let mut serving = std::pin::pin!(serving);

@@ -4,7 +4,7 @@
 pub mod plugins;
 
 use crate::boot::{Boot, agents};
-use crate::delegates::{self, Delegates};
+use crate::delegates::Delegates;
 use crate::flags::PermissionMode;
 use crate::grants::granted;
 use crate::policy::{policy, prompt_file};
@@ -21,7 +21,6 @@ use ostler_engine::checkpoint::Limits;
 use ostler_engine::confine::SandboxSettings;
 use ostler_engine::hooks::Hook;
 use ostler_engine::tool::ToolSettings;
-use ostler_engine::tools::declarations;
 use ostler_engine::window::{ContextSettings, Strategy};
 use ostler_engine::{
     CommandSources, HubSettings, ModelSettings, Paths, PermissionSettings, RunSettings, ToolSources,
@@ -29,7 +28,7 @@ use ostler_engine::{
 use ostler_engine::{RuleStore, TemplateFolder};
 use ostler_guard::{Headless, Policy};
 use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
-use ostler_wire::{ToolMark, Why, Word};
+use ostler_wire::{Why, Word};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,7 +79,7 @@ pub fn options(boot: &Arc<Boot>, interactive: bool) -> anyhow::Result<HubSetting
         tools,
         toolbox: ToolSources {
             host: boot.host(),
-            filter: offered_tools(boot),
+            filter: tool_filter(boot),
             more: Vec::new(),
             sandbox,
             elsewhere: None,
@@ -161,16 +160,6 @@ fn agent_settings(boot: &Boot, hidden: &[String]) -> AgentSettings {
         foreign: Some(Foreign(Arc::new(Delegates::new(boot, hidden)))),
         ..agents::settings(&boot.loaded, &boot.places)
     }
-}
-
-/// The filter, without tools for other agents where none plays a role.
-fn offered_tools(boot: &Boot) -> Vec<String> {
-    let mut filter = tool_filter(boot);
-    if !delegates::setup::is_configured(&boot.loaded.config) {
-        let idle = declarations().filter(|about| about.has(ToolMark::NeedsBackends));
-        filter.extend(idle.map(|about| format!("!{}", about.name)));
-    }
-    filter
 }
 
 fn tool_filter(boot: &Boot) -> Vec<String> {

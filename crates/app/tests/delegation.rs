@@ -222,9 +222,7 @@ fn their_sessions_are_found() {
     let shown = team.run(["sessions", "show", &id]).output().ok().stdout;
     assert!(shown.contains("The turnip is planted."), "{shown}");
     // Another of ours goes on where it ended.
-    let out = team
-        .run(["exec", "--resume", &id, "-p", "and now?"])
-        .output();
+    let out = team.run(["resume", &id, "-p", "and now?"]).output();
     assert_eq!(out.code, Some(0), "{}", out.stderr);
 }
 

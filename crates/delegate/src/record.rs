@@ -28,24 +28,37 @@ const ENOUGH_RETRIES: u64 = 2;
 
 pub struct Recorder {
     watcher: Arc<dyn Watcher>,
-    /// Parts of an error, in lower case, for which another model takes over.
-    patterns: Vec<String>,
-    session: Option<String>,
+    told: Told,
+    trouble: Trouble,
     open: Option<Piece>,
+    notices: usize,
+    calls: BTreeSet<String>,
+    /// Calls that came without a name.
+    unnamed: u64,
+}
+
+/// What the outcome is made of.
+#[derive(Default)]
+struct Told {
+    session: Option<String>,
     last_message: Option<String>,
     answer: Option<String>,
     failure: Option<String>,
-    /// Everything that may hold one of the patterns.
-    trouble: Tail,
-    /// The last lines that were no events.
-    tail: Tail,
     done: bool,
     usage: Option<Cost>,
-    notices: usize,
+}
+
+/// What went wrong.
+#[derive(Default)]
+struct Trouble {
+    /// Parts of an error, in lower case, for which another model takes over.
+    patterns: Vec<String>,
+    /// Everything that may hold one of them.
+    lines: Tail,
+    /// The last lines that were no events.
+    printed: Tail,
     retries: u64,
     gives_up: bool,
-    calls: BTreeSet<String>,
-    unnamed: u64,
 }
 
 /// The last lines of something.
@@ -86,27 +99,21 @@ impl Recorder {
         let patterns = patterns.iter().map(|pattern| pattern.trim().to_lowercase());
         Self {
             watcher,
-            patterns: patterns.filter(|pattern| !pattern.is_empty()).collect(),
-            session: None,
+            told: Told::default(),
+            trouble: Trouble {
+                patterns: patterns.filter(|pattern| !pattern.is_empty()).collect(),
+                ..Trouble::default()
+            },
             open: None,
-            last_message: None,
-            answer: None,
-            failure: None,
-            trouble: Tail::default(),
-            tail: Tail::default(),
-            done: false,
-            usage: None,
             notices: 0,
-            retries: 0,
-            gives_up: false,
             calls: BTreeSet::new(),
             unnamed: 0,
         }
     }
 
     pub fn session(&mut self, id: &str) {
-        if self.session.as_deref() != Some(id) && !id.trim().is_empty() {
-            self.session = Some(id.to_owned());
+        if self.told.session.as_deref() != Some(id) && !id.trim().is_empty() {
+            self.told.session = Some(id.to_owned());
             self.watcher.activity(Activity::Session(id.to_owned()));
         }
     }
@@ -136,8 +143,8 @@ impl Recorder {
         }
         self.flush();
         let text = cut(text, MAX_MESSAGE);
-        self.failure = None;
-        self.last_message = Some(text.clone());
+        self.told.failure = None;
+        self.told.last_message = Some(text.clone());
         self.watcher.activity(Activity::Message(text));
     }
 
@@ -157,12 +164,12 @@ impl Recorder {
     /// The last word. It is shown only if it was not said before.
     pub fn answer(&mut self, text: &str) {
         self.flush();
-        let is_new = self.last_message.as_deref().map(str::trim) != Some(text.trim());
+        let is_new = self.told.last_message.as_deref().map(str::trim) != Some(text.trim());
         if is_new {
             self.message(text);
         }
-        self.failure = None;
-        self.answer = Some(cut(text, MAX_MESSAGE));
+        self.told.failure = None;
+        self.told.answer = Some(cut(text, MAX_MESSAGE));
     }
 
     /// Puts open pieces together.
@@ -216,13 +223,13 @@ impl Recorder {
 
     /// What it has used in all.
     pub fn usage(&mut self, cost: Cost) {
-        self.usage = Some(cost);
+        self.told.usage = Some(cost);
         self.watcher.activity(Activity::Usage(cost));
     }
 
     /// What one request used.
     pub fn add_usage(&mut self, more: Cost) {
-        let before = self.usage.unwrap_or_default();
+        let before = self.told.usage.unwrap_or_default();
         let usd = match (before.usd, more.usd) {
             (None, None) => None,
             (before, more) => Some(before.unwrap_or_default() + more.unwrap_or_default()),
@@ -237,19 +244,19 @@ impl Recorder {
 
     /// It begins again: what failed before it counts no more.
     pub fn retry(&mut self, retry: Retry, details: &str) {
-        self.failure = None;
-        self.done = false;
+        self.told.failure = None;
+        self.told.done = false;
         self.refused(retry, details);
     }
 
     /// Its vendor refused. `details` is looked at for the patterns, too.
     pub fn refused(&mut self, retry: Retry, details: &str) {
-        self.retries += 1;
-        self.trouble.push(&retry.message);
-        self.trouble.push(details);
-        let count = retry.attempt.unwrap_or(self.retries).max(self.retries);
+        self.trouble.retries += 1;
+        self.trouble.lines.push(&retry.message);
+        self.trouble.lines.push(details);
+        let count = retry.attempt.unwrap_or(self.trouble.retries).max(self.trouble.retries);
         let is_refused = self.matches(&retry.message) || self.matches(details);
-        self.gives_up |= is_refused && count >= ENOUGH_RETRIES;
+        self.trouble.gives_up |= is_refused && count >= ENOUGH_RETRIES;
         self.watcher.activity(Activity::Retry(Retry {
             message: cut(&retry.message, MAX_NOTICE),
             ..retry
@@ -259,9 +266,9 @@ impl Recorder {
     /// The agent says that it failed. A message afterwards takes it back.
     pub fn failure(&mut self, text: &str, details: &str) {
         self.flush();
-        self.trouble.push(text);
-        self.trouble.push(details);
-        self.failure = Some(cut(text.trim(), MAX_NOTICE));
+        self.trouble.lines.push(text);
+        self.trouble.lines.push(details);
+        self.told.failure = Some(cut(text.trim(), MAX_NOTICE));
     }
 
     /// A line for people.
@@ -272,8 +279,8 @@ impl Recorder {
         }
         match from {
             NoticeSource::Stderr | NoticeSource::Output => {
-                self.tail.push(line);
-                self.trouble.push(line);
+                self.trouble.printed.push(line);
+                self.trouble.lines.push(line);
             }
             NoticeSource::Agent | NoticeSource::Ours => {}
         }
@@ -287,48 +294,48 @@ impl Recorder {
 
     pub fn done(&mut self) {
         self.flush();
-        self.done = true;
+        self.told.done = true;
     }
 
     pub fn is_done(&self) -> bool {
-        self.done
+        self.told.done
     }
 
     /// Its vendor refuses, again and again, and another model can take over.
     pub fn gives_up(&self) -> bool {
-        self.gives_up
+        self.trouble.gives_up
     }
 
     pub fn session_id(&self) -> Option<&str> {
-        self.session.as_deref()
+        self.told.session.as_deref()
     }
 
     /// The last word, or the last message.
     pub fn last(&self) -> Option<&str> {
-        self.answer.as_deref().or(self.last_message.as_deref())
+        self.told.answer.as_deref().or(self.told.last_message.as_deref())
     }
 
     pub fn failed(&self) -> Option<&str> {
-        self.failure.as_deref()
+        self.told.failure.as_deref()
     }
 
     pub fn cost(&self) -> Option<Cost> {
-        self.usage
+        self.told.usage
     }
 
     /// The last lines that were no events.
     pub fn tail(&self) -> String {
-        self.tail.text()
+        self.trouble.printed.text()
     }
 
     /// Whether something that went wrong, or `more`, holds a pattern.
     pub fn is_for_fallback(&self, more: &str) -> bool {
-        self.matches(more) || self.trouble.lines.iter().any(|line| self.matches(line))
+        self.matches(more) || self.trouble.lines.lines.iter().any(|line| self.matches(line))
     }
 
     fn matches(&self, text: &str) -> bool {
         let text = text.to_lowercase();
-        self.patterns.iter().any(|pattern| text.contains(pattern))
+        self.trouble.patterns.iter().any(|pattern| text.contains(pattern))
     }
 }
 

@@ -109,10 +109,3 @@ impl Templates {
         Ok(env)
     }
 }
-
-/// Whether a token can be read as a template.
-pub fn check(token: &str) -> Result<(), String> {
-    let environment = Environment::new();
-    let template = environment.template_from_str(token);
-    template.map(|_| ()).map_err(|error| error.to_string())
-}

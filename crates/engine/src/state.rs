@@ -13,6 +13,7 @@ pub mod settings;
 pub use services::ToolServices;
 
 use crate::agents::children::ChildSettings;
+use crate::agents::foreign::Approval;
 use crate::agents::{Agents, Delegation};
 use crate::budget::Booked;
 use crate::clients::feed::Feed;
@@ -351,6 +352,7 @@ impl SessionState {
             agents: self.extensions.agents.clone(),
             child: self.child(String::new()),
             tools: self.tools.clone(),
+            approval: Approval::Given,
         }
     }
 }

@@ -90,7 +90,7 @@ impl FakeAgents {
         };
         FakeAgents {
             bin: made("bin"),
-            place: made("agents"),
+            place: made("bin/steps"),
             home: space.user_home().to_owned(),
         }
     }

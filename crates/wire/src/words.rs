@@ -1577,7 +1577,7 @@ words! {
     CfgThreeBrains: "rename `brains` to `roles`", "请将 `brains` 改名为 `roles`";
     CfgThreeTakeOut: "take it out, or move it to the file that it belongs to", "请删除，或移到它所属的文件";
     CfgThreeClient: "`{}` is no name of a client: letters, digits, `-`, `_` and `.` make one", "`{}` 不是客户端名称：只能用字母、数字、`-`、`_` 和 `.`";
-    CfgThreeClientHelp: "set THREE_CLIENT to a name like `claude`, or unset it", "请将 THREE_CLIENT 设为如 `claude` 的名称，或取消设置";
+    CfgThreeClientHelp: "set THREE_CLIENT to the name of a client, or unset it", "请将 THREE_CLIENT 设为客户端的名称，或取消设置";
     CfgTwoNamed: "two providers are named `{}`", "有两个提供商名为 `{}`";
     CfgUsedBefore: "used before in this file", "此文件中已使用";
     CfgOwnName: "give each its own name, or put the models of both into one entry", "请各起不同的名称，或将两者的模型写入同一项";

@@ -85,7 +85,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("ops", &["boot", "color", "conversation", "exit", "input", "print"]),
     ("exec", &["asking", "boot", "color", "conversation", "errors", "exit", "flags", "input", "ops", "print", "schema_check"]),
     ("resume", &["boot", "conversation", "errors", "exec", "flags"]),
-    ("demo", &["boot", "color", "exec", "flags", "output"]),
+    ("demo", &["boot", "color", "exec", "flags", "front", "output", "print"]),
     ("serve", &["auth", "boot", "cmd", "conversation", "errors", "exit", "flags", "grants", "output", "sandbox", "wiring"]),
     ("acp", &["boot", "conversation", "errors", "exit", "flags", "output", "sandbox", "wiring"]),
     ("mcp_server", &["boot", "cmd", "conversation", "delegates", "errors", "exit", "flags", "output", "policy", "sandbox", "serve", "wiring"]),

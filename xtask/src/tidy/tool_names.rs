@@ -18,7 +18,7 @@ const SAYS: [&str; 2] = ["const NAME: &'static str = \"", "pub const NAME: &str 
 const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     (
         "crates/guard/src/shell/",
-        &["bash", "grep", "ls", "skill", "task", "time"],
+        &["bash", "batch", "grep", "ls", "skill", "task", "time"],
         "programs of a shell",
     ),
     (
@@ -48,7 +48,7 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ),
     (
         "crates/guard/src/rules.rs",
-        &["bash"],
+        &["bash", "delegate"],
         "a name in rules that stands for several tools",
     ),
     (
@@ -61,6 +61,16 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ("crates/tui/src/say.rs", &["ask"], "a posture"),
     ("crates/tui/src/state/walk.rs", &["ask"], "a posture"),
     ("crates/acp/src/choices.rs", &["ask"], "a posture"),
+    (
+        "crates/delegate/src/run/acp/opening.rs",
+        &["ask"],
+        "a mode of an agent",
+    ),
+    (
+        "crates/app/src/mcp_server/tools.rs",
+        &["batch", "roundtable"],
+        "tools of our own MCP server",
+    ),
     (
         "crates/app/src/typed.rs",
         &["memory"],
@@ -93,7 +103,7 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ),
     (
         "crates/engine/src/commands",
-        &["ask", "memory"],
+        &["ask", "delegate", "memory"],
         "lists of rules, kinds of access and the command /memory",
     ),
     (

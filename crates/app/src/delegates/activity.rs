@@ -2,11 +2,11 @@
 
 use ostler_delegate::activity::{
     Activity, NoticeSource, PermissionAnswer, PermissionRequest, PieceKind, PlanState, ToolKind,
-    ToolStarted, Watcher,
+    ToolStarted, Watcher, Way,
 };
 use ostler_engine::agents::children::Spent;
 use ostler_engine::agents::foreign::{
-    ForeignActivity, ForeignCall, ForeignRequest, ForeignWatcher,
+    ForeignActivity, ForeignCall, ForeignRequest, ForeignResult, ForeignWatcher,
 };
 use ostler_wire::{BoxFuture, Json, TodoItem, TodoState};
 use std::sync::Arc;
@@ -38,7 +38,10 @@ impl Watcher for Follower {
 
 fn converted(activity: Activity) -> Option<ForeignActivity> {
     Some(match activity {
-        Activity::Started(started) => ForeignActivity::Started(started.command),
+        Activity::Started(started) => match started.way {
+            Way::CommandLine | Way::Acp => ForeignActivity::Started(started.command),
+            Way::Own => ForeignActivity::Started(format!("{}/{}", started.backend, started.model)),
+        },
         Activity::Session(id) => ForeignActivity::Session(id),
         Activity::Piece(piece) => match piece.kind {
             PieceKind::Message => ForeignActivity::Said(piece.text),
@@ -47,11 +50,11 @@ fn converted(activity: Activity) -> Option<ForeignActivity> {
         Activity::Message(text) => ForeignActivity::Message(text),
         Activity::Reasoning(text) => ForeignActivity::Reasoning(text),
         Activity::ToolStarted(started) => ForeignActivity::Call(call(started)),
-        Activity::ToolFinished(finished) => ForeignActivity::Result {
+        Activity::ToolFinished(finished) => ForeignActivity::Result(ForeignResult {
             id: finished.id,
             ok: finished.ok,
             output: finished.output,
-        },
+        }),
         Activity::Plan(steps) => ForeignActivity::Todo(
             steps
                 .into_iter()

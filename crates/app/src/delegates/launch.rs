@@ -17,6 +17,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The folder of packages of the runtime that most agents are written for.
+const PACKAGES: &str = "node_modules";
+
 /// What all programs are started with.
 #[derive(Clone)]
 pub struct Ground {
@@ -89,18 +92,31 @@ impl Ground {
         path.exists().then_some(path)
     }
 
-    fn reach(&self, confinement: &Confinement) -> Reach {
+    fn reach(&self, confinement: &Confinement, program: &Path) -> Reach {
         let is_agent = confinement.purpose == Purpose::Agent;
         let writes = confinement.capabilities.filesystem == Filesystem::ReadWrite;
         let state = confinement.state.iter();
         Reach {
             state: state.filter_map(|state| self.state(state)).collect(),
+            programs: homes_of(program).collect(),
             shown: confinement.include.clone(),
             hosts: confinement.hosts.clone(),
             changes_project: is_agent && writes,
             network: is_agent && confinement.may_use_network(),
         }
     }
+}
+
+/// Where a program and what belongs to it lie: its folder, and that of the packages that it leads into.
+fn homes_of(program: &Path) -> impl Iterator<Item = PathBuf> {
+    let real = ostler_host::real_path(program);
+    let packages = real.ancestors().find(|path| path.ends_with(PACKAGES));
+    let packages = packages.or(real.parent()).map(Path::to_owned);
+    program
+        .parent()
+        .map(Path::to_owned)
+        .into_iter()
+        .chain(packages)
 }
 
 fn programs(boot: &Boot) -> Programs {
@@ -126,13 +142,15 @@ impl Launch {
         };
         let arguments = program.argv.iter().skip(1).cloned();
         let command = Command {
-            argv: std::iter::once(path.into()).chain(arguments).collect(),
+            argv: std::iter::once(path.clone().into())
+                .chain(arguments)
+                .collect(),
             cwd: program.cwd.clone(),
             env: self.ground.environment(program),
             stdio: program.stdio,
             sandbox: None,
         };
-        let reach = self.ground.reach(&program.confinement);
+        let reach = self.ground.reach(&program.confinement, &path);
         let started = self.launcher.start(command, &reach).await;
         started.map_err(|error| match error {
             SpawnError::Host(error) => LaunchError::Host(error),

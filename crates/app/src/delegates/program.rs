@@ -18,7 +18,7 @@ impl Delegates {
     ) -> (Delegation, Setup) {
         let setup = self.setup.with_roles(&roles.0);
         let launch = self.ground.launch(launcher);
-        let delegation = self.delegation(setup.clone(), launch, defaults);
+        let delegation = self.delegation(setup.clone(), launch, None, defaults);
         (delegation, setup)
     }
 }

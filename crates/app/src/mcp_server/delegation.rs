@@ -1,22 +1,24 @@
 //! The tools for other agents: `three`, `batch` (also called `roundtable-batch`), `roundtable` and `info`.
 
+use super::books::Books;
 use super::folders::Folders;
 use super::roles::{Rights, Team};
 use crate::boot::Boot;
 use ostler_delegate::activity::{
     Activity, Group, Member, PermissionAnswer, PermissionRequest, PieceKind, Watcher,
 };
-use ostler_delegate::outcome::{NamedOutcome, Outcome};
+use ostler_delegate::outcome::{Cost, NamedOutcome, Outcome};
 use ostler_delegate::request::{BatchRequest, InfoRequest, Request, RoundtableRequest};
 use ostler_mcp::server::{CallClient, ToolAnswer};
 use ostler_wire::{BoxFuture, clip, one_line};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval_at};
+use tokio_util::sync::CancellationToken;
 
 /// Notes that may wait to be sent; more are dropped.
 const NOTES: usize = 256;
@@ -38,6 +40,8 @@ pub struct Delegations<'a> {
     pub boot: &'a Boot,
     pub folders: &'a Folders,
     pub client: &'a CallClient,
+    /// Under which the calls of this server are counted.
+    pub session: &'a str,
 }
 
 impl Delegations<'_> {
@@ -47,7 +51,7 @@ impl Delegations<'_> {
             Err(why) => return ToolAnswer::error(why),
         };
         request.cd = Some(folder.display().to_string());
-        let team = match Team::new(self.boot, &folder, request.client.as_deref()) {
+        let team = match self.team(&folder, request.client.as_deref()) {
             Ok(team) => team,
             Err(why) => return ToolAnswer::error(why),
         };
@@ -55,7 +59,7 @@ impl Delegations<'_> {
         if let Some(why) = team.refuse(&[&role], self.client).await {
             return ToolAnswer::error(why);
         }
-        let (group, notes) = self.group(&team.rights);
+        let (group, notes) = self.group(&team);
         let member = Member {
             name: request.name.clone().unwrap_or_else(|| role.clone()),
             role,
@@ -63,8 +67,8 @@ impl Delegations<'_> {
         };
         let work = async {
             let watcher = group.started(&member);
-            let stop = self.client.stopped();
-            let outcome = team.delegation.three(&request, watcher, stop).await;
+            let stop = group.stop.clone();
+            let outcome = team.delegation.three(&request, watcher, &stop).await;
             group.finished(&member, &outcome);
             outcome
         };
@@ -86,7 +90,7 @@ impl Delegations<'_> {
                 Err(why) => return ToolAnswer::error(format!("tasks[{index}].cd: {why}")),
             }
         }
-        let team = match Team::new(self.boot, &folder, request.client.as_deref()) {
+        let team = match self.team(&folder, request.client.as_deref()) {
             Ok(team) => team,
             Err(why) => return ToolAnswer::error(why),
         };
@@ -95,15 +99,13 @@ impl Delegations<'_> {
         if let Some(why) = team.refuse(&roles, self.client).await {
             return ToolAnswer::error(why);
         }
-        let (group, notes) = self.group(&team.rights);
-        let stop = self.client.stopped();
-        let work = team.delegation.batch(&request, Arc::new(group), stop);
+        let (group, notes) = self.group(&team);
+        let stop = group.stop.clone();
+        let work = team.delegation.batch(&request, Arc::new(group), &stop);
         let outcome = self.followed(notes, work).await;
         self.end(team).await;
         let text = all_said(outcome.error.as_deref(), &outcome.results);
-        // What some tasks gave counts, also where others failed.
-        let is_fine = outcome.error.is_none() && !outcome.results.is_empty();
-        answer(text, &outcome, is_fine)
+        answer(text, &outcome, is_any_fine(&outcome.results))
     }
 
     pub async fn roundtable(&self, mut request: RoundtableRequest) -> ToolAnswer {
@@ -112,7 +114,7 @@ impl Delegations<'_> {
             Err(why) => return ToolAnswer::error(why),
         };
         request.cd = Some(folder.display().to_string());
-        let team = match Team::new(self.boot, &folder, request.client.as_deref()) {
+        let team = match self.team(&folder, request.client.as_deref()) {
             Ok(team) => team,
             Err(why) => return ToolAnswer::error(why),
         };
@@ -122,14 +124,13 @@ impl Delegations<'_> {
         if let Some(why) = team.refuse(&roles, self.client).await {
             return ToolAnswer::error(why);
         }
-        let (group, notes) = self.group(&team.rights);
-        let stop = self.client.stopped();
-        let work = team.delegation.roundtable(&request, Arc::new(group), stop);
+        let (group, notes) = self.group(&team);
+        let stop = group.stop.clone();
+        let work = team.delegation.roundtable(&request, Arc::new(group), &stop);
         let outcome = self.followed(notes, work).await;
         self.end(team).await;
         let text = all_said(outcome.error.as_deref(), &outcome.contributions);
-        let is_fine = outcome.error.is_none() && !outcome.contributions.is_empty();
-        answer(text, &outcome, is_fine)
+        answer(text, &outcome, is_any_fine(&outcome.contributions))
     }
 
     pub async fn info(&self, mut request: InfoRequest) -> ToolAnswer {
@@ -138,7 +139,7 @@ impl Delegations<'_> {
             Err(why) => return ToolAnswer::error(why),
         };
         request.cd = Some(folder.display().to_string());
-        let team = match Team::new(self.boot, &folder, request.client.as_deref()) {
+        let team = match self.team(&folder, request.client.as_deref()) {
             Ok(team) => team,
             Err(why) => return ToolAnswer::error(why),
         };
@@ -161,6 +162,10 @@ impl Delegations<'_> {
         answer(text, &info, info.error.is_none())
     }
 
+    fn team(&self, folder: &Path, client: Option<&str>) -> Result<Team, String> {
+        Team::new(self.boot, folder, client, self.session)
+    }
+
     fn folder(&self, cd: Option<&str>) -> Result<PathBuf, String> {
         self.folders.find(cd.map(Path::new))
     }
@@ -181,12 +186,14 @@ impl Delegations<'_> {
         }
     }
 
-    fn group(&self, rights: &Rights) -> (Notes, mpsc::Receiver<Note>) {
+    fn group(&self, team: &Team) -> (Notes, mpsc::Receiver<Note>) {
         let (sender, receiver) = mpsc::channel(NOTES);
         let notes = Notes {
             sender,
-            rights: rights.clone(),
+            rights: team.rights.clone(),
+            books: team.books.clone(),
             client: self.client.clone(),
+            stop: self.client.stopped().child_token(),
         };
         (notes, receiver)
     }
@@ -238,10 +245,14 @@ impl Delegations<'_> {
 }
 
 /// Follows tasks: what they do becomes notes.
+#[derive(Clone)]
 struct Notes {
     sender: mpsc::Sender<Note>,
     rights: Rights,
+    books: Books,
     client: CallClient,
+    /// Ends the agents: the client wants it, or the budget is spent.
+    stop: CancellationToken,
 }
 
 impl Group for Notes {
@@ -255,9 +266,9 @@ impl Group for Notes {
         let _ = self.sender.try_send(Note::Event(event));
         Arc::new(Follower {
             name: member.name.clone(),
-            sender: self.sender.clone(),
-            rights: self.rights.clone(),
-            client: self.client.clone(),
+            role: member.role.clone(),
+            notes: self.clone(),
+            used: Mutex::default(),
         })
     }
 
@@ -283,26 +294,59 @@ impl Group for Notes {
 /// Follows one task.
 struct Follower {
     name: String,
-    sender: mpsc::Sender<Note>,
-    rights: Rights,
-    client: CallClient,
+    role: String,
+    notes: Notes,
+    used: Mutex<Used>,
+}
+
+/// What the agent of a task has used up to now.
+#[derive(Default)]
+struct Used {
+    backend: String,
+    cost: Cost,
+}
+
+impl Follower {
+    fn tell(&self, line: &str) {
+        let line = clip(&one_line(line), MAX_LINE);
+        let line = match self.name.is_empty() {
+            true => line,
+            false => format!("{}: {line}", self.name),
+        };
+        // What is not told is in the result.
+        let _ = self.notes.sender.try_send(Note::Line(line));
+    }
+
+    fn count(&self, activity: &Activity) {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Activity::Started(started) = activity {
+            *used = Used {
+                backend: started.backend.clone(),
+                cost: Cost::default(),
+            };
+        }
+        if let Activity::Usage(now) = activity {
+            let before = std::mem::replace(&mut used.cost, *now);
+            let books = &self.notes.books;
+            books.book(&self.role, &used.backend, (before, *now));
+            if let Some(why) = books.breach(&self.role) {
+                self.tell(&why);
+                self.notes.stop.cancel();
+            }
+        }
+    }
 }
 
 impl Watcher for Follower {
     fn activity(&self, activity: Activity) {
+        self.count(&activity);
         if let Some(line) = line(&activity) {
-            let line = clip(&one_line(&line), MAX_LINE);
-            let line = match self.name.is_empty() {
-                true => line,
-                false => format!("{}: {line}", self.name),
-            };
-            // What is not told is in the result.
-            let _ = self.sender.try_send(Note::Line(line));
+            self.tell(&line);
         }
     }
 
     fn permission(&self, request: PermissionRequest) -> BoxFuture<'_, PermissionAnswer> {
-        Box::pin(self.rights.decide(request, &self.client))
+        Box::pin(self.notes.rights.decide(request, &self.notes.client))
     }
 }
 
@@ -332,6 +376,11 @@ fn said(outcome: &Outcome) -> String {
     let parts = [error, broken, outcome.message.clone()];
     let parts = parts.iter().filter(|part| !part.trim().is_empty());
     parts.map(String::as_str).collect::<Vec<_>>().join("\n\n")
+}
+
+/// What some tasks gave counts, also where others failed.
+fn is_any_fine(all: &[NamedOutcome]) -> bool {
+    all.iter().any(|one| one.outcome.success)
 }
 
 fn all_said(error: Option<&str>, all: &[NamedOutcome]) -> String {

@@ -1,5 +1,6 @@
 //! The roles that other agents play in a folder, and what their programs may do there.
 
+use super::books::Books;
 use super::task::depth;
 use crate::boot::{Boot, agents};
 use crate::delegates::Delegates;
@@ -11,7 +12,7 @@ use ostler_delegate::Delegation;
 use ostler_delegate::activity::{PermissionAnswer, PermissionRequest, ToolKind};
 use ostler_delegate::services::Defaults;
 use ostler_delegate::setup::{Allowance, Capabilities, Filesystem, Setup};
-use ostler_engine::agents::foreign::ForeignLauncher;
+use ostler_engine::agents::foreign::{Approval, ForeignLauncher};
 use ostler_engine::confine::{HistoryGround, Services};
 use ostler_engine::roles::Roles;
 use ostler_engine::tools::declarations;
@@ -31,6 +32,7 @@ const NO: &str = "no";
 pub struct Team {
     pub delegation: Delegation,
     pub rights: Rights,
+    pub books: Books,
     launcher: Arc<ForeignLauncher>,
     policy: Arc<Policy>,
     scope: Scope,
@@ -54,7 +56,13 @@ enum Unattended {
 
 impl Team {
     /// The configuration of a folder as it is now. `client`: whose documents of Three count.
-    pub fn new(server: &Boot, folder: &Path, client: Option<&str>) -> Result<Self, String> {
+    /// `session`: under which it is counted.
+    pub fn new(
+        server: &Boot,
+        folder: &Path,
+        client: Option<&str>,
+        session: &str,
+    ) -> Result<Self, String> {
         let told = |error: anyhow::Error| server.language.told(&error);
         let mut env = server.env.clone();
         if let Some(client) = client {
@@ -86,7 +94,11 @@ impl Team {
             user_home: boot.places.user_home.clone(),
             ..Services::without_session(boot.host(), sandbox)
         };
-        let launcher = Arc::new(ForeignLauncher::new(services, tools.writable));
+        let approval = match policy.posture {
+            Posture::Auto | Posture::Yolo => Approval::Given,
+            Posture::Ask | Posture::Edits => Approval::Held,
+        };
+        let launcher = Arc::new(ForeignLauncher::new(services, tools.writable, approval));
         let defaults = Defaults {
             cwd: boot.places.root.clone(),
             client: three::client(&boot.env).map(str::to_owned),
@@ -107,15 +119,19 @@ impl Team {
         Ok(Self {
             delegation,
             rights,
+            books: Books::new(&boot, session),
             launcher,
             policy,
             scope,
         })
     }
 
-    /// Why one of the roles may not be called, by the person's rules. A rule that asks is put to the person.
+    /// Why one of the roles may not be called, by the person's rules and budget. A rule that asks is put to the person.
     pub async fn refuse(&self, roles: &[&str], client: &CallClient) -> Option<String> {
         for role in roles {
+            if let Some(why) = self.books.breach(role) {
+                return Some(why);
+            }
             let Some(decision) = self.decide(role) else {
                 continue;
             };

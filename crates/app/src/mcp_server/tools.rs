@@ -25,6 +25,8 @@ pub struct Tools {
     folders: Folders,
     table: ToolTable,
     room: Semaphore,
+    /// Under which the work of other agents is counted.
+    session: String,
 }
 
 impl Tools {
@@ -34,6 +36,7 @@ impl Tools {
             folders,
             table: ToolTable::parse(TABLE).context("tools.json")?,
             room: Semaphore::new(MAX_TASKS as usize),
+            session: uuid::Uuid::new_v4().to_string(),
         })
     }
 
@@ -59,6 +62,7 @@ impl Tools {
             boot: &self.boot,
             folders: &self.folders,
             client: &client,
+            session: &self.session,
         };
         let answered = match tool.as_str() {
             "ostler" => match parsed::<TaskArguments>(arguments) {

@@ -59,6 +59,49 @@ fn a_vendor_that_has_had_enough_is_replaced() {
     }
 }
 
+/// A model of Ostler's own steps in as a sub-agent below the session of the other agent.
+#[test]
+fn our_own_model_can_step_in() {
+    let more =
+        "[backend.codex]\nfallback = { model = \"ostler/mock/fast\", patterns = [\"429\"] }\n";
+    let config = format!(
+        "{}{more}[roles.worker]\nmodel = \"codex/default\"\n",
+        super::FREE
+    );
+    let server = ostler_testkit::Server::answering(|request| {
+        let is_child = request.system_text().contains("# Role: ");
+        match (is_child, request.tool_results().is_empty()) {
+            (true, _) => ostler_testkit::Step::answer().text("I did it myself."),
+            (false, true) => {
+                ostler_testkit::Step::answer().call(task("worker").0, task("worker").1)
+            }
+            (false, false) => ostler_testkit::Step::answer().text("It is done."),
+        }
+    });
+    let scene = super::Scene::of(ostler_testkit::Kind::Chat, &config, server);
+    let agents = FakeAgents::new(&scene.space);
+    let team = Team { scene, agents };
+    team.agents.add("codex", [Act::rate_limited()]);
+    let out = team.exec().ok();
+    let result = team.results().pop().unwrap();
+    assert!(
+        result.starts_with("I did it myself."),
+        "{result} {}",
+        out.stderr
+    );
+    assert!(result.contains("model fallback used"), "{result}");
+    let models: Vec<String> = team
+        .scene
+        .server
+        .requests()
+        .iter()
+        .map(|r| r.model().to_owned())
+        .collect();
+    assert_eq!(models, ["mock-model", "fast", "mock-model"]);
+    // Both have a log: the other agent's, and ours below it.
+    assert_eq!(team.children().len(), 2);
+}
+
 #[test]
 fn nonsense_and_sudden_ends_are_failures() {
     for (act, expect) in [(Act::garbage(), "codex"), (Act::killed(), "codex")] {

@@ -118,7 +118,7 @@ fn delegation_ends_two_levels_down() {
 /// Unattended, a role that may write needs a rule; one that is told to read needs none.
 #[test]
 fn rules_are_asked_for() {
-    let config = "[sandbox]\nbash = \"off\"\n[roles.worker]\nmodel = \"codex/default\"\n";
+    let config = "[permissions]\nheadless = \"deny\"\n[sandbox]\nbash = \"off\"\n[roles.worker]\nmodel = \"codex/default\"\n";
     let team = Team::new(config, vec![task("worker")]);
     team.agents.add("codex", [Act::answer("ok")]);
     let out = team.exec().ok();

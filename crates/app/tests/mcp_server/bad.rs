@@ -28,7 +28,7 @@ fn sleepers(scene: &Scene) -> usize {
     let is_one = |path: std::path::PathBuf| {
         let argv = std::fs::read(path.join("cmdline")).unwrap_or_default();
         let cwd = std::fs::read_link(path.join("cwd")).ok();
-        argv.starts_with(b"sleep\0600") && cwd.is_some_and(|cwd| cwd == scene.space.root())
+        argv.starts_with(b"sleep\x00600") && cwd.is_some_and(|cwd| cwd == scene.space.root())
     };
     entries.flatten().filter(|e| is_one(e.path())).count()
 }

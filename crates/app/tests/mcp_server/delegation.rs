@@ -8,13 +8,17 @@ use serde_json::{Value, json};
 
 /// Two roles, each played by a program of its own.
 fn scene(first: Act, second: Act) -> (Scene, FakeAgents, [&'static str; 2]) {
+    with_config("", first, second)
+}
+
+fn with_config(more: &str, first: Act, second: Act) -> (Scene, FakeAgents, [&'static str; 2]) {
     let names = FakeAgents::names();
     let pair = [names[0], names[1]];
     let config = format!(
         "\n[roles.reviewer]\nmodel = \"{}/default\"\n\n[roles.fixer]\nmodel = \"{}/default\"\n\n[roles.idle]\nmodel = \"{}/default\"\nenabled = false\n",
         pair[0], pair[1], pair[0]
     );
-    let scene = Scene::with_config(KIND, &config, []);
+    let scene = Scene::with_config(KIND, &(config + more), []);
     let agents = FakeAgents::new(&scene.space);
     agents.add(pair[0], [first]);
     agents.add(pair[1], [second]);
@@ -62,6 +66,9 @@ fn a_role_does_a_task_and_goes_on_with_it() {
     assert_eq!(data(&reply)["SESSION_ID"], done["SESSION_ID"]);
     let calls = agents.calls(first);
     assert_eq!(calls.len(), 2);
+    let ledger = scene.space.read(scene.space.home().join("ledger.jsonl"));
+    assert_eq!(ledger.lines().count(), 2, "{ledger}");
+    assert!(ledger.contains(&format!("\"provider\":\"{first}\"")));
     let depth = calls[0].env.get("OSTLER_DELEGATION_DEPTH");
     assert_eq!(depth.map(String::as_str), Some("1"));
 }
@@ -174,20 +181,57 @@ fn calls_of_others_that_make_no_sense() {
     assert_eq!(peer.leave().code, Some(0));
 }
 
+/// Processes of an agent's program.
+fn running(scene: &Scene, name: &str) -> usize {
+    let base = scene.space.user_home().parent().unwrap();
+    let program = base.join("bin").join(name).into_os_string();
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return 0;
+    };
+    let is_one = |path: std::path::PathBuf| {
+        let argv = std::fs::read(path.join("cmdline")).unwrap_or_default();
+        let mut words = argv.split(|byte| *byte == 0);
+        // Not the one that put it into the sandbox.
+        words.nth(1) == Some(program.as_encoded_bytes())
+    };
+    entries.flatten().filter(|e| is_one(e.path())).count()
+}
+
 #[test]
 fn a_cancelled_call_ends_its_agent() {
     let (scene, agents, [first, _]) = scene(Act::hang(), Act::answer("-"));
     let mut peer = start(&scene, &agents, forms());
     let arguments = json!({"PROMPT": "x", "role": "reviewer"});
     let id = peer.send_tool("three", arguments.clone(), None);
-    let running = || agents.calls(first).into_iter().find(|c| c.is_running());
-    wait_for("the agent", running);
+    let begun = || (running(&scene, first) > 0).then_some(());
+    let ended = || (running(&scene, first) == 0).then_some(());
+    wait_for("the agent", begun);
     peer.notify("notifications/cancelled", json!({"requestId": id}));
-    let ended = || running().is_none().then_some(());
     wait_for("the agent to be gone", ended);
     // So does a client that leaves.
     peer.send_tool("three", arguments, None);
-    wait_for("the agent", running);
+    wait_for("the agent", begun);
     assert_eq!(peer.leave().code, Some(0));
     wait_for("the agent to be gone", ended);
+}
+
+#[test]
+fn rules_about_roles_bind() {
+    let rules = "\n[permissions]\ndeny = [\"Delegate(fixer)\"]\nask = [\"Delegate(reviewer)\"]\n";
+    let (scene, agents, [first, _]) = with_config(rules, Act::answer("Fine."), Act::answer("-"));
+    let mut peer = start(&scene, &agents, json!({}));
+    let call = |role: &str| json!({"PROMPT": "x", "role": role});
+    for (role, part) in [
+        ("fixer", "forbids the role fixer"),
+        ("reviewer", "did not give it"),
+    ] {
+        let reply = peer.tool("three", call(role), None);
+        assert!(is_error(&reply) && text(&reply).contains(part), "{reply:#}");
+    }
+    assert_eq!(agents.calls(first).len(), 0);
+    // Who can be asked may say yes.
+    let mut peer = start(&scene, &agents, forms());
+    peer.answers = Box::new(|_| Some(json!({"action": "accept", "content": {"choice": "yes"}})));
+    let reply = peer.tool("three", call("reviewer"), None);
+    assert_eq!(data(&reply)["message"], "Fine.", "{reply:#}");
 }

@@ -85,6 +85,7 @@ fn only_who_has_the_token_and_names_us_comes_in() {
     let hello = hello(json!({}));
     let port = site.address.port();
     let wrong = format!("Bearer {}", "0".repeat(64));
+    let ours = format!("http://localhost:{port}");
     for (name, value, status) in [
         ("Authorization", "", 401),
         ("Authorization", wrong.as_str(), 401),
@@ -93,6 +94,8 @@ fn only_who_has_the_token_and_names_us_comes_in() {
         ("Host", "127.0.0.1:1", 403),
         ("Origin", "http://evil.test", 403),
         ("Origin", "null", 403),
+        ("Origin", "http://localhost:1", 403),
+        ("Origin", ours.as_str(), 200),
         ("Sec-Fetch-Site", "none", 200),
     ] {
         let response = site.post(&hello).header(name, value).send();

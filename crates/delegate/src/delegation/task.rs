@@ -137,22 +137,7 @@ impl Delegation {
             }
         };
         let target = &ready.resolved.target;
-        let remembered = lock
-            .read(&key)
-            .filter(|record| record.backend == target.backend());
-        let explicit = named(ready.request.session_id.as_deref());
-        let session = match (ready.request.force_new_session, explicit) {
-            (true, given) => {
-                if given.is_some() {
-                    outcome
-                        .warnings
-                        .push("SESSION_ID is ignored: `force_new_session` is set".to_owned());
-                }
-                None
-            }
-            (false, Some(given)) => Some(given),
-            (false, None) => remembered.map(|record| record.session),
-        };
+        let session = choose_session(ready, &mut lock, &key, outcome);
         outcome.resumed = session.is_some();
         let patterns = ready
             .resolved
@@ -285,6 +270,26 @@ impl Delegation {
             }
         }
     }
+}
+
+/// A new session if one is wanted, else that of the call, else that of the key.
+fn choose_session(
+    ready: &Ready<'_>,
+    lock: &mut Lock,
+    key: &str,
+    outcome: &mut Outcome,
+) -> Option<String> {
+    let explicit = named(ready.request.session_id.as_deref());
+    if ready.request.force_new_session {
+        if explicit.is_some() {
+            let warning = "SESSION_ID is ignored: `force_new_session` is set";
+            outcome.warnings.push(warning.to_owned());
+        }
+        return None;
+    }
+    let backend = ready.resolved.target.backend();
+    let mut remembered = || lock.read(key).filter(|record| record.backend == backend);
+    explicit.or_else(|| remembered().map(|record| record.session))
 }
 
 fn missing_role(setup: &Setup) -> String {

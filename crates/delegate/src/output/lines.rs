@@ -48,7 +48,6 @@ impl Lines {
     }
 
     /// The next whole line.
-    #[expect(clippy::should_implement_trait, reason = "it goes on after a `None`")]
     pub fn next(&mut self) -> Option<Line> {
         self.ready.pop_front()
     }

@@ -51,8 +51,10 @@ pub async fn run(job: Job<'_>, row: &'static AgentRow, adapter: Option<&Adapter>
         }
     };
     let mut reader = match adapter {
-        Some(adapter) => Reader::of_parser(&adapter.output_parser, &mut recorder),
-        None => Reader::of_row(row, &mut recorder),
+        Some(adapter) if adapter.output_parser != row.adapter.output_parser => {
+            Reader::of_parser(&adapter.output_parser, &mut recorder)
+        }
+        Some(_) | None => Reader::of_row(row, &mut recorder),
     };
     let input = prepared.input.as_deref();
     let end = process::run(process, input, &mut reader, job.until, job.cancel).await;

@@ -3,7 +3,7 @@
 use super::catalogue::{self, ANY_ACP, OWN};
 use super::error::{SetupError, SetupProblem};
 use super::{Adapter, Fallback, OutputParser, Reference, Setup};
-use crate::template;
+use minijinja::Environment;
 use std::path::Path;
 
 /// What can be said of one document alone.
@@ -44,7 +44,7 @@ fn is_known(backend: &str) -> Result<(), SetupProblem> {
 
 fn check_adapter(adapter: &Adapter) -> Result<(), SetupProblem> {
     for token in &adapter.args_template {
-        template::check(token).map_err(|why| SetupProblem::BadTemplate {
+        is_template(token).map_err(|why| SetupProblem::BadTemplate {
             token: token.clone(),
             why,
         })?;
@@ -70,6 +70,12 @@ fn check_adapter(adapter: &Adapter) -> Result<(), SetupProblem> {
             Ok(())
         }
     }
+}
+
+fn is_template(token: &str) -> Result<(), String> {
+    let environment = Environment::new();
+    let template = environment.template_from_str(token);
+    template.map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// What can only be said of all documents together: that what they refer to is there.

@@ -6,7 +6,7 @@ mod launch;
 use crate::agents::children::Spent;
 use crate::sources::roles::{Agent, Role};
 use crate::tool::{AnswerContract, Conversation};
-pub use launch::{ForeignLauncher, Reach};
+pub use launch::{Approval, ForeignLauncher, Reach};
 use ostler_wire::{BoxFuture, Json, TodoItem, ToolKind};
 use serde_json::Value;
 use std::fmt;
@@ -16,11 +16,21 @@ use tokio_util::sync::CancellationToken;
 
 /// Runs other agents' programs. The binary implements it.
 pub trait ForeignAgents: Send + Sync {
+    /// Whether roles are played by others, so that there are tools for that.
+    fn roles(&self) -> ForeignRoles;
+
     /// The agent that a role's model names; none for a model of ours.
     fn agent_of(&self, model: &str) -> Option<Agent>;
 
     /// Does a task to its end. It ends soon after `cancel`.
     fn run(&self, task: ForeignTask, ground: ForeignGround) -> BoxFuture<'_, ForeignEnd>;
+}
+
+/// Whether others play roles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignRoles {
+    None,
+    Some,
 }
 
 /// The same for settings, which can be printed.
@@ -53,13 +63,46 @@ pub struct ForeignTask {
     pub timeout_secs: Option<u64>,
     /// Sub-agents above it.
     pub depth: u32,
+    pub approval: Approval,
 }
 
 /// What a task is done with.
 pub struct ForeignGround {
     pub launcher: Arc<ForeignLauncher>,
+    /// For a fallback that names a model of ours.
+    pub own: Arc<dyn OwnAgents>,
     pub watcher: Arc<dyn ForeignWatcher>,
     pub cancel: CancellationToken,
+}
+
+/// Runs our own agent in the role of a task.
+pub trait OwnAgents: Send + Sync {
+    /// The error is one of the start.
+    fn run(
+        &self,
+        task: OwnTask,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<OwnEnd, String>>;
+}
+
+/// A task for our own agent.
+#[derive(Clone, Debug)]
+pub struct OwnTask {
+    /// A reference to a model of ours.
+    pub model: String,
+    pub prompt: String,
+    /// A session whose conversation it goes on with.
+    pub session: Option<String>,
+}
+
+/// How it ended.
+#[derive(Clone, Debug, Default)]
+pub struct OwnEnd {
+    pub session: String,
+    pub message: String,
+    pub spent: Spent,
+    /// Why it failed, if it did.
+    pub error: Option<String>,
 }
 
 /// Follows another agent at work.
@@ -85,11 +128,7 @@ pub enum ForeignActivity {
     Message(String),
     Reasoning(String),
     Call(ForeignCall),
-    Result {
-        id: String,
-        ok: bool,
-        output: String,
-    },
+    Result(ForeignResult),
     Todo(Vec<TodoItem>),
     /// What it has used up to now, in all.
     Spent(Spent),
@@ -111,6 +150,14 @@ pub struct ForeignCall {
     pub kind: ToolKind,
     pub input: Option<Json>,
     pub paths: Vec<PathBuf>,
+}
+
+/// What came of a call of another agent.
+#[derive(Clone, Debug)]
+pub struct ForeignResult {
+    pub id: String,
+    pub ok: bool,
+    pub output: String,
 }
 
 /// Something that another agent asks for.

@@ -8,7 +8,7 @@ mod skill;
 mod worktree;
 
 use crate::agents::children::{Assignment, ChildSettings, Slots, Spent};
-use crate::agents::foreign::Foreign;
+use crate::agents::foreign::{Approval, Foreign};
 use crate::confine::CallSandbox;
 use crate::sources::Source;
 use crate::sources::roles::RoleSettings;
@@ -124,6 +124,8 @@ pub struct Delegation {
     pub tools: Tools,
     /// For git, which makes worktrees.
     pub sandbox: CallSandbox,
+    /// Of the call.
+    pub approval: Approval,
 }
 
 /// What a result says of the tokens that a child took.

@@ -221,6 +221,7 @@ fn foreign_task(
         contract: order.contract.clone(),
         timeout_secs: order.timeout_secs,
         depth: delegation.agents.depth,
+        approval: delegation.approval,
     }
 }
 

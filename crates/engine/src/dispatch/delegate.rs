@@ -72,11 +72,11 @@ pub(super) async fn delegate(
     let call = (prepared.call.id.clone(), prepared.tool.name().to_owned());
     let error = match Box::pin(permit::permit(state, inbox, &prepared)).await? {
         Err(error) => error,
-        Ok(_) => {
+        Ok(leave) => {
             let call = (call.0.as_str(), call.1.as_str());
             match checkpoints::before(state, inbox, call, &prepared.accesses).await? {
                 Ok(()) => {
-                    together.push(prepared);
+                    together.push(Prepared { leave, ..prepared });
                     return Ok(());
                 }
                 Err(Stopped) => never_ran(),

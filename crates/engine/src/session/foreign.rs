@@ -1,6 +1,7 @@
 //! The session of another agent that works for a call: a log of its own, a feed that is shown like that of any child, and
 //! one task that takes ops in while the agent's program runs. It has no model of ours; one prompt is all that it does.
 
+mod own;
 mod recorder;
 
 use crate::agents::foreign::{
@@ -12,6 +13,7 @@ use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Language, Notice, Op, Outcome, SentOp, TurnEnd, View,
     Word,
 };
+pub use own::OwnSession;
 pub use recorder::{Parts, Permits, Recorder, Rights};
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,6 +26,7 @@ pub struct ForeignSession {
     pub recorder: Arc<Recorder>,
     pub agents: Foreign,
     pub launcher: Arc<ForeignLauncher>,
+    pub own: Arc<OwnSession>,
     pub order: ForeignOrder,
     /// What the log begins with.
     pub opening: Vec<Body>,
@@ -76,6 +79,7 @@ impl ForeignSession {
             self.order.task.clone(),
             ForeignGround {
                 launcher: self.launcher.clone(),
+                own: self.own.clone(),
                 watcher: self.recorder.clone(),
                 cancel: self.cancel.clone(),
             },
@@ -111,9 +115,9 @@ impl ForeignSession {
             Op::Answer {
                 ask,
                 choice,
-                reason: _,
+                reason,
             } => {
-                self.recorder.answer(&ask, &choice);
+                self.recorder.answer(&ask, &choice, reason);
                 Taken::GoOn
             }
             Op::Command { line } => {

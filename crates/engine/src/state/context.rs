@@ -1,6 +1,8 @@
 //! What a run of a tool works with. The sandbox is part of it: dispatch has it made for the terms that a call was judged for, and
 //! a tool only has its `Programs` to start one in it.
 
+use crate::agents::Delegation;
+use crate::agents::foreign::Approval;
 use crate::confine::{CallSandbox, HistoryGround, Terms};
 use crate::context::side_request::SideRequest;
 use crate::permissions::Leave;
@@ -50,10 +52,24 @@ impl SessionState {
                     true => Extension::new(self.server_services(sandbox.clone(), cancel)),
                     false => Extension::default(),
                 },
-                delegate: delegates
-                    .then(|| -> Arc<dyn Delegate> { Arc::new(self.delegation(sandbox.clone())) }),
+                delegate: delegates.then(|| -> Arc<dyn Delegate> {
+                    Arc::new(self.delegation_of(sandbox.clone(), leave))
+                }),
                 programs: Arc::new(sandbox),
             },
+        }
+    }
+
+    /// The same for a call. What it was not given by anybody binds another agent, not the git that makes worktrees.
+    fn delegation_of(&self, mut sandbox: CallSandbox, leave: &Leave) -> Delegation {
+        sandbox.terms.sees_as_reader = false;
+        sandbox.terms.shown.clear();
+        Delegation {
+            approval: match leave.sees_as_reader {
+                true => Approval::Held,
+                false => Approval::Given,
+            },
+            ..self.delegation(sandbox)
         }
     }
 

@@ -174,9 +174,7 @@ impl Checkpoints {
             followed: Followed::default(),
         };
         if order.mode == Mode::Ruled {
-            let ids = order.follows.iter().rev().take(MAX_FOLLOWED);
-            let records: Vec<Record> = ids.filter_map(|id| self.get(*id).ok()).collect();
-            wanted.followed = Followed::new(&records);
+            wanted.followed = self.followed(order.follows);
         }
         if let (Mode::Ruled, Some(repository)) = (order.mode, &repository) {
             wanted.tracked = repository.tracked(&self.root);
@@ -234,6 +232,12 @@ impl Checkpoints {
             cache: found.cache,
             leftovers: found.leftovers,
         })
+    }
+
+    fn followed(&self, ids: &[u64]) -> Followed {
+        let ids = ids.iter().rev().take(MAX_FOLLOWED);
+        let records: Vec<Record> = ids.filter_map(|id| self.get(*id).ok()).collect();
+        Followed::new(&records)
     }
 
     fn rules(&self, mode: Mode, repository: Option<&Repository>) -> Rules {

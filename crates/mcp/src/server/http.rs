@@ -1,5 +1,5 @@
-//! Many clients over HTTP: each request names a host that is ours and brings the token; a page of a browser has no business
-//! here. Sessions of the protocol, streams and resumption are the library's.
+//! Many clients over HTTP: each request names a host that is ours and brings the token, and none comes from a page of another
+//! site. Sessions of the protocol, streams and resumption are the library's.
 
 use super::ToolService;
 use super::handler::{Handler, Presence};
@@ -93,8 +93,11 @@ fn server(
 ) -> Server {
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(IDLE);
+    let origins = settings.hosts.iter().map(|host| format!("http://{host}"));
+    let origins: Vec<String> = origins.collect();
     let config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(settings.hosts)
+        .with_allowed_origins(origins)
         .enforce_origin_validation()
         .with_max_request_body_bytes(MAX_MESSAGE)
         .with_cancellation_token(stop.clone());

@@ -4,9 +4,12 @@
 use super::task::render_report;
 use crate::tool::{Context, Delegate, Done, TaskOrder, ToolError};
 use futures_util::future::join_all;
+use ostler_wire::clip;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// Characters of an answer in the summary.
+const MAX_LINE: usize = 200;
 /// Tasks of one call.
 pub const MAX_TASKS: usize = 20;
 
@@ -59,6 +62,7 @@ pub async fn run(
         });
     let rows: Vec<Value> = rows.collect();
     let mut data = json!({
+        "text": summary(&rows),
         "success": failed == 0,
         "failed": failed,
         "results": rows,
@@ -68,6 +72,31 @@ pub async fn run(
         data["spent"]["cost"] = cost.into();
     }
     Ok(data.into())
+}
+
+/// A line for each, for people.
+fn summary(rows: &[Value]) -> String {
+    let line = |row: &Value| {
+        let text = |key: &str| row[key].as_str().unwrap_or_default();
+        let of = match row["success"] == true {
+            true => row["report"]["text"].as_str(),
+            false => row["error"]["message"].as_str(),
+        };
+        let of = of
+            .unwrap_or_default()
+            .trim()
+            .lines()
+            .next()
+            .unwrap_or_default();
+        let mark = if row["success"] == true { "✓" } else { "✗" };
+        format!(
+            "{mark} {} ({}): {}\n",
+            text("name"),
+            text("role"),
+            clip(of, MAX_LINE)
+        )
+    };
+    rows.iter().map(line).collect()
 }
 
 /// What all of them took.

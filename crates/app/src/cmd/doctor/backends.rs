@@ -13,7 +13,7 @@ use ostler_delegate::outcome::BackendCheck;
 use ostler_delegate::request::Request;
 use ostler_delegate::services::Defaults;
 use ostler_delegate::setup::{Capabilities, Filesystem};
-use ostler_engine::agents::foreign::ForeignLauncher;
+use ostler_engine::agents::foreign::{Approval, ForeignLauncher};
 use ostler_engine::confine::Services;
 use ostler_wire::{Language, Word, clip};
 use std::sync::Arc;
@@ -72,7 +72,11 @@ fn delegation(boot: &Arc<Boot>) -> anyhow::Result<Delegation> {
         user_home: boot.places.user_home.clone(),
         ..Services::without_session(boot.host(), sandbox)
     };
-    let launcher = Arc::new(ForeignLauncher::new(services, tools.writable));
+    let launcher = Arc::new(ForeignLauncher::new(
+        services,
+        tools.writable,
+        Approval::Given,
+    ));
     Ok(delegates.for_checks(
         launcher,
         Defaults {

@@ -11,7 +11,7 @@ use agent_client_protocol as acp;
 use serde_json::{Value, json};
 
 /// Modes that only read, by their usual names.
-const READING_MODES: &[&str] = &["plan", "read-only", "readonly", "ask"];
+const READING_MODES: &[&str] = &["plan", "read-only", "readonly"];
 
 /// The session's id. What could not be set becomes a warning, but for the model.
 pub async fn open(

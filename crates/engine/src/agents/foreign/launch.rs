@@ -16,7 +16,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Reach {
     /// Folders of its own state.
     pub state: Vec<PathBuf>,
-    /// Folders beside the project that it may read.
+    /// Folders of its program and of what belongs to it, wherever they lie.
+    pub programs: Vec<PathBuf>,
+    /// Folders beside the project that it sees where little is seen, unless they are hidden.
     pub shown: Vec<PathBuf>,
     /// Hosts of its vendor, as in a `Net(…)` rule.
     pub hosts: Vec<String>,
@@ -25,20 +27,32 @@ pub struct Reach {
     pub network: bool,
 }
 
+/// Who said that an agent may work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Approval {
+    /// A person, a rule, or the posture.
+    #[default]
+    Given,
+    /// Nobody: it runs because the sandbox holds it, and sees no more than a reader.
+    Held,
+}
+
 /// Starts the programs of one task. What holds them is kept until the task is over.
 pub struct ForeignLauncher {
     services: Services,
     /// Folders that the person lets commands and tools change.
     granted: Vec<PathBuf>,
+    approval: Approval,
     #[expect(clippy::vec_box, reason = "moved as it was made, in its box")]
     confined: Mutex<Vec<Box<Confined>>>,
 }
 
 impl ForeignLauncher {
-    pub fn new(services: Services, granted: Vec<PathBuf>) -> Self {
+    pub fn new(services: Services, granted: Vec<PathBuf>, approval: Approval) -> Self {
         Self {
             services,
             granted,
+            approval,
             confined: Mutex::default(),
         }
     }
@@ -58,7 +72,13 @@ impl ForeignLauncher {
         let terms = Terms {
             hosts: reach.hosts.clone(),
             writable: reach.state.clone(),
-            readable: reach.state.iter().chain(&reach.shown).cloned().collect(),
+            readable: reach.state.clone(),
+            sees_as_reader: self.approval == Approval::Held,
+            shown: [&reach.state, &reach.programs, &reach.shown]
+                .into_iter()
+                .flatten()
+                .cloned()
+                .collect(),
             ..Terms::default()
         };
         let spawned = spawn(&services, command, &terms).await?;
@@ -88,6 +108,10 @@ impl ForeignLauncher {
         if settings.mode == SandboxMode::Off {
             return settings;
         }
+        settings
+            .policy
+            .visible
+            .extend(reach.programs.iter().cloned());
         if settings.policy.network == Network::On && !reach.network {
             settings.policy.network = Network::Proxy;
         }
@@ -105,6 +129,7 @@ impl ForeignLauncher {
         let granted = self.granted.iter().chain(&git.elsewhere);
         let granted: Vec<PathBuf> = granted.map(|path| ostler_host::real_path(path)).collect();
         let policy = &mut settings.policy;
+        policy.visible.extend(granted.iter().cloned());
         let (fixed, writable): (Vec<PathBuf>, Vec<PathBuf>) = std::mem::take(&mut policy.writable)
             .into_iter()
             .partition(|path| {

@@ -1,16 +1,18 @@
 //! Writes what another agent does into its session: entries into the log, then to the clients; pieces to the clients alone.
 //! What it costs is booked as it is told.
 
-use crate::agents::children::Spent;
-use crate::agents::foreign::{ForeignActivity, ForeignCall, ForeignRequest, ForeignWatcher};
+use crate::agents::children::{Spent, post};
+use crate::agents::foreign::{
+    ForeignActivity, ForeignCall, ForeignRequest, ForeignResult, ForeignWatcher,
+};
 use crate::budget::Amount;
 use crate::clients::feed::Feed;
 use crate::context::account::Account;
 use crate::log::{Log, LogError};
 use ostler_wire::{
     Ask, AskKind, Body, BoxFuture, CallTitle, CallVerb, Choice, Delta, Json, Language, Message,
-    Notice, Origin, Part, PermissionChoice, Role, Silence, Stop, Todo, ToolKind, ToolResult,
-    ToolUse, Usage, Word, clip,
+    Notice, Op, OpSender, Origin, Part, PermissionChoice, Role, Silence, Stop, Todo, ToolKind,
+    ToolResult, ToolUse, Usage, Word, clip,
 };
 use serde_json::json;
 use std::collections::HashMap;
@@ -52,7 +54,7 @@ pub struct Rights {
 
 pub struct Recorder {
     written: Mutex<Written>,
-    waiting: Mutex<HashMap<String, oneshot::Sender<String>>>,
+    waiting: Mutex<HashMap<String, Waiting>>,
     feed: Feed,
     account: Account,
     origin: Origin,
@@ -76,6 +78,14 @@ struct Written {
     entries: usize,
     /// Why the agent is stopped.
     fault: Option<String>,
+}
+
+/// Who waits for an answer.
+enum Waiting {
+    /// The agent.
+    Agent(oneshot::Sender<String>),
+    /// A session of ours that works in its place.
+    Session(OpSender),
 }
 
 /// What a recorder works with.
@@ -155,7 +165,7 @@ impl Recorder {
         let cut = json!({"ok": false, "error": {"code": "interrupted", "message": "The agent ended before this call did."}});
         let mut bodies: Vec<Body> = open
             .into_iter()
-            .map(|(id, since)| result(id, &cut, since))
+            .map(|(id, since)| result_entry(id, &cut, since))
             .collect();
         let is_told = answer.trim().is_empty() || written.said.trim() == answer.trim();
         if !is_told || !written.reasoning.is_empty() {
@@ -165,20 +175,34 @@ impl Recorder {
         bodies
     }
 
-    /// The answer to a question of the agent.
-    pub fn answer(&self, ask: &str, choice: &str) {
-        let reply = self.asks().remove(ask);
-        if let Some(reply) = reply {
+    /// The answer to a question of the agent, or of a session in its place.
+    pub fn answer(&self, ask: &str, choice: &str, reason: Option<String>) {
+        match self.asks().remove(ask) {
             // An agent that is gone needs no answer.
-            let _ = reply.send(choice.to_owned());
+            Some(Waiting::Agent(reply)) => drop(reply.send(choice.to_owned())),
+            Some(Waiting::Session(ops)) => post(
+                &ops,
+                Op::Answer {
+                    ask: ask.to_owned(),
+                    choice: choice.to_owned(),
+                    reason,
+                },
+            ),
+            None => {}
         }
+    }
+
+    /// Puts a question of a session that works in the place of the agent.
+    pub fn relay(&self, ask: &Arc<Ask>, ops: OpSender) {
+        self.asks().insert(ask.ask.clone(), Waiting::Session(ops));
+        self.feed.ask(ask.clone());
     }
 
     fn lock(&self) -> MutexGuard<'_, Written> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn asks(&self) -> MutexGuard<'_, HashMap<String, oneshot::Sender<String>>> {
+    fn asks(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -242,7 +266,7 @@ impl Recorder {
         }
         written.count += 1;
         let id = format!("call_{}", written.count);
-        let name = tool_name(&call.title);
+        let name = tool_name(&call);
         let subject = subject(&call, &self.root);
         let mut message = self.message(written, "", Stop::Calls);
         if let Body::Message(message) = &mut message {
@@ -271,15 +295,16 @@ impl Recorder {
         self.feed.delta(Delta::ToolStarted { id, name });
     }
 
-    fn finished(&self, written: &mut Written, id: &str, ok: bool, output: String) {
-        let Some((id, since)) = written.calls.remove(id) else {
+    fn finished(&self, written: &mut Written, result: ForeignResult) {
+        let ForeignResult { id, ok, output } = result;
+        let Some((id, since)) = written.calls.remove(&id) else {
             return;
         };
         let envelope = match ok {
             true => json!({"ok": true, "data": {"text": output}}),
             false => json!({"ok": false, "error": {"code": "failed", "message": output}}),
         };
-        let body = result(id, &envelope, since);
+        let body = result_entry(id, &envelope, since);
         self.record(written, vec![body]);
     }
 
@@ -307,6 +332,19 @@ impl Recorder {
         if let Some(why) = self.broke_budget() {
             self.stop(written, why);
         }
+    }
+
+    /// What a session in the place of the agent took, which it has booked itself.
+    pub fn add_spent(&self, spent: Spent) {
+        let usage = Usage {
+            provider: self.origin.provider.clone(),
+            input: spent.input,
+            cached: spent.cached,
+            output: spent.output,
+            cost: spent.cost,
+            ..Usage::default()
+        };
+        self.record(&mut self.lock(), vec![Body::Usage(usage)]);
     }
 
     fn note(&self, written: &mut Written, text: String) {
@@ -338,7 +376,7 @@ impl Recorder {
     async fn ask(&self, request: ForeignRequest) -> bool {
         let id = format!("f-{}", uuid::Uuid::new_v4().simple());
         let (reply, answer) = oneshot::channel();
-        self.asks().insert(id.clone(), reply);
+        self.asks().insert(id.clone(), Waiting::Agent(reply));
         let language = self.language;
         let subject = subject(&request.call, &self.root);
         let choice = |choice, word| Choice::permission(choice, language.say(word));
@@ -413,7 +451,7 @@ impl ForeignWatcher for Recorder {
             }
             ForeignActivity::Reasoning(text) => written.reasoning.push_str(&text),
             ForeignActivity::Call(call) => self.call(written, call),
-            ForeignActivity::Result { id, ok, output } => self.finished(written, &id, ok, output),
+            ForeignActivity::Result(result) => self.finished(written, result),
             ForeignActivity::Todo(items) => self.record(written, vec![Body::Todo(Todo { items })]),
             ForeignActivity::Spent(spent) => self.spend(written, spent),
             ForeignActivity::Retry {
@@ -438,7 +476,7 @@ impl ForeignWatcher for Recorder {
     }
 }
 
-fn result(id: String, envelope: &serde_json::Value, since: Instant) -> Body {
+fn result_entry(id: String, envelope: &serde_json::Value, since: Instant) -> Body {
     Body::ToolResult(ToolResult {
         tool_use_id: id,
         output: Json::of(envelope),
@@ -447,19 +485,21 @@ fn result(id: String, envelope: &serde_json::Value, since: Instant) -> Body {
     })
 }
 
-/// A name that any protocol takes: the first word of a title.
-fn tool_name(title: &str) -> String {
-    let fine = |c: &char| c.is_ascii_alphanumeric() || *c == '_' || *c == '-';
-    let name: String = title
-        .trim()
-        .chars()
-        .take_while(fine)
-        .take(MAX_NAME)
-        .collect();
-    match name.is_empty() {
-        true => "tool".into(),
-        false => name,
+/// A name that any protocol takes: the agent's own, or one for the kind of work where its title is more than a name.
+fn tool_name(call: &ForeignCall) -> String {
+    let title = call.title.trim();
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !title.is_empty() && title.len() <= MAX_NAME && title.chars().all(fine) {
+        return title.to_owned();
     }
+    let name = match call.kind {
+        ToolKind::Read => "read",
+        ToolKind::Edit => "edit",
+        ToolKind::Run => "shell",
+        ToolKind::Net => "fetch",
+        ToolKind::Delegate | ToolKind::Memory | ToolKind::Talk | ToolKind::Other => "tool",
+    };
+    name.to_owned()
 }
 
 /// What a call is about, in one line.
@@ -491,7 +531,7 @@ fn subject(call: &ForeignCall, root: &Path) -> String {
         | ToolKind::Talk
         | ToolKind::Other => said.or(path),
     };
-    let text = text.unwrap_or_else(|| match tool_name(&call.title) == call.title {
+    let text = text.unwrap_or_else(|| match tool_name(call) == call.title {
         true => String::new(),
         false => call.title.clone(),
     });

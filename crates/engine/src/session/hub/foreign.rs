@@ -11,7 +11,7 @@ use crate::clients::live::LiveSession;
 use crate::confine::{self, HistoryGround};
 use crate::context::account::Account;
 use crate::ledger::Ledger;
-use crate::session::foreign::{ForeignSession, Parts, Permits, Recorder, Rights};
+use crate::session::foreign::{ForeignSession, OwnSession, Parts, Permits, Recorder, Rights};
 use crate::state::settings::HubSettings;
 use ostler_guard::{Headless, Posture, Stance};
 use ostler_wire::{Body, ChildOf, Client, HubError, Meta, Origin, SCHEMA_VERSION, Settings, Word};
@@ -74,7 +74,15 @@ impl LocalHub {
             feed: feed.clone(),
         };
         let client = live.attach(head, Vec::new());
+        let own = OwnSession {
+            hub: self.clone(),
+            role: order.task.role.clone(),
+            above: client.session_id.clone(),
+            recorder: recorder.clone(),
+            child,
+        };
         let session = ForeignSession {
+            own: Arc::new(own),
             ops: receiver,
             feed,
             recorder,
@@ -136,7 +144,8 @@ impl LocalHub {
             root: Some(scope_of(options, folder).root),
             user_home: options.paths.user_home.clone(),
         };
-        ForeignLauncher::new(services, options.tools.writable.clone())
+        let granted = options.tools.writable.clone();
+        ForeignLauncher::new(services, granted, order.task.approval)
     }
 }
 

@@ -1,17 +1,31 @@
 //! The tools of a hub, with those of its MCP servers.
 
 use super::LocalHub;
+use crate::agents::foreign::ForeignRoles;
 use crate::servers::ServerTools;
 use crate::tools::Tools;
+use crate::tools::declarations;
+use ostler_wire::ToolMark;
 use ostler_wire::{HubError, Why};
 
 impl LocalHub {
     pub(crate) fn tools(&self) -> Tools {
-        let tools = Tools::new(&self.options.toolbox.filter).and(&self.options.toolbox.more);
+        let tools = Tools::new(&self.offered()).and(&self.options.toolbox.more);
         match &self.servers {
             Some(servers) => tools.with_servers(ServerTools::gather(servers).tools),
             None => tools,
         }
+    }
+
+    /// The filter, without tools for other agents where none plays a role.
+    fn offered(&self) -> Vec<String> {
+        let mut filter = self.options.toolbox.filter.clone();
+        let foreign = self.options.agents.foreign.as_ref();
+        if foreign.is_none_or(|foreign| foreign.0.roles() == ForeignRoles::None) {
+            let idle = declarations().filter(|about| about.has(ToolMark::NeedsBackends));
+            filter.extend(idle.map(|about| format!("!{}", about.name)));
+        }
+        filter
     }
 
     /// Starts servers, and waits for those that a run cannot do without. What became of the others.
