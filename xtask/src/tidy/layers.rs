@@ -56,10 +56,11 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("schema_check", &["errors"]),
     // The process and its configuration.
     ("home", &[]),
-    ("boot", &["auth", "errors", "flags", "home", "output"]),
+    ("location", &["errors", "flags"]),
+    ("boot", &["auth", "errors", "flags", "home", "location", "output"]),
     ("models", &["boot"]),
     ("typed", &["boot", "exit", "flags"]),
-    ("lenient", &["boot", "errors", "flags", "output"]),
+    ("lenient", &["boot", "errors", "flags", "location", "output"]),
     // What a session may do, from the folders it is granted to the settings of its sandbox.
     ("grants", &["boot"]),
     ("policy", &["boot", "flags", "grants"]),
@@ -72,11 +73,12 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("wiring", &["boot", "delegates", "errors", "flags", "grants", "policy", "sandbox", "servers", "trust"]),
     // Utilities, and those of them that sessions have as commands.
     ("cmd", &["asking", "auth", "boot", "client", "color", "delegates", "errors", "exit", "flags", "grants", "home", "input", "lenient", "output", "policy", "sandbox", "servers", "trust", "typed", "wiring"]),
+    ("place", &["asking", "boot", "cmd", "errors", "exit", "flags", "location", "output"]),
     ("extras", &["boot", "cmd", "errors", "flags"]),
     // Sessions, and the ways to show one.
     ("connect", &[]),
     ("live", &[]),
-    ("conversation", &["boot", "cmd", "color", "errors", "exit", "extras", "live", "output", "print", "sandbox", "wiring"]),
+    ("conversation", &["boot", "cmd", "color", "errors", "exit", "extras", "live", "output", "place", "print", "sandbox", "wiring"]),
     ("drafts", &[]),
     ("pictures", &[]),
     ("around", &["drafts", "pictures"]),
