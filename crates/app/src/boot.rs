@@ -11,7 +11,7 @@ mod tools;
 use crate::auth::known_secrets;
 use crate::errors::UsageError;
 use crate::flags::Global;
-use crate::place::{self, Connected, Target};
+use crate::location::{self, Machines, Target};
 use anyhow::anyhow;
 use ostler_config::budget::{self, Cap};
 use ostler_config::diagnose::{self, ConfigError, Notice};
@@ -36,7 +36,7 @@ use ostler_llm::Secret;
 use ostler_wire::{Language, Word};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 pub use tools::no_tool;
 
 /// Bytes of a key that is looked for inside of longer values.
@@ -54,9 +54,7 @@ pub struct Boot {
     pub hooks: hooks::Gathered,
     /// What was spent; the limits are in the configuration.
     pub spent: Budget,
-    pub machine: Arc<Local>,
-    /// Where sessions work, if that is another place; set before the first one.
-    pub place: Arc<OnceLock<Arc<Connected>>>,
+    pub machines: Machines,
     /// Learns what nobody may see, also while a session runs.
     pub redactor: Redactor,
     /// In which the person reads.
@@ -83,7 +81,7 @@ impl Boot {
         let mut boot = Self::at(&self.global, around)?;
         // What was spent so far was spent.
         boot.spent = self.spent.clone();
-        boot.place = self.place.clone();
+        boot.machines.place = self.machines.place.clone();
         Ok(boot)
     }
 
@@ -100,7 +98,7 @@ impl Boot {
         };
         let mut boot = Self::at(&global, around)?;
         boot.spent = self.spent.clone();
-        boot.place = self.place.clone();
+        boot.machines.place = self.machines.place.clone();
         Ok(boot)
     }
 
@@ -128,7 +126,7 @@ impl Boot {
         };
         let mut boot = Self::at(&global, around)?;
         boot.spent = self.spent.clone();
-        boot.place = self.place.clone();
+        boot.machines.place = self.machines.place.clone();
         Ok(boot)
     }
 
@@ -174,8 +172,7 @@ impl Boot {
             built_in: providers::built_in(ostler_llm::builtin_providers()),
             servers,
             hooks,
-            machine: Arc::new(Local::new()),
-            place: Arc::default(),
+            machines: Machines::default(),
             redactor: crate::output::redactor().clone(),
             language,
         };
@@ -214,7 +211,7 @@ impl Boot {
 
     /// The one machine that this process works on.
     pub fn host(&self) -> Arc<Local> {
-        self.machine.clone()
+        self.machines.local.clone()
     }
 
     /// Certificates to trust beside the system's.
@@ -336,7 +333,7 @@ pub fn surroundings(global: &Global) -> anyhow::Result<Surroundings> {
     let root = global.root.as_deref().filter(|_| target.is_none());
     let mut places = Places::find(&env, &cwd, root, Platform::CURRENT)?;
     if let Some(target) = &target {
-        places.root = place::stand_in(target, global.root.as_deref(), &places.home)?;
+        places.root = location::stand_in(target, global.root.as_deref(), &places.home)?;
     }
     // What is wrong with the folder is said in the person's own language, too.
     let setting = locale::peeked(&places.user_config());

@@ -167,7 +167,7 @@ fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
                 .effort
                 .map(|effort| crate::wiring::effort(effort).name().to_owned()),
             folder: shown_root(boot),
-            host: boot.place.get().map(|place| place.name.clone()),
+            host: boot.machines.place.get().map(|place| place.name.clone()),
             branch: crate::around::branch(&boot.places.root),
         }),
         greeting,
@@ -178,7 +178,7 @@ fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
 
 /// The root, with `~` for the home of the person.
 fn shown_root(boot: &Boot) -> String {
-    if let Some(place) = boot.place.get() {
+    if let Some(place) = boot.machines.place.get() {
         return format!("({}) {}", place.name, place.root.display());
     }
     let root = &boot.places.root;
@@ -191,7 +191,7 @@ fn shown_root(boot: &Boot) -> String {
 }
 
 fn title(boot: &Boot) -> String {
-    let root = match boot.place.get() {
+    let root = match boot.machines.place.get() {
         Some(place) => &place.root,
         None => &boot.places.root,
     };

@@ -52,8 +52,7 @@ impl Lenient {
             hooks: crate::boot::hooks::gather(&loaded, &places, &mut Vec::new()),
             places,
             loaded,
-            machine: Arc::new(ostler_host::Local::new()),
-            place: Arc::default(),
+            machines: crate::location::Machines::default(),
             redactor: crate::output::redactor().clone(),
             language,
         };

@@ -231,11 +231,7 @@ impl Talk {
             if self.lines.by_hand && !alive.is_empty() {
                 writeln!(err, "{}", self.paint.with(Ink::Grey, &alive))?;
             }
-            let sign = match self.boot.place.get() {
-                Some(place) => format!("({})> ", place.name),
-                None => "> ".to_owned(),
-            };
-            write!(err, "{}", self.paint.with(Ink::Green, &sign))?;
+            write!(err, "{}", self.sign())?;
             err.flush()?;
             self.shown.sign = true;
         }

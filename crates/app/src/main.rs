@@ -27,6 +27,7 @@ mod input;
 mod lenient;
 mod line;
 mod live;
+mod location;
 mod mcp_server;
 mod models;
 mod ops;
@@ -150,19 +151,13 @@ fn is_session(word: &std::ffi::OsStr) -> bool {
 
 /// `language` becomes that of the configuration as soon as it is read.
 async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
-    if let Some(prompt) = cli.prompt {
+    if let Some(prompt) = cli.prompt.clone() {
         if cli.command.is_some() {
             return Err(UsageError(language.get().say(Word::PromptAlone).into()).into());
         }
         return prompt_alone(prompt, &cli.global, cli.output, language).await;
     }
-    let resumed = match &cli.command {
-        Some(Command::Resume(args) | Command::Sessions(SessionsCommand::Resume(args))) => {
-            args.id.as_deref()
-        }
-        Some(_) | None => cli.resume.as_deref(),
-    };
-    let global = with_place(cli.global, resumed)?;
+    let global = with_place(&cli)?;
     check_place(&global, cli.command.as_ref(), language.get())?;
     let command = with_output(cli.command, cli.output, language.get())?;
     check_attach(&global, command.as_ref(), language.get())?;
@@ -179,7 +174,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
     match command {
         Some(Command::Exec(args)) => exec::exec(begin(boot()?).await?, args).await,
         Some(Command::Resume(args)) => resume::run(begin(boot()?).await?, args).await,
-        Some(Command::Host(what)) => cmd::host::run(boot()?, what).await,
+        Some(Command::Host(what)) => place::run(boot()?, what).await,
         Some(Command::Setup(args)) => cmd::setup::run(&*boot()?, args).await,
         Some(Command::Sessions(SessionsCommand::Resume(args))) => {
             resume::run(lenient()?.strict()?, args).await
@@ -238,12 +233,19 @@ async fn begin(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
 }
 
 /// The flags with the place of the session that they name, if it belongs to another place than this machine.
-fn with_place(mut global: flags::Global, id: Option<&str>) -> anyhow::Result<flags::Global> {
-    let named = id.or(global.session.as_deref()).map(str::to_owned);
+fn with_place(cli: &Cli) -> anyhow::Result<flags::Global> {
+    let mut global = cli.global.clone();
+    let resumed = match &cli.command {
+        Some(Command::Resume(args) | Command::Sessions(SessionsCommand::Resume(args))) => {
+            args.id.as_deref()
+        }
+        Some(_) | None => cli.resume.as_deref(),
+    };
+    let named = resumed.or(global.session.as_deref()).map(str::to_owned);
     if let Some(id) = named.filter(|id| !id.is_empty()) {
         let around = boot::surroundings(&global)?;
         let sessions = around.places.home.join("sessions");
-        let found = place::of_session(&global, &around.places.home, &sessions, &id);
+        let found = location::of_session(&global, &around.places.home, &sessions, &id);
         global = found.unwrap_or(global);
     }
     Ok(global)

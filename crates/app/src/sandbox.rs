@@ -226,7 +226,7 @@ fn caches(boot: &Boot) -> Caches {
 pub fn nothing_holds(boot: &Boot) -> Option<String> {
     let language = boot.language;
     // Of another place the session itself says what holds there.
-    if boot.place.get().is_some() {
+    if boot.machines.place.get().is_some() {
         return None;
     }
     // Where it is required, nothing starts, and that says why.

@@ -57,10 +57,11 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("secret", &["errors"]),
     // The process and its configuration.
     ("home", &[]),
-    ("boot", &["auth", "errors", "flags", "home", "output"]),
+    ("location", &["errors", "flags"]),
+    ("boot", &["auth", "errors", "flags", "home", "location", "output"]),
     ("models", &["boot"]),
     ("typed", &["boot", "exit", "flags"]),
-    ("lenient", &["boot", "errors", "flags", "output"]),
+    ("lenient", &["boot", "errors", "flags", "location", "output"]),
     // Sessions of a server elsewhere.
     ("remote", &["boot", "client", "errors", "flags", "output", "secret"]),
     // What a session may do, from the folders it is granted to the settings of its sandbox.
@@ -75,11 +76,12 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("wiring", &["boot", "delegates", "errors", "flags", "grants", "policy", "sandbox", "servers", "trust"]),
     // Utilities, and those of them that sessions have as commands.
     ("cmd", &["asking", "auth", "boot", "client", "color", "delegates", "errors", "exit", "flags", "grants", "home", "input", "lenient", "output", "policy", "remote", "sandbox", "servers", "trust", "typed", "wiring"]),
+    ("place", &["asking", "boot", "cmd", "errors", "exit", "flags", "location", "output"]),
     ("extras", &["boot", "cmd", "errors", "flags"]),
     // Sessions, and the ways to show one.
     ("connect", &[]),
     ("live", &[]),
-    ("conversation", &["boot", "cmd", "color", "errors", "exit", "extras", "live", "output", "print", "remote", "sandbox", "wiring"]),
+    ("conversation", &["boot", "cmd", "color", "errors", "exit", "extras", "live", "output", "place", "print", "remote", "sandbox", "wiring"]),
     ("drafts", &[]),
     ("pictures", &[]),
     ("around", &["drafts", "pictures"]),

@@ -26,12 +26,8 @@ const PLACES: &[(&str, &str)] = &[
         "tries once whether the sandbox program works, with /bin/true",
     ),
     (
-        "crates/host/src/remote/serve.rs",
+        "crates/host/src/remote/",
         "the helper at another place, behind that function",
-    ),
-    (
-        "crates/host/src/remote/link.rs",
-        "passes what that function starts on to the helper",
     ),
     (
         "crates/app/src/place/routed.rs",

@@ -9,7 +9,6 @@ pub mod config;
 
 pub mod doctor;
 pub mod handoff;
-pub mod host;
 pub mod login;
 pub mod mcp;
 pub mod mcp_test;

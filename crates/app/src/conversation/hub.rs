@@ -146,7 +146,7 @@ fn hub_of(
         options.toolbox.host = host;
     }
     let mut notices = Vec::new();
-    if let Some(place) = boot.place.get() {
+    if let Some(place) = boot.machines.place.get() {
         notices.extend(crate::place::apply(&mut options, boot, place)?);
     }
     options.commands.extras = crate::extras::all(boot);

@@ -3,6 +3,7 @@
 
 use super::{Shown, Talk};
 use crate::asking::{self, Question};
+use crate::color::Ink;
 use crate::input::Said;
 use ostler_host::keyboard::KeyByKey;
 use ostler_wire::{Ask, Delivery, Op, command_of};
@@ -21,6 +22,11 @@ impl Shown {
 }
 
 impl Talk {
+    /// What stands before the line that the person types: the place, if it is another one.
+    pub(super) fn sign(&self) -> String {
+        self.paint.with(Ink::Green, &self.boot.machines.sign())
+    }
+
     /// Prints a question.
     pub(super) fn put(&mut self, asked: &Question) -> io::Result<()> {
         self.lines.set_aside();

@@ -1,11 +1,11 @@
 //! How a place is reached: the program that runs others there, and the helper that it runs. What cannot be reached is said
 //! in one sentence with what that program printed.
 
-use super::Target;
 use super::helper::{self, Helper};
 use crate::boot::Boot;
 use crate::cmd::choose::{self, Person};
 use crate::errors::UsageError;
+use crate::location::Target;
 use anyhow::{anyhow, bail};
 use ostler_config::schema::HelperInstall;
 use ostler_host::remote::{OverProgram, Remote, Unreached};

@@ -1,10 +1,10 @@
 //! The host of a session at another place: everything is there, but for the files of Ostler's own home, which stay on this
 //! machine: outputs that were kept, memory, skills. A link that was cut is made anew by the next call; no call is made twice.
 
-use super::Target;
 use super::reach::{self, Consent};
 use crate::boot::Boot;
 use crate::errors::Told as _;
+use crate::location::Target;
 use bytes::Bytes;
 use ostler_host::remote::Remote;
 use ostler_host::search::{Found, Search};

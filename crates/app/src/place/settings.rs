@@ -1,10 +1,10 @@
 //! The settings of a session at another place: those of this machine, with what is about the project and its commands put
 //! in terms of the place.
 
-use super::Connected;
 use super::routed::Routed;
 use crate::boot::Boot;
 use crate::boot::env::is_secret;
+use crate::location::Connected;
 use anyhow::bail;
 use ostler_engine::confine::{CommandPlace, Reader, SandboxMode, SandboxSettings};
 use ostler_engine::{Elsewhere, HubSettings};

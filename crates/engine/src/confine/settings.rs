@@ -26,6 +26,7 @@ pub enum CommandPlace {
     Elsewhere(Option<Layer>),
 }
 
+// tidy: plain data
 #[derive(Clone, Debug, Default)]
 pub struct SandboxSettings {
     pub mode: SandboxMode,

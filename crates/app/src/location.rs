@@ -1,0 +1,230 @@
+//! Another place to work at, as the flags name it: the folder on this machine that stands for it, and which place a session
+//! belongs to. Connecting to it is `place`.
+
+use crate::errors::UsageError;
+use crate::flags::{Global, PlaceFlags};
+use ostler_engine::store::{Store, project_name};
+use ostler_host::Local;
+use ostler_host::remote::{PlaceFacts, Remote};
+use ostler_wire::{Language, Word};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// Where folders lie that stand for other places, in Ostler's home.
+const FOLDER: &str = "places";
+/// In such a folder: which place it stands for.
+const RECORD: &str = "place.json";
+/// Characters of a name in the name of a folder.
+const MAX_NAME: usize = 40;
+/// Folders that are looked through for a session.
+const MAX_FOLDERS: usize = 1000;
+
+/// Where a process works: this machine, and another place if the flags name one.
+#[derive(Clone, Default)]
+pub struct Machines {
+    pub local: Arc<Local>,
+    /// Set before the first session.
+    pub place: Arc<OnceLock<Arc<Connected>>>,
+}
+
+impl Machines {
+    /// What plain lines print before the person types.
+    pub fn sign(&self) -> String {
+        match self.place.get() {
+            Some(place) => format!("({})> ", place.name),
+            None => "> ".to_owned(),
+        }
+    }
+}
+
+/// A place as the person names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Target {
+    Ssh(String),
+    Container(String),
+    Pod(String),
+    Host(String),
+}
+
+impl Target {
+    /// What the flags name, if they name a place.
+    pub fn of(flags: &PlaceFlags, language: Language) -> Result<Option<Self>, UsageError> {
+        let PlaceFlags {
+            ssh,
+            container,
+            pod,
+            host,
+            install_helper: _,
+        } = flags;
+        let named = [
+            ssh.clone().map(Self::Ssh),
+            container.clone().map(Self::Container),
+            pod.clone().map(Self::Pod),
+            host.clone().map(Self::Host),
+        ];
+        let mut named = named.into_iter().flatten();
+        let Some(first) = named.next() else {
+            return Ok(None);
+        };
+        if named.next().is_some() {
+            return Err(UsageError(language.say(Word::PlaceIsOther).into()));
+        }
+        let (kind, name) = first.parts();
+        let is_odd = |c: char| c.is_whitespace() || c.is_control();
+        // A name that begins with a dash would be an option of the program that it is given to.
+        match name.is_empty() || name.starts_with('-') || name.contains(is_odd) {
+            true => Err(UsageError(
+                language.fill(Word::PlaceBadName, &[&format!("{name:?}"), kind]),
+            )),
+            false => Ok(Some(first)),
+        }
+    }
+
+    fn parts(&self) -> (&'static str, &str) {
+        match self {
+            Self::Ssh(name) => ("ssh", name),
+            Self::Container(name) => ("container", name),
+            Self::Pod(name) => ("pod", name),
+            Self::Host(name) => ("host", name),
+        }
+    }
+
+    /// As people see it: `ssh user@host`.
+    pub fn label(&self) -> String {
+        let (kind, name) = self.parts();
+        format!("{kind} {name}")
+    }
+
+    fn flags(&self) -> PlaceFlags {
+        let mut flags = PlaceFlags::default();
+        let (slot, name) = match self {
+            Self::Ssh(name) => (&mut flags.ssh, name),
+            Self::Container(name) => (&mut flags.container, name),
+            Self::Pod(name) => (&mut flags.pod, name),
+            Self::Host(name) => (&mut flags.host, name),
+        };
+        *slot = Some(name.clone());
+        flags
+    }
+}
+
+/// What stands in the folder of a place.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    place: Target,
+    root: Option<PathBuf>,
+}
+
+/// A place that is connected.
+pub struct Connected {
+    pub name: String,
+    pub target: Target,
+    pub remote: Remote,
+    /// The project there, a real path.
+    pub root: PathBuf,
+}
+
+impl Connected {
+    pub fn facts(&self) -> &PlaceFacts {
+        self.remote.facts()
+    }
+}
+
+/// The folder on this machine that stands for the project of a place: its sessions, rules and trust belong to it. Each place
+/// and each root there has its own.
+pub fn stand_in(target: &Target, root: Option<&Path>, home: &Path) -> anyhow::Result<PathBuf> {
+    let label = target.label();
+    let mut hash = Sha256::new();
+    hash.update(label.as_bytes());
+    hash.update([0]);
+    hash.update(root.unwrap_or(Path::new("")).as_os_str().as_encoded_bytes());
+    let hash = hash.finalize();
+    let hash: String = hash
+        .iter()
+        .take(6)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._@".contains(c);
+    let plain = label.chars().map(|c| if is_plain(c) { c } else { '-' });
+    let plain: String = plain.take(MAX_NAME).collect();
+    let folder = home.join(FOLDER).join(format!("{plain}-{hash}"));
+    ostler_host::private_dir(&folder)?;
+    let record = Record {
+        place: target.clone(),
+        root: root.map(Path::to_owned),
+    };
+    let text = serde_json::to_string_pretty(&record)?;
+    let file = folder.join(RECORD);
+    if std::fs::read_to_string(&file).ok().as_deref() != Some(text.as_str()) {
+        std::fs::write(&file, text)?;
+    }
+    Ok(folder)
+}
+
+/// The flags with the place that a session of this id belongs to, if it is one of another place.
+pub fn of_session(global: &Global, home: &Path, sessions: &Path, id: &str) -> Option<Global> {
+    if global.place != PlaceFlags::default() {
+        return None;
+    }
+    let places = home.join(FOLDER);
+    let log = Store::new(sessions, &places).of_home(home).find(id).ok()?;
+    let project = log.parent()?.file_name()?.to_owned();
+    let folders = std::fs::read_dir(places).ok()?.flatten().take(MAX_FOLDERS);
+    let mut folders = folders.map(|folder| folder.path());
+    let is_its = |folder: &PathBuf| project == *project_name(folder);
+    let folder = folders.find(is_its)?;
+    let text = std::fs::read(folder.join(RECORD)).ok()?;
+    let record: Record = serde_json::from_slice(&text).ok()?;
+    Some(Global {
+        place: record.place.flags(),
+        root: record.root,
+        ..global.clone()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(ssh: Option<&str>, container: Option<&str>) -> PlaceFlags {
+        PlaceFlags {
+            ssh: ssh.map(str::to_owned),
+            container: container.map(str::to_owned),
+            ..PlaceFlags::default()
+        }
+    }
+
+    #[test]
+    fn names_are_names() {
+        let of = |flags: &PlaceFlags| Target::of(flags, Language::English).map_err(|e| e.0);
+        assert_eq!(of(&flags(None, None)), Ok(None));
+        let target = of(&flags(Some("me@box:22"), None)).unwrap().unwrap();
+        assert_eq!(target.label(), "ssh me@box:22");
+        for odd in ["", "-oProxyCommand=evil", "a b", "a\nb"] {
+            assert!(of(&flags(Some(odd), None)).is_err(), "{odd:?}");
+            assert!(of(&flags(None, Some(odd))).is_err(), "{odd:?}");
+        }
+        assert!(of(&flags(Some("a"), Some("b"))).is_err());
+    }
+
+    #[test]
+    fn each_place_and_root_has_its_own_folder() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = |name: &str, root: Option<&str>| {
+            let target = Target::Ssh(name.into());
+            stand_in(&target, root.map(Path::new), home.path()).unwrap()
+        };
+        let first = folder("me@box", Some("/srv/a"));
+        assert_eq!(first, folder("me@box", Some("/srv/a")));
+        assert_ne!(first, folder("me@box", Some("/srv/b")));
+        assert_ne!(first, folder("me@box", None));
+        assert_ne!(folder("a/b", None), folder("a-b", None));
+        let record: Record =
+            serde_json::from_slice(&std::fs::read(first.join(RECORD)).unwrap()).unwrap();
+        assert_eq!(record.place, Target::Ssh("me@box".into()));
+        assert_eq!(record.root.as_deref(), Some(Path::new("/srv/a")));
+    }
+}
