@@ -7,6 +7,7 @@ use attempts::Attempts;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::Semaphore;
@@ -32,6 +33,7 @@ pub struct Access {
     /// Of requests that need no login.
     open_csrf: String,
     kept: Option<Arc<dyn KeptLogins>>,
+    turns: AtomicU64,
 }
 
 type Digested = [u8; 32];
@@ -40,6 +42,8 @@ struct Login {
     /// In seconds since 1970, as is what was noted of it.
     used: u64,
     noted: u64,
+    /// Tells which of two was here later within a second.
+    turn: u64,
     /// Cancelled when it ends; so do its streams.
     over: CancellationToken,
 }
@@ -49,6 +53,7 @@ impl Login {
         Self {
             used,
             noted: used,
+            turn: 0,
             over: CancellationToken::new(),
         }
     }
@@ -132,6 +137,7 @@ impl Access {
             auth,
             logins: Mutex::new(logins.filter(|(_, login)| !login.is_old()).collect()),
             kept,
+            turns: AtomicU64::new(1),
             attempts: Attempts::default(),
             hashing: Semaphore::new(1),
             open_csrf: random_key(),
@@ -170,6 +176,7 @@ impl Access {
             return Err(Refused::Wrong);
         }
         login.used = now();
+        login.turn = self.next_turn();
         let over = login.over.clone();
         if login.used.saturating_sub(login.noted) > NOTED_AFTER.as_secs() {
             login.noted = login.used;
@@ -179,6 +186,10 @@ impl Access {
             csrf: csrf_of(cookie),
             login: over,
         })
+    }
+
+    fn next_turn(&self) -> u64 {
+        self.turns.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Keeps a login for the next server.
@@ -250,13 +261,16 @@ impl Access {
         let mut logins = self.lock();
         logins.retain(|_, login| !login.is_old());
         if logins.len() >= MAX_LOGINS {
-            let oldest = logins.iter().min_by_key(|(_, login)| login.used);
+            let oldest = logins
+                .iter()
+                .min_by_key(|(_, login)| (login.used, login.turn));
             if let Some(oldest) = oldest.map(|(key, _)| *key) {
                 logins.remove(&oldest);
                 self.forget(&[oldest]);
             }
         }
-        let login = Login::of(now());
+        let mut login = Login::of(now());
+        login.turn = self.next_turn();
         self.note(&key, login.used);
         logins.insert(key, login);
         cookie
