@@ -31,6 +31,11 @@ use tokio_util::sync::CancellationToken;
 use tools::Tools;
 
 pub async fn run(global: Global, args: McpServer, language: &Cell<Language>) -> anyhow::Result<u8> {
+    // It is large, and the caller holds the futures of all commands.
+    Box::pin(start(global, args, language)).await
+}
+
+async fn start(global: Global, args: McpServer, language: &Cell<Language>) -> anyhow::Result<u8> {
     let boot = Boot::new(&global)?;
     language.set(boot.language);
     for notice in &boot.loaded.notices {
