@@ -25,7 +25,8 @@ pub async fn run(mut global: Global, args: Demo, language: Language) -> anyhow::
     let boot = Arc::new(Boot::new(&global)?);
     let language = boot.language;
     if exec::format(&args.output) == Format::Text && front::fits(&boot) {
-        let code = front::run(boot.clone(), Open::New, Some(TERMINAL_REQUEST.into())).await?;
+        let first = Some(TERMINAL_REQUEST.into());
+        let code = Box::pin(front::run(boot.clone(), Open::New, first)).await?;
         farewell(&boot, &dir);
         return Ok(code);
     }

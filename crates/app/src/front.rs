@@ -67,7 +67,7 @@ pub async fn run(boot: Arc<Boot>, which: Open, first: Option<String>) -> anyhow:
         }
     };
     let out = io::BufWriter::with_capacity(1 << 16, io::stdout());
-    let ended = show(&hub, client, around, start, out, stop).await;
+    let ended = Box::pin(show(&hub, client, around, start, out, stop)).await;
     let _ = host.release_terminal().await;
     hub.close().await;
     for told in panics.lock().unwrap_or_else(PoisonError::into_inner).iter() {

@@ -279,7 +279,7 @@ fn doctor_finds_them() {
         let out = run.output().stdout;
         let report: Value = serde_json::from_str(&out).unwrap();
         let findings = report["findings"].as_array().unwrap().clone();
-        let of = move |name: &str| -> Value {
+        move |name: &str| -> Value {
             let is_it = |one: &&Value| {
                 one["topic"] == "backend"
                     && one["text"]
@@ -287,8 +287,7 @@ fn doctor_finds_them() {
                         .is_some_and(|text| text.starts_with(name))
             };
             findings.iter().find(is_it).cloned().unwrap_or_default()
-        };
-        of
+        }
     };
     let of = run(&[]);
     let codex = of("codex")["text"].as_str().unwrap().to_owned();

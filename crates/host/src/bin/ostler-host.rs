@@ -1,6 +1,12 @@
 //! The helper that Ostler puts on other machines and into containers: it serves one link on its standard streams and ends
 //! with it, and with it everything that it started. It opens no port and keeps nothing.
 
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program of its own"
+)]
+
 use ostler_host::remote::{PlaceFacts, serve};
 use std::process::ExitCode;
 

@@ -167,18 +167,7 @@ impl Checkpoints {
             room,
             folders: HashMap::new(),
         };
-        let mut wanted = Wanted {
-            named: order.named.clone(),
-            files: order.files.clone(),
-            tracked: Vec::new(),
-            followed: Followed::default(),
-        };
-        if order.mode == Mode::Ruled {
-            wanted.followed = self.followed(order.follows);
-        }
-        if let (Mode::Ruled, Some(repository)) = (order.mode, &repository) {
-            wanted.tracked = repository.tracked(&self.root);
-        }
+        let wanted = self.wanted(order, repository.as_ref());
         let mut look = self.look(self.root.clone(), wanted, &known, sink)?;
         let walked = look.run(order.mode, &self.rules(order.mode, repository.as_ref()));
         let Look {
@@ -232,6 +221,24 @@ impl Checkpoints {
             cache: found.cache,
             leftovers: found.leftovers,
         })
+    }
+
+    fn wanted(&self, order: &Order<'_>, repository: Option<&Repository>) -> Wanted {
+        let (named, files) = (order.named.clone(), order.files.clone());
+        match order.mode {
+            Mode::Ruled => Wanted {
+                named,
+                files,
+                tracked: repository.map_or_else(Vec::new, |found| found.tracked(&self.root)),
+                followed: self.followed(order.follows),
+            },
+            Mode::All | Mode::Wanted => Wanted {
+                named,
+                files,
+                tracked: Vec::new(),
+                followed: Followed::default(),
+            },
+        }
     }
 
     fn followed(&self, ids: &[u64]) -> Followed {

@@ -1,6 +1,14 @@
 //! What holds on every place: the same cases on this machine, over a pair of streams in memory, and over the streams of a
 //! helper process. And what only a link can do: be cut, be full of garbage, be slow.
 
+#![cfg_attr(
+    target_os = "linux",
+    expect(
+        clippy::print_stdout,
+        reason = "skipped cases and figures are for people"
+    )
+)]
+
 #[cfg(target_os = "linux")]
 #[path = "../common/mod.rs"]
 mod common;
