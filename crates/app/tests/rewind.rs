@@ -162,6 +162,24 @@ fn what_the_session_makes_git_ignore_can_be_taken_back_as_before() {
     }
 }
 
+/// Two runs are two sessions.
+#[test]
+fn what_an_earlier_session_makes_git_ignore_is_saved_by_the_next() {
+    let hide = "git rm -q --cached todo; printf 'todo\n' >> .git/info/exclude";
+    const TAKE: &str = "echo x > $(echo to)do";
+    let scene = scene([bash(hide), done(), bash(TAKE), done()]);
+    scene.space.write("todo", "mine\n");
+    scene.space.git_init();
+    scene.exec("hide it").ok();
+    scene.space.write("todo", "written since\n");
+    let lines = scene.stream("take it");
+    assert_eq!(scene.space.read("todo"), "x\n");
+    let saved = of_type(&lines, "checkpoint");
+    let id = saved[0]["id"].to_string();
+    scene.ostler(["checkpoint", "restore", &id]).output().ok();
+    assert_eq!(scene.space.read("todo"), "written since\n");
+}
+
 #[test]
 fn one_shot_runs_save_what_they_change() {
     let scene = scene([bash("ls"), done(), bash("rm a"), done()]);

@@ -49,7 +49,9 @@ const FRONT_ENDS: [&str; 42] = [
 ];
 
 /// Tables of their own, what only looks like a text, and modes for programs alone.
-const OTHER_TABLES: [&str; 11] = [
+const OTHER_TABLES: [&str; 12] = [
+    // Speaks with models of other programs.
+    "app/src/mcp_server",
     "app/src/bin",
     "app/src/conformance.rs",
     "app/src/flags/chinese.rs",
@@ -64,7 +66,7 @@ const OTHER_TABLES: [&str; 11] = [
 ];
 
 /// What is typed, read by models or programs, or names kinds of values inside the configuration.
-const ALLOWED: [&str; 35] = [
+const ALLOWED: [&str; 42] = [
     // Commands that keys send.
     "mode normal",
     "mode plan",
@@ -72,6 +74,16 @@ const ALLOWED: [&str; 35] = [
     "approve edits",
     "approve auto",
     "queue edit",
+    // What a model is told of a call that cannot be made.
+    "it is switched off",
+    "There is no contract",
+    // Scripts for a shell.
+    "exec sh -c",
+    "then safe",
+    "then exec",
+    "; fi; fi;",
+    // A question for a model.
+    "Reply with the single word",
     "an object",
     "any value",
     "try again in ",

@@ -20,6 +20,9 @@ const MAX_HEAVY: u32 = 4;
 /// Checkpoints of the session whose files are followed.
 const MAX_SAVED: usize = 256;
 
+/// Checkpoints of earlier sessions in the project whose files are followed.
+const MAX_EARLIER: usize = 32;
+
 /// Where the checkpoints of a session are.
 pub struct Place {
     pub home: PathBuf,
@@ -290,10 +293,14 @@ impl Job {
                 }
             }
             (When::Before | When::After, false) => {
+                let mut follows = store.newest(MAX_EARLIER).unwrap_or_default();
+                follows.extend(self.follows);
+                follows.sort_unstable();
+                follows.dedup();
                 let scope = Scope {
                     paths,
                     touched: self.touched,
-                    follows: self.follows,
+                    follows,
                     ..Scope::default()
                 };
                 store.keep(&self.label, &scope).map(Some)

@@ -36,7 +36,7 @@ impl Logins {
             home: boot.places.home.clone(),
             made_with: match configured {
                 true => ostler_serve::fingerprint(auth),
-                false => "a new token at each start".into(),
+                false => "made-at-each-start".into(),
             },
         }
     }

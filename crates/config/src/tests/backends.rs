@@ -284,7 +284,7 @@ fn a_document_says_what_is_wrong_with_it() {
     assert_snapshot!(Bench::new().env("THREE_CLIENT", "../x").seen(), @r#"
     error: `../x` is no name of a client: letters, digits, `-`, `_` and `.` make one
     --> THREE_CLIENT
-     = help: set THREE_CLIENT to a name like `claude`, or unset it
+     = help: set THREE_CLIENT to the name of a client, or unset it
     "#);
 }
 

@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 const MAX_ARGUMENT: usize = 120_000;
 /// What stands for the prompt where a command line is shown.
 const SHOWN_PROMPT: &str = "<prompt>";
+/// Bytes of a prompt that is found within a word, too.
+const LONG_PROMPT: usize = 16;
 
 /// A program that is ready to start.
 #[derive(Debug)]
@@ -172,13 +174,39 @@ fn prepare(
 }
 
 fn show(word: &str, prompt: &str) -> String {
-    let word = match prompt.is_empty() {
-        true => word.to_owned(),
-        false => word.replace(prompt, SHOWN_PROMPT),
+    // A short prompt may be part of any flag.
+    let word = match word.strip_suffix(prompt) {
+        Some(flag) if !prompt.is_empty() && (flag.is_empty() || flag.ends_with('=')) => {
+            format!("{flag}{SHOWN_PROMPT}")
+        }
+        Some(_) | None if prompt.len() >= LONG_PROMPT => word.replace(prompt, SHOWN_PROMPT),
+        Some(_) | None => word.to_owned(),
     };
     let is_plain = |c: char| c.is_alphanumeric() || "-_=./:,@+<>%".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word,
         false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::show;
+
+    #[test]
+    fn a_prompt_is_not_shown_and_flags_stay_whole() {
+        for (word, prompt, shown) in [
+            ("b", "b", "<prompt>"),
+            ("--prompt=b", "b", "--prompt=<prompt>"),
+            ("--dangerously-bypass", "b", "--dangerously-bypass"),
+            (
+                "Task: mend the parser now!",
+                "mend the parser now",
+                "'Task: <prompt>!'",
+            ),
+            ("it's", "", "'it'\\''s'"),
+        ] {
+            assert_eq!(show(word, prompt), shown, "{word}");
+        }
     }
 }

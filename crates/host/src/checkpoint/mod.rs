@@ -307,6 +307,14 @@ impl Checkpoints {
     }
 
     /// Oldest first. What is damaged is not in it.
+    /// The ids of the newest ones, oldest first.
+    pub fn newest(&self, most: usize) -> Result<Vec<u64>> {
+        let mut ids = record::ids(&self.dir)?;
+        let above = ids.len().saturating_sub(most);
+        ids.drain(..above);
+        Ok(ids)
+    }
+
     pub fn list(&self) -> Result<Vec<Record>> {
         let ids = record::ids(&self.dir)?;
         Ok(ids
