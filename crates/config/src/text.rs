@@ -67,8 +67,8 @@ impl Fill for ExitStatus {
 }
 
 /// A word with its holes filled.
-pub fn phrase(word: Word, values: &[&dyn Fill]) -> Why {
-    Why::Ours(word, values.iter().map(|value| value.fill()).collect())
+pub fn phrase<const N: usize>(word: Word<N>, values: &[&dyn Fill; N]) -> Why {
+    Why::Ours(word.into(), values.iter().map(|value| value.fill()).collect())
 }
 
 /// An error with a text of ours in front of what caused it.
@@ -106,18 +106,18 @@ impl<T, E: Into<Box<dyn Error + Send + Sync>>> Explain<T> for Result<T, E> {
 
 /// Texts in a language that is known.
 pub trait Speak {
-    fn filled(self, word: Word, values: &[&dyn Fill]) -> String;
+    fn filled<const N: usize>(self, word: Word<N>, values: &[&dyn Fill; N]) -> String;
 
     /// `1 session`, `2 sessions`.
-    fn counted(self, number: usize, word: Word) -> String;
+    fn counted(self, number: usize, word: Word<1>) -> String;
 }
 
 impl Speak for Language {
-    fn filled(self, word: Word, values: &[&dyn Fill]) -> String {
+    fn filled<const N: usize>(self, word: Word<N>, values: &[&dyn Fill; N]) -> String {
         phrase(word, values).say(self)
     }
 
-    fn counted(self, number: usize, word: Word) -> String {
+    fn counted(self, number: usize, word: Word<1>) -> String {
         self.many(word, number, &[&number.to_string()])
     }
 }

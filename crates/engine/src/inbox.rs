@@ -475,7 +475,7 @@ impl Inbox {
         }
     }
 
-    fn full(&self, word: Word) -> String {
+    fn full(&self, word: Word<1>) -> String {
         let most = MAX_WAITING.to_string();
         self.children.language.fill(word, &[&most])
     }

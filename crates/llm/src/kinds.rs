@@ -205,18 +205,18 @@ impl Kind {
             text.push('?');
             text.push_str(&queries.join("&"));
         }
-        let bad = |word: Word, why: Why| {
-            let provider = target.origin.provider.as_str().into();
-            let base = without_secrets(&target.base_url).into();
-            Error::fatal(Why::ours(word, [provider, base, why]))
-        };
+        let provider = || Why::from(target.origin.provider.as_str());
+        let base_shown = || Why::from(without_secrets(&target.base_url));
         let read = |text: &str| {
-            Url::parse(text).map_err(|error| bad(Word::LlmBadBase, error.to_string().into()))
+            Url::parse(text).map_err(|error| {
+                let why = error.to_string().into();
+                Error::fatal(Why::ours(Word::LlmBadBase, [provider(), base_shown(), why]))
+            })
         };
         let url = read(base).and_then(|_| read(&text))?;
         match url.scheme() {
             "http" | "https" => Ok(url),
-            _ => Err(bad(Word::LlmNotHttp, "".into())),
+            _ => Err(Error::fatal(Why::ours(Word::LlmNotHttp, [provider(), base_shown()]))),
         }
     }
 }

@@ -105,7 +105,7 @@ impl Failure {
         Self { code, why }
     }
 
-    fn ours<const N: usize>(code: FailureCode, word: Word, values: [&str; N]) -> Self {
+    fn ours<const N: usize>(code: FailureCode, word: Word<N>, values: [&str; N]) -> Self {
         Self::new(code, Why::ours(word, values.map(Why::from)))
     }
 }

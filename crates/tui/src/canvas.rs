@@ -28,7 +28,7 @@ impl Canvas {
         self.theme.language.say(word)
     }
 
-    pub fn fill(&self, word: Word, values: &[&str]) -> String {
+    pub fn fill<const N: usize>(&self, word: Word<N>, values: &[&str; N]) -> String {
         self.theme.language.fill(word, values)
     }
 

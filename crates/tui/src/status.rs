@@ -188,7 +188,7 @@ fn at_goal(goal: Option<&Goal>, canvas: &Canvas) -> Span {
 }
 
 /// A share that stands out when little is left.
-fn percent(word: Word, share: u64, canvas: &Canvas) -> Span {
+fn percent(word: Word<1>, share: u64, canvas: &Canvas) -> Span {
     let role = if share >= FULL {
         Role::Warning
     } else {

@@ -75,7 +75,7 @@ pub use view::{
     format_size, one_line, pad_to_width, short_id, visible, widest_cells,
 };
 pub use why::{Say, Why};
-pub use words::{Language, Word, thousands};
+pub use words::{AnyWord, Language, Word, thousands};
 
 /// Version of the log's line format. Changes to it are additive; a reader skips types it does not know.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -1,7 +1,8 @@
 //! Why something failed, before it is known who reads it: models and logs read English, the person their own language.
 //! What vendors, servers and libraries said is carried as it is; what the system says is known by its number or kind.
 
-use crate::{Language, Word};
+use crate::words::filled;
+use crate::{AnyWord, Language, Word};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::io;
@@ -11,14 +12,14 @@ pub enum Why {
     /// Of others, in whatever language they speak.
     Said(String),
     /// One of ours, and what fills its holes.
-    Ours(Word, Vec<Why>),
+    Ours(AnyWord, Vec<Why>),
     /// Several, one after the other with nothing in between.
     Joined(Vec<Why>),
 }
 
 impl Why {
-    pub fn ours<const N: usize>(word: Word, values: [Why; N]) -> Self {
-        Self::Ours(word, values.into())
+    pub fn ours<const N: usize>(word: Word<N>, values: [Why; N]) -> Self {
+        Self::Ours(word.into(), values.into())
     }
 
     pub fn joined<const N: usize>(parts: [Why; N]) -> Self {
@@ -44,7 +45,7 @@ impl Why {
             Self::Ours(word, values) => {
                 let values: Vec<String> = values.iter().map(|value| value.say(language)).collect();
                 let values: Vec<&str> = values.iter().map(String::as_str).collect();
-                language.fill(*word, &values)
+                filled(language.text(*word), &values)
             }
         }
     }
@@ -132,7 +133,7 @@ impl From<&str> for Why {
 
 impl From<Word> for Why {
     fn from(word: Word) -> Self {
-        Self::Ours(word, Vec::new())
+        Self::ours(word, [])
     }
 }
 
@@ -172,7 +173,7 @@ fn numbered(text: &str) -> Option<Why> {
 }
 
 /// Of those that share a kind or have none; the numbers are the same on every unix.
-fn of_number(number: Option<i32>) -> Option<Word> {
+fn of_number(number: Option<i32>) -> Option<Word<1>> {
     if !cfg!(unix) {
         return None;
     }
@@ -186,7 +187,7 @@ fn of_number(number: Option<i32>) -> Option<Word> {
     })
 }
 
-fn of_kind(kind: io::ErrorKind) -> Option<Word> {
+fn of_kind(kind: io::ErrorKind) -> Option<Word<1>> {
     use io::ErrorKind;
     Some(match kind {
         ErrorKind::NotFound => Word::IoNone,

@@ -68,7 +68,7 @@ impl EditorHost {
         (plain(&text) != plain(&disk)).then(|| with_ends_of(&disk, text))
     }
 
-    fn failed(&self, path: &Path, word: Word, why: &str) -> Error {
+    fn failed(&self, path: &Path, word: Word<2>, why: &str) -> Error {
         let shown = path.display().to_string();
         let text = self.language.fill(word, &[&shown, why]);
         Error::Path {

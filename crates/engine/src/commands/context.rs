@@ -33,12 +33,12 @@ impl HubContext {
         self.language.say(word)
     }
 
-    pub(super) fn fill(&self, word: Word, values: &[&str]) -> String {
+    pub(super) fn fill<const N: usize>(&self, word: Word<N>, values: &[&str; N]) -> String {
         self.language.fill(word, values)
     }
 
     /// So many of something.
-    pub(super) fn many(&self, count: usize, word: Word) -> String {
+    pub(super) fn many(&self, count: usize, word: Word<1>) -> String {
         self.language.many(word, count, &[&count.to_string()])
     }
 

@@ -478,8 +478,8 @@ fn held(rules: &Rules, permissions: &PermissionState, scope: &Scope, language: L
         }
     }
     let terms = &permissions.terms;
-    let may = |word: Word, what: &str| language.fill(word, &[what]);
-    let path = |word: Word, p: &PathBuf| may(word, &p.display().to_string());
+    let may = |word: Word<1>, what: &str| language.fill(word, &[what]);
+    let path = |word: Word<1>, p: &PathBuf| may(word, &p.display().to_string());
     let hosts = terms.hosts.iter().map(|host| may(Word::MayReach, host));
     let writable = terms.writable.iter().map(|p| path(Word::MayWrite, p));
     let readable = terms.readable.iter().map(|p| path(Word::MayRead, p));
@@ -491,7 +491,7 @@ fn held(rules: &Rules, permissions: &PermissionState, scope: &Scope, language: L
 }
 
 fn granted(grant: &Grant, scope: &Scope, language: Language) -> Option<String> {
-    let may = |word: Word, what: &str| language.fill(word, &[what]);
+    let may = |word: Word<1>, what: &str| language.fill(word, &[what]);
     let one = |access: &Access| match access {
         Access::Run(segments) => {
             let texts: Vec<&str> = segments.iter().map(|s| s.text.as_str()).collect();

@@ -182,7 +182,7 @@ fn question(state: &SessionState, prepared: &Prepared, wanted: &Terms, rules: &[
 
 /// What would be granted. The log and the model have it in English.
 fn describe(wanted: &Terms, scope: &Scope, language: Language) -> String {
-    let all = |word: Word, what: Vec<String>| {
+    let all = |word: Word<1>, what: Vec<String>| {
         (!what.is_empty()).then(|| language.fill(word, &[&what.join(", ")]))
     };
     let paths = |paths: &[std::path::PathBuf]| -> Vec<String> {

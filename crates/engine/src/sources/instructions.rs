@@ -31,7 +31,7 @@ struct Told {
 }
 
 impl Told {
-    fn tell(&mut self, word: Word, values: &[&str]) {
+    fn tell<const N: usize>(&mut self, word: Word<N>, values: &[&str; N]) {
         self.texts.push(self.reader.language.fill(word, values));
     }
 

@@ -72,14 +72,14 @@ pub enum Error {
     },
     Io {
         /// With holes for the path and what the system said.
-        what: Word,
+        what: Word<2>,
         path: PathBuf,
         source: io::Error,
     },
 }
 
 impl Error {
-    fn io(what: Word, path: &Path, source: io::Error) -> Self {
+    fn io(what: Word<2>, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full(path),

@@ -235,12 +235,11 @@ impl Wire for io::Error {
 /// Both ends are of one version: its texts have the same numbers.
 impl Wire for Word {
     fn put(&self, out: &mut Vec<u8>) {
-        (*self as u16).put(out);
+        self.number().put(out);
     }
 
     fn take(from: &mut Bytes) -> Result<Self, Malformed> {
-        let number = usize::from(u16::take(from)?);
-        Self::ALL.get(number).copied().ok_or(Malformed)
+        Self::from_number(u16::take(from)?).ok_or(Malformed)
     }
 }
 

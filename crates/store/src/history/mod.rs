@@ -123,20 +123,19 @@ pub enum HistoryError {
 
 impl HistoryError {
     pub fn say(&self, language: Language) -> String {
-        let fill = |word, values: &[&str]| language.fill(word, values);
         match self {
             Self::NoWords => language.say(Word::HistoryNoWords).to_owned(),
-            Self::Index(error) => fill(Word::HistoryBroken, &[&error.to_string()]),
-            Self::NoSession(session) => fill(Word::HistoryNoSession, &[session]),
+            Self::Index(error) => language.fill(Word::HistoryBroken, &[&error.to_string()]),
+            Self::NoSession(session) => language.fill(Word::HistoryNoSession, &[session]),
             Self::Ambiguous(count, start) => {
-                fill(Word::HistoryAmbiguous, &[&count.to_string(), start])
+                language.fill(Word::HistoryAmbiguous, &[&count.to_string(), start])
             }
             Self::NoEntry(session, entry) => {
-                fill(Word::HistoryNoEntry, &[session, &entry.to_string()])
+                language.fill(Word::HistoryNoEntry, &[session, &entry.to_string()])
             }
             Self::Unreadable { path, source } => {
                 let path = path.display().to_string();
-                fill(Word::FileUnread, &[&path, &source.say(language)])
+                language.fill(Word::FileUnread, &[&path, &source.say(language)])
             }
         }
     }

@@ -30,13 +30,16 @@ pub enum Remark {
 
 impl Remark {
     pub fn say(&self, language: Language) -> String {
-        let count = |word, logs: &usize, of: &usize, why: &str| {
-            language.many(word, *logs, &[&logs.to_string(), &of.to_string(), why])
+        let count = |word, logs: &usize, of: &usize| {
+            language.many(word, *logs, &[&logs.to_string(), &of.to_string()])
         };
         match self {
-            Remark::Behind { logs, of } => count(Word::HistoryBehind, logs, of, ""),
-            Remark::Busy { logs, of } => count(Word::HistoryBusy, logs, of, ""),
-            Remark::Unwritable { logs, of, why } => count(Word::HistoryStuck, logs, of, why),
+            Remark::Behind { logs, of } => count(Word::HistoryBehind, logs, of),
+            Remark::Busy { logs, of } => count(Word::HistoryBusy, logs, of),
+            Remark::Unwritable { logs, of, why } => {
+                let (logs, of) = (logs.to_string(), of.to_string());
+                language.fill(Word::HistoryStuck, &[&logs, &of, why])
+            }
             Remark::Unkept { path, why } => language.fill(Word::HistoryUnkept, &[path, why]),
             Remark::Rebuilt => language.say(Word::HistoryRebuilt).into(),
         }

@@ -19,7 +19,7 @@ pub fn servers(boot: &Boot) -> Vec<Finding> {
 fn one_server(boot: &Boot, one: &Configured) -> Finding {
     let language = boot.language;
     let name = output::one_line(&one.plugin.name);
-    let told = |word: Word, what: &str| language.fill(word, &[&name, what]);
+    let told = |word: Word<2>, what: &str| language.fill(word, &[&name, what]);
     if one.plugin.disabled {
         return Finding::ok("mcp", told(Word::DocServer, language.say(Word::McpOff)));
     }

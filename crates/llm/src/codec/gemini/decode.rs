@@ -246,7 +246,7 @@ impl Reader {
     }
 
     fn stop(&self, reason: &str, message: Option<&str>) -> Result<Stop, Error> {
-        let retry = |word: Word| {
+        let retry = |word: Word<2>| {
             let said = message.map_or("".into(), |said| Why::ours(Word::LlmSaid, [said.into()]));
             Err(Error::retryable(Why::ours(word, [reason.into(), said])))
         };
