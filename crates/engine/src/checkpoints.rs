@@ -4,7 +4,7 @@
 use crate::checkpoint::{Checkpoints, Error, Limits, Reach, Record, Scope, Target, Why};
 use crate::cut::shorten_prompt;
 use crate::redact::Redactor;
-use ostler_wire::{Access, Body, Checkpoint, Language, Notice, Saved, Say, Segment, When, Word};
+use ostler_wire::{AnyWord, Access, Body, Checkpoint, Language, Notice, Saved, Say, Segment, When, Word};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub struct SessionCheckpoints {
     touched: Vec<PathBuf>,
     /// How often the tree was too much.
     heavy: u32,
-    told: HashSet<Word>,
+    told: HashSet<AnyWord>,
     /// A save that the person did not wait for.
     pub pending: Option<JoinHandle<Done>>,
     /// The tree as this session last saw it.
@@ -197,20 +197,25 @@ impl SessionCheckpoints {
             passed,
         } = done;
         self.named.extend(named);
-        let mut notices = Vec::new();
+        let mut notices: Vec<(AnyWord, String)> = Vec::new();
         if let Some(path) = passed.first() {
             let path = path.display().to_string();
-            notices.push((Word::IgnoredNotSaved, path));
+            let text = language.fill(Word::IgnoredNotSaved, &[&path]);
+            notices.push((Word::IgnoredNotSaved.into(), text));
         }
         match record {
             Ok(None) => {}
             Ok(Some(record)) => {
                 if let Some(why) = record.degraded {
                     self.weighed(why);
-                    notices.push((Word::SavedInPart, reason(&Error::Stopped(why), language)));
+                    let reason = reason(&Error::Stopped(why), language);
+                    let text = language.fill(Word::SavedInPart, &[&reason]);
+                    // That some is saved, and that none is, is one thing to be told.
+                    notices.push((Word::NoCheckpoint.into(), text));
                 }
                 if record.history.as_ref().is_some_and(|history| history.lacks) {
-                    notices.push((Word::HistoryInPart, String::new()));
+                    let text = language.say(Word::HistoryInPart).to_owned();
+                    notices.push((Word::HistoryInPart.into(), text));
                 }
                 let saved = saved(&record);
                 if when != When::Also {
@@ -229,17 +234,12 @@ impl SessionCheckpoints {
                     | Error::Unseen { .. }
                     | Error::Io { .. } => {}
                 }
-                notices.push((Word::NoCheckpoint, reason(&error, language)));
+                let text = language.fill(Word::NoCheckpoint, &[&reason(&error, language)]);
+                notices.push((Word::NoCheckpoint.into(), text));
             }
         }
-        for (word, value) in notices {
-            // That some is saved, and that none is, is one thing to be told.
-            let topic = match word {
-                Word::SavedInPart => Word::NoCheckpoint,
-                other => other,
-            };
+        for (topic, text) in notices {
             if self.told.insert(topic) {
-                let text = language.fill(word, &[&value]);
                 bodies.push(Body::Notice(Notice { text }));
             }
         }

@@ -155,12 +155,12 @@ impl Status {
         }
         let clients = self.clients.ids.len();
         if self.clients.is_remote() || clients > 1 {
-            let word = match (self.clients.silent, self.clients.is_remote()) {
-                (true, _) => Word::StatusSilent,
-                (false, true) => Word::StatusAttached,
-                (false, false) => Word::StatusShared,
+            let count = clients.to_string();
+            let text = match (self.clients.silent, self.clients.is_remote()) {
+                (true, _) => canvas.say(Word::StatusSilent).to_owned(),
+                (false, true) => canvas.fill(Word::StatusAttached, &[&count]),
+                (false, false) => canvas.fill(Word::StatusShared, &[&count]),
             };
-            let text = canvas.fill(word, &[&clients.to_string()]);
             parts.push(("clients", canvas.span(text, Role::Accent)));
         }
         let branch = self.branch.iter().map(|b| canvas.span(b, Role::Status));

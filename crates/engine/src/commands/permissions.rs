@@ -483,7 +483,7 @@ fn held(rules: &Rules, permissions: &PermissionState, scope: &Scope, language: L
     let hosts = terms.hosts.iter().map(|host| may(Word::MayReach, host));
     let writable = terms.writable.iter().map(|p| path(Word::MayWrite, p));
     let readable = terms.readable.iter().map(|p| path(Word::MayRead, p));
-    let agent = terms.ssh_agent.then(|| may(Word::MayUseAgent, ""));
+    let agent = terms.ssh_agent.then(|| language.say(Word::MayUseAgent).to_owned());
     for text in hosts.chain(writable).chain(readable).chain(agent) {
         table.rows.push(row(language.say(Word::Sandbox), text, own));
     }
@@ -507,7 +507,7 @@ fn granted(grant: &Grant, scope: &Scope, language: Language) -> Option<String> {
         Access::Memory => None,
     };
     match grant {
-        Grant::Editing => Some(may(Word::MayEditAll, "")),
+        Grant::Editing => Some(language.say(Word::MayEditAll).into()),
         Grant::Exactly(Access::Write(_)) => None,
         Grant::Exactly(access) => one(access),
         Grant::Call(accesses) => accesses.first().and_then(one),

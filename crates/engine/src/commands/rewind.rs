@@ -512,17 +512,15 @@ fn unseen_list(paths: &[String], again: &str, language: Language) -> View {
 
 /// What was done, for people.
 fn told(said: &str, what: Rewound, done: Option<&Restored>, language: Language) -> String {
-    let word = match what {
-        Rewound::Both => Word::RewoundBoth,
-        Rewound::Code => Word::RewoundCode,
-        Rewound::Conversation => Word::RewoundTalk,
+    let changed = done.map_or(0, |report| report.changed.len()).to_string();
+    let text = match what {
+        Rewound::Both => language.fill(Word::RewoundBoth, &[said, &changed]),
+        Rewound::Code => language.fill(Word::RewoundCode, &[said, &changed]),
+        Rewound::Conversation => language.fill(Word::RewoundTalk, &[said]),
     };
     match done {
-        Some(report) => {
-            let paths = report.changed.len().to_string();
-            with_kept(language.fill(word, &[said, &paths]), report, language)
-        }
-        None => language.fill(word, &[said]),
+        Some(report) => with_kept(text, report, language),
+        None => text,
     }
 }
 

@@ -142,7 +142,7 @@ impl Watch {
         words.iter().any(|word| {
             let start = self
                 .language
-                .say(*word)
+                .text((*word).into())
                 .split("{}")
                 .next()
                 .unwrap_or_default();
