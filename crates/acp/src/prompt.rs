@@ -2,7 +2,9 @@
 //! rules; a resource that comes with its text is quoted.
 
 use crate::protocol::schema as s;
-use ostler_wire::{CommandInfo, Delivery, Image, Language, MAX_PICTURE_DATA, Op, Word, command_of};
+use ostler_wire::{
+    ATTACHED, CommandInfo, Delivery, Image, Language, MAX_PICTURE_DATA, Op, Word, command_of,
+};
 use std::path::Path;
 use url::Url;
 
@@ -142,10 +144,7 @@ fn lines(fragment: &str) -> Option<String> {
 
 fn quote(uri: &str, text: &str) -> String {
     let uri = uri.replace(['"', '<', '>'], "_");
-    format!(
-        "\n\n<resource uri=\"{uri}\">\n{}\n</resource>",
-        text.trim_end()
-    )
+    format!("{ATTACHED}{uri}\">\n{}\n</resource>", text.trim_end())
 }
 
 #[cfg(test)]

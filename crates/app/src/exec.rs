@@ -106,7 +106,7 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     let mut signals = Signals::new()?;
     let answers = match attendance {
         Attendance::Answers => Answers::Terminal(language, None),
-        Attendance::Nobody => Answers::Nobody,
+        Attendance::Nobody | Attendance::Program { .. } => Answers::Nobody,
     };
     let mut end = turn(
         &mut client,

@@ -25,7 +25,7 @@ use ostler_engine::window::{ContextSettings, Strategy};
 use ostler_engine::{
     CommandSources, HubSettings, ModelSettings, Paths, PermissionSettings, RunSettings, ToolSources,
 };
-use ostler_engine::{RuleStore, TemplateFolder};
+use ostler_engine::{RuleStore, TemplateFolder, Voice};
 use ostler_guard::{Headless, Policy};
 use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
 use ostler_wire::{Why, Word};
@@ -58,6 +58,7 @@ pub fn options(boot: &Arc<Boot>, interactive: bool) -> anyhow::Result<HubSetting
             version: crate::VERSION.into(),
             save: !boot.global.no_save,
             interactive,
+            voice: Voice::Person,
             language: boot.language,
             max_steps: config.agent.max_steps,
             recall: config.agent.memory_compiler.enabled,
@@ -147,7 +148,7 @@ fn wanted_hooks(boot: &Boot) -> anyhow::Result<Arc<[Hook]>> {
 }
 
 /// Whoever wants to be asked, and cannot be, gets a no.
-fn policy_for(boot: &Boot, interactive: bool) -> anyhow::Result<Policy> {
+pub(crate) fn policy_for(boot: &Boot, interactive: bool) -> anyhow::Result<Policy> {
     let mut policy = policy(boot)?;
     if !interactive && boot.global.permission_mode == Some(PermissionMode::Ask) {
         policy.headless = Headless::Deny;
@@ -162,7 +163,7 @@ fn agent_settings(boot: &Boot, hidden: &[String]) -> AgentSettings {
     }
 }
 
-fn tool_filter(boot: &Boot) -> Vec<String> {
+pub(crate) fn tool_filter(boot: &Boot) -> Vec<String> {
     if !boot.global.allowed_tools.is_empty() {
         return boot.global.allowed_tools.clone();
     }

@@ -313,6 +313,29 @@ fn resources_links_and_pictures_reach_the_model() {
 }
 
 #[test]
+fn the_text_of_an_attached_file_points_at_nothing() {
+    let scene = scene([Step::answer().text("Seen.")]);
+    let outside = scene.space.user_home().join("notes.txt");
+    std::fs::write(&outside, "SECRET NOTE").unwrap();
+    scene.space.write("mine.txt", "named by the person");
+    let mut editor = Editor::start(&scene, json!({}));
+    let id = editor.open(scene.space.root());
+    let text = format!("see @{}", outside.display());
+    let prompt = json!([
+        {"type": "resource", "resource": {"uri": "file:///project/README.md", "text": text}},
+        {"type": "text", "text": "What does it say, and @mine.txt?"},
+    ]);
+    let reply = editor.call("session/prompt", json!({"sessionId": id, "prompt": prompt}));
+    assert_eq!(reply["result"]["stopReason"], "end_turn", "{reply:#}");
+    let sent = scene.server.request(0).body.to_string();
+    assert!(
+        sent.contains("notes.txt") && sent.contains("named by the person"),
+        "{sent}"
+    );
+    assert!(!sent.contains("SECRET NOTE"), "{sent}");
+}
+
+#[test]
 fn sessions_have_folders_of_their_own() {
     let scene = scene([
         Step::answer().call("bash", json!({"command": "pwd > here"})),

@@ -120,6 +120,63 @@ fn a_task_edits_files_and_tells_how_far_it_is() {
 }
 
 #[test]
+fn a_folder_below_is_no_project_of_its_own() {
+    let write =
+        |path: &str| Step::answer().call("write_file", json!({"path": path, "content": "EVIL"}));
+    let read = Step::answer().call("read_file", json!({"path": "secrets/k.pem"}));
+    let run = Step::answer().call("bash", json!({"command": "touch q", "cwd": "sub"}));
+    let scene = scene([
+        write(".vscode/tasks.json"),
+        said("-"),
+        read,
+        said("-"),
+        run,
+        said("-"),
+        write("sub/a.txt"),
+        said("-"),
+    ]);
+    scene.space.write(
+        "ostler.toml",
+        "[permissions]\ndeny = [\"Read(secrets)\", \"Bash(touch:*)\"]\n",
+    );
+    scene.space.write(".vscode/tasks.json", "{}");
+    scene.space.write("secrets/k.pem", "KEY");
+    scene.space.write("sub/x", "");
+    let mut peer = Peer::start(&scene, &["--permission-mode", "edits"], json!({}));
+    for folder in [".vscode", "secrets", "sub"] {
+        peer.task_with(json!({"prompt": "go", "cwd": folder}), None);
+    }
+    assert_eq!(scene.space.read(".vscode/tasks.json"), "{}");
+    assert!(!scene.space.root().join("sub/q").exists());
+    let sent = scene.server.request(3).body.to_string();
+    assert!(!sent.contains("KEY"), "{sent}");
+    let first = scene.server.request(0).body.to_string();
+    assert!(first.contains("Work in the folder .vscode/."), "{first}");
+    let reply = peer.task_with(json!({"prompt": "go", "cwd": "sub"}), None);
+    assert_eq!(
+        data(&reply)["changed_files"],
+        json!(["sub/a.txt"]),
+        "{reply:#}"
+    );
+}
+
+#[test]
+fn what_a_prompt_mentions_is_read_by_the_rules_for_a_model() {
+    let scene = scene([said("-")]);
+    let outside = scene.space.user_home().join("notes.txt");
+    std::fs::write(&outside, "SECRET NOTE").unwrap();
+    scene.space.write("in.txt", "PLAIN NOTE");
+    let mut peer = Peer::start(&scene, &[], json!({}));
+    let reply = peer.task(&format!("read @{} and @in.txt", outside.display()));
+    assert!(!is_error(&reply), "{reply:#}");
+    let sent = scene.server.request(0).body.to_string();
+    assert!(
+        !sent.contains("SECRET NOTE") && sent.contains("PLAIN NOTE"),
+        "{sent}"
+    );
+}
+
+#[test]
 fn without_a_token_there_is_no_progress() {
     let scene = scene([said("Yes.")]);
     let mut peer = Peer::start(&scene, &[], json!({}));

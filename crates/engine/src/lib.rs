@@ -42,7 +42,7 @@ pub use interfaces::extra::{Extra, Tell};
 pub use interfaces::{HubCommands, Keep, Models, RuleNews, RuleStore, RuleWatch, model_plugin};
 pub use servers::SandboxLauncher;
 pub use session::hub::{LocalHub, OpenError};
-pub use sources::references::PIPED;
+pub use sources::references::{PIPED, Voice};
 pub use sources::templates::TemplateFolder;
 pub use sources::{instructions, prompt, roles, skills};
 pub use state::settings::{

@@ -38,6 +38,7 @@ use crate::servers::ServerToolState;
 use crate::sources::briefing::{self, Way};
 use crate::sources::completion::OfferedNames;
 use crate::sources::definitions::Definitions;
+use crate::sources::references::Voice;
 use crate::sources::roles::PLANNER;
 use crate::tool::{Scope, Typed as _};
 use crate::tools::Tools;
@@ -72,6 +73,8 @@ pub struct SessionState {
 pub struct SessionSettings {
     /// Somebody is attached who can answer asks.
     pub interactive: bool,
+    /// Whose words the prompts are.
+    pub voice: Voice,
     /// 0 = no limit.
     pub max_steps: u64,
     pub language: Language,

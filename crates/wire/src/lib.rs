@@ -51,7 +51,7 @@ pub use entry::{
 pub use event::{Clients, Delta, DeltaSink, Doing, Event, QueuedPrompt, Reply, Task};
 pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
-pub use op::{ClientId, Delivery, Op, OpLine, ReplyTo, SentOp, command_of};
+pub use op::{ATTACHED, ClientId, Delivery, Op, OpLine, ReplyTo, SentOp, command_of};
 pub use open::Open;
 pub use pictures::{
     MAX_OP_LINE, MAX_PICTURE, MAX_PICTURE_DATA, MAX_PICTURES_DATA, refuse_pictures,

@@ -155,6 +155,9 @@ impl Op {
     }
 }
 
+/// What a file that a front end attaches to a prompt begins with, after the words of the person. It points at nothing.
+pub const ATTACHED: &str = "\n\n<resource uri=\"";
+
 /// The command that a typed text is, without its slash: `/name …`, `!command`, `# note`, or a prompt for the background that
 /// ends in ` &`. A path at the start of a sentence is no command.
 pub fn command_of(text: &str) -> Option<String> {

@@ -1,5 +1,5 @@
-// Text of programs and models, made harmless to look at: no escape sequences, no control characters, no letters that turn the
-// reading direction or hide what stands beside them.
+// Text of programs and models, made harmless to look at: no escape sequence, no control character, no letter that turns the
+// reading direction works or hides what stands beside it.
 
 // CSI, OSC (to BEL or ST), DCS and friends, and two-byte escapes.
 const ESCAPES =
@@ -10,17 +10,20 @@ const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 const TURNS = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 const HAS_BAD = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/u;
 
-/** A text without anything that does more than stand there. */
+const mark = (letter: string) => `⟨${letter.codePointAt(0)!.toString(16).toUpperCase()}⟩`;
+
+/** A text with its hidden characters named by their numbers: nothing of it is left out, and nothing does more than stand there. */
 export function clean(text: string): string {
   if (!HAS_BAD.test(text)) return text;
-  return text
-    .replace(/\r\n/g, "\n")
-    .replace(ESCAPES, "")
-    .split("\n")
-    .map(overwrite)
-    .join("\n")
-    .replace(CONTROLS, "")
-    .replace(TURNS, (letter) => `⟨${letter.codePointAt(0)!.toString(16).toUpperCase()}⟩`);
+  return text.replace(/\r\n/g, "\n").replace(CONTROLS, mark).replace(TURNS, mark);
+}
+
+/** What a terminal would show of the output of a program: without colors, and with what was overwritten left out. Never for what
+ * a person decides about. */
+export function cleanOutput(text: string): string {
+  if (!HAS_BAD.test(text)) return text;
+  const lines = text.replace(/\r\n/g, "\n").replace(ESCAPES, "").split("\n");
+  return clean(lines.map(overwrite).join("\n"));
 }
 
 /** What a terminal shows of a line that goes back to its beginning: what was written last. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clean, cleanAsk, lastLines, oneLine } from "../../src/lib/clean";
+import { clean, cleanAsk, cleanOutput, lastLines, oneLine } from "../../src/lib/clean";
 
 test.each([
   ["plain\ttext\nof lines", "plain\ttext\nof lines"],
@@ -10,13 +10,24 @@ test.each([
   ["\u009b31mred", "red"],
   ["10%\r50%\r100%\ndone", "100%\ndone"],
   ["a\r\nb", "a\nb"],
-  ["nul\0 bell\u0007 back\b", "nul bell back"],
+  ["nul\0 bell\u0007 back\b", "nul⟨0⟩ bell⟨7⟩ back⟨8⟩"],
   ["abc\u202Edcb", "abc⟨202E⟩dcb"],
-  ["zero\u200Bwidth", "zero⟨200B⟩width"],
-  ["tag\u{e0041}", "tag⟨E0041⟩"],
   ["an open \u001b]0;title without end", "an open "],
   ["中文 😀", "中文 😀"],
-])("%j is shown as %j", (text, expected) => expect(clean(text)).toBe(expected));
+])("of output, %j is shown as %j", (text, expected) => expect(cleanOutput(text)).toBe(expected));
+
+test.each([
+  ["plain\ttext\nof lines\r\nand more", "plain\ttext\nof lines\nand more"],
+  ["echo hello \u001b]0;rm -rf x;: \u0007", "echo hello ⟨1B⟩]0;rm -rf x;: ⟨7⟩"],
+  ["echo hi \u001bPx;touch y;: \u001b\\", "echo hi ⟨1B⟩Px;touch y;: ⟨1B⟩\\"],
+  ["touch y #\recho all is well", "touch y #⟨D⟩echo all is well"],
+  ["back\b\b\b", "back⟨8⟩⟨8⟩⟨8⟩"],
+  ["zero\u200Bwidth \u202Eturned", "zero⟨200B⟩width ⟨202E⟩turned"],
+  ["tag\u{e0041}", "tag⟨E0041⟩"],
+])("what is decided about leaves nothing out: %j is shown as %j", (text, expected) => {
+  expect(clean(text)).toBe(expected);
+  expect(cleanAsk(text)).toBe(expected);
+});
 
 test("what stands behind blanks is next to what stands before", () => {
   expect(cleanAsk(`a${" ".repeat(3000)}b`)).toBe("a ·×3000 b");

@@ -10,7 +10,7 @@ use crate::remote::RemoteHub;
 use crate::wiring;
 use ostler_config::schema::PluginConfig;
 use ostler_config::text::Speak as _;
-use ostler_engine::LiveSessions;
+use ostler_engine::{LiveSessions, Voice};
 use ostler_host::Host;
 use ostler_wire::{
     Client, Completion, CompletionRequest, Hub, HubError, Open, Say, SessionInfo, View, Word,
@@ -24,6 +24,28 @@ pub enum Attendance {
     /// Somebody who answers questions: a person at the terminal, or a program that drives the session.
     Answers,
     Nobody,
+    /// A program whose model writes the prompts, and that may pass questions on to a person.
+    Program {
+        answers: bool,
+    },
+}
+
+impl Attendance {
+    fn answers(self) -> bool {
+        match self {
+            Self::Answers => true,
+            Self::Nobody => false,
+            Self::Program { answers } => answers,
+        }
+    }
+
+    /// Whose words the prompts are.
+    fn voice(self) -> Voice {
+        match self {
+            Self::Answers | Self::Nobody => Voice::Person,
+            Self::Program { .. } => Voice::Model,
+        }
+    }
 }
 
 pub struct ConversationHub {
@@ -141,7 +163,8 @@ fn hub_of(
         let hub = RemoteHub::new(boot, remote)?;
         return Ok((Sessions::There(hub), Vec::new()));
     }
-    let mut options = wiring::options(boot, attendance != Attendance::Nobody)?;
+    let mut options = wiring::options(boot, attendance.answers())?;
+    options.run.voice = attendance.voice();
     if let Some(host) = guest.host {
         options.toolbox.host = host;
     }

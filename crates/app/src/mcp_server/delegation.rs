@@ -1,8 +1,8 @@
 //! The tools for other agents: `three`, `batch` (also called `roundtable-batch`), `roundtable` and `info`.
 
 use super::books::Books;
-use super::folders::Folders;
-use super::roles::{Rights, Team};
+use super::folders::{Folders, Place};
+use super::roles::{Rights, Team, Work};
 use crate::boot::Boot;
 use ostler_delegate::activity::{
     Activity, Group, Member, PermissionAnswer, PermissionRequest, PieceKind, Watcher,
@@ -13,7 +13,7 @@ use ostler_mcp::server::{CallClient, ToolAnswer};
 use ostler_wire::{BoxFuture, clip, one_line};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
@@ -46,17 +46,17 @@ pub struct Delegations<'a> {
 
 impl Delegations<'_> {
     pub async fn three(&self, mut request: Request) -> ToolAnswer {
-        let folder = match self.folder(request.cd.as_deref()) {
-            Ok(folder) => folder,
+        let place = match self.place(request.cd.as_deref()) {
+            Ok(place) => place,
             Err(why) => return ToolAnswer::error(why),
         };
-        request.cd = Some(folder.display().to_string());
-        let team = match self.team(&folder, request.client.as_deref()) {
+        request.cd = Some(place.folder.display().to_string());
+        let team = match self.team(&place, request.client.as_deref()) {
             Ok(team) => team,
             Err(why) => return ToolAnswer::error(why),
         };
         let role = request.role.clone().unwrap_or_default();
-        if let Some(why) = team.refuse(&[&role], self.client).await {
+        if let Some(why) = team.refuse(&[&role], Work::Tasks, self.client).await {
             return ToolAnswer::error(why);
         }
         let (group, notes) = self.group(&team);
@@ -79,24 +79,24 @@ impl Delegations<'_> {
     }
 
     pub async fn batch(&self, mut request: BatchRequest) -> ToolAnswer {
-        let folder = match self.folder(request.cd.as_deref()) {
-            Ok(folder) => folder,
+        let place = match self.place(request.cd.as_deref()) {
+            Ok(place) => place,
             Err(why) => return ToolAnswer::error(why),
         };
-        request.cd = Some(folder.display().to_string());
+        request.cd = Some(place.folder.display().to_string());
         for (index, task) in request.tasks.iter_mut().enumerate() {
-            match self.inner(&folder, task.cd.as_deref()) {
+            match self.inner(&place.folder, task.cd.as_deref()) {
                 Ok(inner) => task.cd = inner,
                 Err(why) => return ToolAnswer::error(format!("tasks[{index}].cd: {why}")),
             }
         }
-        let team = match self.team(&folder, request.client.as_deref()) {
+        let team = match self.team(&place, request.client.as_deref()) {
             Ok(team) => team,
             Err(why) => return ToolAnswer::error(why),
         };
         let roles = request.tasks.iter().filter_map(|task| task.role.as_deref());
         let roles: Vec<&str> = roles.collect();
-        if let Some(why) = team.refuse(&roles, self.client).await {
+        if let Some(why) = team.refuse(&roles, Work::Tasks, self.client).await {
             return ToolAnswer::error(why);
         }
         let (group, notes) = self.group(&team);
@@ -109,19 +109,19 @@ impl Delegations<'_> {
     }
 
     pub async fn roundtable(&self, mut request: RoundtableRequest) -> ToolAnswer {
-        let folder = match self.folder(request.cd.as_deref()) {
-            Ok(folder) => folder,
+        let place = match self.place(request.cd.as_deref()) {
+            Ok(place) => place,
             Err(why) => return ToolAnswer::error(why),
         };
-        request.cd = Some(folder.display().to_string());
-        let team = match self.team(&folder, request.client.as_deref()) {
+        request.cd = Some(place.folder.display().to_string());
+        let team = match self.team(&place, request.client.as_deref()) {
             Ok(team) => team,
             Err(why) => return ToolAnswer::error(why),
         };
         let roles = request.participants.iter();
         let roles = roles.map(|one| one.role.as_deref().unwrap_or(&one.name));
         let roles: Vec<&str> = roles.collect();
-        if let Some(why) = team.refuse(&roles, self.client).await {
+        if let Some(why) = team.refuse(&roles, Work::Talk, self.client).await {
             return ToolAnswer::error(why);
         }
         let (group, notes) = self.group(&team);
@@ -134,12 +134,12 @@ impl Delegations<'_> {
     }
 
     pub async fn info(&self, mut request: InfoRequest) -> ToolAnswer {
-        let folder = match self.folder(request.cd.as_deref()) {
-            Ok(folder) => folder,
+        let place = match self.place(request.cd.as_deref()) {
+            Ok(place) => place,
             Err(why) => return ToolAnswer::error(why),
         };
-        request.cd = Some(folder.display().to_string());
-        let team = match self.team(&folder, request.client.as_deref()) {
+        request.cd = Some(place.folder.display().to_string());
+        let team = match self.team(&place, request.client.as_deref()) {
             Ok(team) => team,
             Err(why) => return ToolAnswer::error(why),
         };
@@ -162,11 +162,11 @@ impl Delegations<'_> {
         answer(text, &info, info.error.is_none())
     }
 
-    fn team(&self, folder: &Path, client: Option<&str>) -> Result<Team, String> {
-        Team::new(self.boot, folder, client, self.session)
+    fn team(&self, place: &Place, name: Option<&str>) -> Result<Team, String> {
+        Team::new(self.boot, place, (name, self.client), self.session)
     }
 
-    fn folder(&self, cd: Option<&str>) -> Result<PathBuf, String> {
+    fn place(&self, cd: Option<&str>) -> Result<Place, String> {
         self.folders.find(cd.map(Path::new))
     }
 
@@ -175,7 +175,7 @@ impl Delegations<'_> {
         let Some(cd) = cd.filter(|cd| !cd.is_empty()) else {
             return Ok(None);
         };
-        let found = self.folders.find(Some(&folder.join(cd)))?;
+        let found = self.folders.find(Some(&folder.join(cd)))?.folder;
         match found.starts_with(folder) {
             true => Ok(Some(found.display().to_string())),
             false => Err(format!(

@@ -1,12 +1,15 @@
-//! The roles that other agents play in a folder, and what their programs may do there.
+//! The roles that other agents play in a folder, and what their programs may do there. A call is judged as the same call of
+//! our own agent would be: by rules, posture, mode and the tools that the server has.
 
 use super::books::Books;
+use super::folders::Place;
 use super::task::depth;
 use crate::boot::{Boot, agents};
 use crate::delegates::Delegates;
 use crate::errors::Told as _;
-use crate::policy::{policy, reader};
-use crate::wiring::tool_settings;
+use crate::flags::Mode;
+use crate::policy::reader;
+use crate::wiring::{policy_for, tool_filter, tool_settings};
 use ostler_config::three;
 use ostler_delegate::Delegation;
 use ostler_delegate::activity::{PermissionAnswer, PermissionRequest, ToolKind};
@@ -15,13 +18,13 @@ use ostler_delegate::setup::{Allowance, Capabilities, Filesystem, Setup};
 use ostler_engine::agents::foreign::{Approval, ForeignLauncher};
 use ostler_engine::confine::{HistoryGround, Services};
 use ostler_engine::roles::Roles;
-use ostler_engine::tools::declarations;
+use ostler_engine::tools::{Tools, declarations};
 use ostler_guard::{Call, Decision, Headless, Policy, Posture, Scope, Verdict};
 use ostler_llm::Secret;
 use ostler_mcp::server::{CallClient, Question, QuestionReply};
 use ostler_wire::{Access, ToolMark, visible};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The choice that lets a role be called.
@@ -36,6 +39,18 @@ pub struct Team {
     launcher: Arc<ForeignLauncher>,
     policy: Arc<Policy>,
     scope: Scope,
+    /// The server was started to look and plan.
+    only_looks: bool,
+    /// Whether its tools are those that may have others work.
+    has_tool: bool,
+}
+
+/// What a call would have roles do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    Tasks,
+    /// Nobody changes anything at a round table.
+    Talk,
 }
 
 /// What is answered to agents that ask before they do something.
@@ -55,27 +70,28 @@ enum Unattended {
 }
 
 impl Team {
-    /// The configuration of a folder as it is now. `client`: whose documents of Three count.
+    /// The configuration of a folder as it is now. `name`: whose documents of Three count.
     /// `session`: under which it is counted.
     pub fn new(
         server: &Boot,
-        folder: &Path,
-        client: Option<&str>,
+        place: &Place,
+        (name, client): (Option<&str>, &CallClient),
         session: &str,
     ) -> Result<Self, String> {
         let told = |error: anyhow::Error| server.language.told(&error);
         let mut env = server.env.clone();
-        if let Some(client) = client {
-            env.insert(three::CLIENT.into(), client.into());
+        if let Some(name) = name {
+            env.insert(three::CLIENT.into(), name.into());
         }
-        let boot = server.of_task(folder, server.global.clone(), env);
+        let boot = server.of_task(&place.root, server.global.clone(), env);
         let boot = boot.map_err(told)?;
         boot.redactor
             .learn(boot.secrets().iter().map(Secret::reveal));
         let hidden = boot.key_variables();
         let (tools, sandbox) = tool_settings(&boot, &hidden).map_err(told)?;
         ostler_host::hide(hidden.iter().map(String::as_str));
-        let policy = Arc::new(policy(&boot).map_err(told)?);
+        let policy = policy_for(&boot, client.can_ask()).map_err(told)?;
+        let policy = Arc::new(policy);
         if let Some(temp) = &sandbox.temp {
             // What cannot be made is said by the program that wants it.
             let _ = temp.scratch.make();
@@ -100,7 +116,7 @@ impl Team {
         };
         let launcher = Arc::new(ForeignLauncher::new(services, tools.writable, approval));
         let defaults = Defaults {
-            cwd: boot.places.root.clone(),
+            cwd: place.folder.clone(),
             client: three::client(&boot.env).map(str::to_owned),
             conversation_id: boot.env.get(three::CONVERSATION).cloned(),
             depth: depth(&boot),
@@ -123,28 +139,53 @@ impl Team {
             launcher,
             policy,
             scope,
+            only_looks: boot.global.mode == Some(Mode::Plan),
+            has_tool: is_among_tools(&boot),
         })
     }
 
-    /// Why one of the roles may not be called, by the person's rules and budget. A rule that asks is put to the person.
-    pub async fn refuse(&self, roles: &[&str], client: &CallClient) -> Option<String> {
+    /// Why one of the roles may not be called, by the tools, the mode, the rules and the budget. What has to be asked is put
+    /// to the person.
+    pub async fn refuse(&self, roles: &[&str], work: Work, client: &CallClient) -> Option<String> {
+        if !self.has_tool {
+            return Some("This server was started without the tool that has other agents work (--allowed-tools, [tools]).".into());
+        }
         for role in roles {
             if let Some(why) = self.books.breach(role) {
                 return Some(why);
             }
-            let Some(decision) = self.decide(role) else {
+            let writes = work == Work::Tasks && self.rights.writes(role);
+            if writes && self.only_looks {
+                return Some(format!(
+                    "The server was started with `--mode plan`, and the role {role} may change files. Call a role with filesystem = \"read-only\", or `roundtable`."
+                ));
+            }
+            let Some(decision) = self.decide(role, writes) else {
                 continue;
             };
             let rule = decision.rule.unwrap_or_default();
             match decision.verdict {
                 Verdict::Allow => {}
+                Verdict::Deny if rule.is_empty() => {
+                    return Some(format!(
+                        "The settings of permissions forbid the role {role}."
+                    ));
+                }
                 Verdict::Deny => return Some(format!("The rule {rule} forbids the role {role}.")),
-                // No rule speaks of it: whoever let the client call has said yes.
-                Verdict::Ask if rule.is_empty() => {}
-                Verdict::Ask if said_yes(role, &rule, client).await => {}
+                Verdict::Ask if client.can_ask() => {
+                    let asked = match rule.is_empty() {
+                        true => String::new(),
+                        false => format!(" The rule {rule} asks."),
+                    };
+                    if !said_yes(role, writes, &asked, client).await {
+                        return Some(format!("The person did not let the role {role} work."));
+                    }
+                }
+                // The sandbox holds what it does, as in any run that nobody attends.
+                Verdict::Ask if rule.is_empty() && self.policy.headless != Headless::Deny => {}
                 Verdict::Ask => {
                     return Some(format!(
-                        "The rule {rule} wants the person's yes for the role {role}, who did not give it."
+                        "The role {role} needs the person's yes, and this client cannot ask. The rule Delegate({role}) allows it."
                     ));
                 }
             }
@@ -152,11 +193,11 @@ impl Team {
         None
     }
 
-    fn decide(&self, role: &str) -> Option<Decision> {
+    fn decide(&self, role: &str, writes: bool) -> Option<Decision> {
         let tool = declarations().find(|about| about.has(ToolMark::NeedsBackends))?;
         let accesses = [Access::Delegate {
             role: role.to_owned(),
-            read_only: false,
+            read_only: !writes,
         }];
         Some(self.policy.decide(Call {
             tool,
@@ -172,12 +213,21 @@ impl Team {
     }
 }
 
-async fn said_yes(role: &str, rule: &str, client: &CallClient) -> bool {
-    if !client.can_ask() {
-        return false;
-    }
+/// Whether a tool that has other agents work is among those that the server was started with.
+fn is_among_tools(boot: &Boot) -> bool {
+    let tools = Tools::new(&tool_filter(boot));
+    declarations()
+        .filter(|about| about.has(ToolMark::NeedsBackends))
+        .any(|about| tools.names().any(|name| name == about.name))
+}
+
+async fn said_yes(role: &str, writes: bool, asked: &str, client: &CallClient) -> bool {
+    let may = match writes {
+        true => "It may change files here and run commands, in the sandbox.",
+        false => "It changes nothing here.",
+    };
     let question = Question {
-        message: visible(&format!("Have the role {role} work? The rule {rule} asks.")),
+        message: visible(&format!("Have the role {role} work? {may}{asked}")),
         schema: json!({
             "type": "object",
             "properties": {"choice": {"type": "string", "enum": [YES, NO]}},
@@ -199,6 +249,12 @@ fn roles(boot: &Boot) -> Roles {
 }
 
 impl Rights {
+    /// Whether a role may change files. One that is not known fails later, by its name.
+    fn writes(&self, role: &str) -> bool {
+        let role = self.setup.roles.get(role);
+        role.is_some_and(|role| role.capabilities.filesystem == Filesystem::ReadWrite)
+    }
+
     /// Decides about something that an agent asks for.
     pub async fn decide(
         &self,

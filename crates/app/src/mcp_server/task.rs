@@ -51,6 +51,7 @@ struct Opened {
     boot: Arc<Boot>,
     hub: ConversationHub,
     session: Client,
+    prompt: String,
     notes: Vec<String>,
 }
 
@@ -87,13 +88,14 @@ pub async fn run(
         boot,
         hub,
         mut session,
+        prompt,
         notes,
     } = match opened {
         Ok(opened) => opened,
         Err(why) => return ToolAnswer::error(why),
     };
     let limit = arguments.timeout_secs.map(Duration::from_secs);
-    let (mut report, status) = turn::run(&mut session, arguments.prompt, caller, limit).await;
+    let (mut report, status) = turn::run(&mut session, prompt, caller, limit).await;
     for note in &notes {
         report.warn(note);
     }
@@ -139,17 +141,24 @@ async fn open(
 ) -> Result<Opened, String> {
     let language = boot.language;
     let told = |error: anyhow::Error| language.told(&error);
-    let root = folders.find(arguments.cwd.as_deref())?;
+    let place = folders.find(arguments.cwd.as_deref())?;
+    let prompt = match place.below() {
+        Some(folder) => format!(
+            "Work in the folder {}/.\n\n{}",
+            folder.display(),
+            arguments.prompt
+        ),
+        None => arguments.prompt.clone(),
+    };
     let global = flags(boot, arguments)?;
     // What it starts counts this call.
     let mut env = boot.env.clone();
     env.insert(DEPTH.into(), (depth(boot) + 1).to_string());
-    let boot = boot.of_task(&root, global, env).map_err(told)?;
+    let boot = boot.of_task(&place.root, global, env).map_err(told)?;
     let (boot, mut notes) = settle(Arc::new(boot), caller).await;
     let boot = learn(boot).await.map_err(told)?;
-    let attendance = match caller.can_ask() {
-        true => Attendance::Answers,
-        false => Attendance::Nobody,
+    let attendance = Attendance::Program {
+        answers: caller.can_ask(),
     };
     notes.extend(boot.loaded.notices.iter().map(|one| one.say(language)));
     let which = match arguments.session_id.clone().filter(|id| !id.is_empty()) {
@@ -171,6 +180,7 @@ async fn open(
         boot,
         hub,
         session,
+        prompt,
         notes,
     })
 }

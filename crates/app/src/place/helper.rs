@@ -17,8 +17,11 @@ const REFUSES: &str = "OSTLER-REFUSES";
 pub const COPIED: &str = "OSTLER-COPIED";
 pub const CLEANED: &str = "OSTLER-CLEANED";
 /// Sets `d` to the folder, and defines `no`, which says why not.
-const BEGIN: &str = r#"d="${XDG_CACHE_HOME:-$HOME/.cache}/ostler"; no() { echo "OSTLER-REFUSES $1"; exit 1; }; sum() { { sha256sum "$1" 2>/dev/null || shasum -a 256 "$1" 2>/dev/null || busybox sha256sum "$1"; } | cut -d " " -f 1; }; safe() { [ -z "$(find "$1" -prune -perm -0002 2>&1)" ] || no "everybody may write to $1"; [ -n "$(find "$1" -prune -user "$(id -u)" 2>/dev/null)" ] || no "$1 belongs to somebody else"; }; "#;
+const BEGIN: &str = r#"d="${XDG_CACHE_HOME:-$HOME/.cache}/ostler"; no() { echo "OSTLER-REFUSES $1"; exit 1; }; sum() { { sha256sum "$1" 2>/dev/null || shasum -a 256 "$1" 2>/dev/null || busybox sha256sum "$1"; } | cut -d " " -f 1; }; safe() { [ -z "$(find "$1" -prune \( -perm -0002 -o -perm -0020 \) 2>&1)" ] || no "others may write to $1"; [ -n "$(find "$1" -prune -user "$(id -u)" 2>/dev/null)" ] || no "$1 belongs to somebody else"; }; "#;
 pub const CLEAN_SCRIPT: &str = r#"d="${XDG_CACHE_HOME:-$HOME/.cache}/ostler"; rm -f "$d"/host-* && echo OSTLER-CLEANED; rmdir "$d" 2>/dev/null || true"#;
+
+/// Bytes of the name of a system or a processor.
+const MAX_NAME: usize = 32;
 
 /// A helper that can be copied.
 pub struct Helper {
@@ -121,7 +124,12 @@ impl Said {
             "arm64" => "aarch64",
             other => other,
         };
-        Some(Self::Wants {
+        // They become a part of the name of a file here.
+        let is_name = |word: &str| {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            (1..=MAX_NAME).contains(&word.len()) && word.chars().all(is_plain)
+        };
+        (is_name(&os) && is_name(arch)).then(|| Self::Wants {
             os,
             arch: arch.to_owned(),
         })
@@ -169,6 +177,8 @@ mod tests {
                 Some(Said::Refuses("no room".into())),
             ),
             ("OSTLER-WANTS", None),
+            ("OSTLER-WANTS Linux aarch64/../../../etc/passwd", None),
+            ("OSTLER-WANTS ../x x86_64", None),
             ("Permission denied", None),
         ] {
             assert_eq!(Said::of(text), expect, "{text}");
@@ -228,18 +238,20 @@ mod tests {
         }
 
         #[test]
-        fn nothing_is_run_or_put_where_everybody_writes() {
+        fn nothing_is_run_or_put_where_others_write() {
             let home = tempfile::tempdir().unwrap();
             let helper = helper();
             run(home.path(), &helper.copy_script(), &helper.bytes);
             let folder = home.path().join(".cache/ostler");
-            std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
-            for script in [start_script(Some(&helper)), helper.copy_script()] {
-                let said = run(home.path(), &script, &helper.bytes);
-                assert!(
-                    said.starts_with("OSTLER-REFUSES everybody may write"),
-                    "{said}"
-                );
+            for mode in [0o777, 0o770] {
+                std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).unwrap();
+                for script in [start_script(Some(&helper)), helper.copy_script()] {
+                    let said = run(home.path(), &script, &helper.bytes);
+                    assert!(
+                        said.starts_with("OSTLER-REFUSES others may write"),
+                        "{said}"
+                    );
+                }
             }
         }
 

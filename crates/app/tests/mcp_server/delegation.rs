@@ -26,7 +26,12 @@ fn with_config(more: &str, first: Act, second: Act) -> (Scene, FakeAgents, [&'st
 }
 
 fn start(scene: &Scene, agents: &FakeAgents, capabilities: Value) -> Peer {
-    let run = scene.ostler(["mcp-server"]).env("PATH", agents.path());
+    start_with(scene, agents, &[], capabilities)
+}
+
+fn start_with(scene: &Scene, agents: &FakeAgents, flags: &[&str], capabilities: Value) -> Peer {
+    let run = scene.ostler(["mcp-server"]).args(flags);
+    let run = run.env("PATH", agents.path());
     let mut peer = Peer::of(run.open_stdin().spawn());
     peer.hello(capabilities);
     peer
@@ -201,6 +206,7 @@ fn running(scene: &Scene, name: &str) -> usize {
 fn a_cancelled_call_ends_its_agent() {
     let (scene, agents, [first, _]) = scene(Act::hang(), Act::answer("-"));
     let mut peer = start(&scene, &agents, forms());
+    peer.answers = Box::new(yes);
     let arguments = json!({"PROMPT": "x", "role": "reviewer"});
     let id = peer.send_tool("three", arguments.clone(), None);
     let begun = || (running(&scene, first) > 0).then_some(());
@@ -223,7 +229,7 @@ fn rules_about_roles_bind() {
     let call = |role: &str| json!({"PROMPT": "x", "role": role});
     for (role, part) in [
         ("fixer", "forbids the role fixer"),
-        ("reviewer", "did not give it"),
+        ("reviewer", "this client cannot ask"),
     ] {
         let reply = peer.tool("three", call(role), None);
         assert!(is_error(&reply) && text(&reply).contains(part), "{reply:#}");
@@ -231,7 +237,77 @@ fn rules_about_roles_bind() {
     assert_eq!(agents.calls(first).len(), 0);
     // Who can be asked may say yes.
     let mut peer = start(&scene, &agents, forms());
-    peer.answers = Box::new(|_| Some(json!({"action": "accept", "content": {"choice": "yes"}})));
+    peer.answers = Box::new(yes);
     let reply = peer.tool("three", call("reviewer"), None);
     assert_eq!(data(&reply)["message"], "Fine.", "{reply:#}");
+}
+
+fn yes(_: &Value) -> Option<Value> {
+    Some(json!({"action": "accept", "content": {"choice": "yes"}}))
+}
+
+#[test]
+fn a_writer_works_only_when_the_person_or_the_server_lets_it() {
+    let looks =
+        "\n[roles.reader]\nmodel = \"{}/default\"\ncapabilities = { filesystem = \"read-only\" }\n";
+    let looks = looks.replace("{}", FakeAgents::names()[0]);
+    let config = |headless: &str| format!("{looks}\n[permissions]\nheadless = \"{headless}\"\n");
+    for (flags, headless, capabilities, part) in [
+        (
+            &["--permission-mode", "ask"][..],
+            "sandbox",
+            json!({}),
+            "this client cannot ask",
+        ),
+        (&[], "deny", json!({}), "this client cannot ask"),
+        (&["--mode", "plan"], "sandbox", forms(), "`--mode plan`"),
+        (
+            &["--allowed-tools", "read_file"],
+            "sandbox",
+            forms(),
+            "without the tool",
+        ),
+        (&[], "sandbox", forms(), "did not let"),
+    ] {
+        let config = config(headless);
+        let (scene, agents, [first, second]) =
+            with_config(&config, Act::answer("Fine."), Act::answer("Done."));
+        let mut peer = start_with(&scene, &agents, flags, capabilities);
+        peer.answers = Box::new(|_| Some(json!({"action": "decline"})));
+        let task = json!({"PROMPT": "x", "role": "fixer"});
+        for (tool, arguments) in [("three", task.clone()), ("batch", json!({"tasks": [task]}))] {
+            let reply = peer.tool(tool, arguments, None);
+            let text = text(&reply);
+            assert!(
+                is_error(&reply) && text.contains(part),
+                "{flags:?}: {reply:#}"
+            );
+        }
+        assert_eq!(agents.calls(second).len(), 0);
+        // A role that changes nothing needs nobody's yes.
+        let reply = peer.tool("three", json!({"PROMPT": "x", "role": "reader"}), None);
+        let is_there = !flags.contains(&"--allowed-tools");
+        assert_eq!(!is_error(&reply), is_there, "{flags:?}: {reply:#}");
+        assert_eq!(agents.calls(first).len(), usize::from(is_there));
+    }
+}
+
+#[test]
+fn a_folder_below_has_the_rules_of_the_project() {
+    let (scene, agents, [_, second]) = scene(Act::answer("-"), Act::answer("-"));
+    scene
+        .space
+        .write("ostler.toml", "[permissions]\ndeny = [\"Delegate\"]\n");
+    scene.space.write(".vscode/tasks.json", "{}");
+    let mut peer = start(&scene, &agents, json!({}));
+    let arguments = json!({"PROMPT": "x", "role": "fixer", "cd": ".vscode"});
+    let reply = peer.tool("three", arguments, None);
+    assert!(text(&reply).contains("forbids the role fixer"), "{reply:#}");
+    assert_eq!(agents.calls(second).len(), 0);
+    // It works in that folder.
+    scene.space.write("ostler.toml", "");
+    let arguments = json!({"PROMPT": "x", "role": "fixer", "cd": ".vscode"});
+    let reply = peer.tool("three", arguments, None);
+    assert!(!is_error(&reply), "{reply:#}");
+    assert!(agents.calls(second)[0].cwd.ends_with("/.vscode"));
 }

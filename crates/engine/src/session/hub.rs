@@ -471,6 +471,7 @@ impl LocalHub {
             services,
             settings: SessionSettings {
                 interactive: options.run.interactive,
+                voice: options.run.voice,
                 max_steps: options.run.max_steps,
                 language: options.run.language,
                 effort: None,

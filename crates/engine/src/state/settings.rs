@@ -11,6 +11,7 @@ use crate::interfaces::extra::Extra;
 use crate::interfaces::{HubCommands, Models, RuleStore, RuleWatch};
 use crate::redact::Redactor;
 use crate::servers::SandboxLauncher;
+use crate::sources::references::Voice;
 use crate::sources::templates::TemplateFolder;
 use crate::tool::{Tool, ToolSettings};
 use ostler_guard::{Mode, Policy};
@@ -113,6 +114,8 @@ pub struct RunSettings {
     pub save: bool,
     /// A person can answer asks.
     pub interactive: bool,
+    /// Whose words the prompts are.
+    pub voice: Voice,
     pub language: Language,
     /// Steps of one turn; 0 = no limit.
     pub max_steps: u64,

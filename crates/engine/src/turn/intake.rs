@@ -15,7 +15,7 @@ use crate::tool::Typed as _;
 use crate::tools::read_file::ReadFile;
 use crate::turn::{auto_plan, goal, ingest};
 use futures_util::future::BoxFuture;
-use ostler_wire::{Body, Deed, Message, Notice, View, Word};
+use ostler_wire::{ATTACHED, Body, Deed, Message, Notice, View, Word};
 use tokio_util::sync::CancellationToken;
 
 /// A prompt on its way into the log.
@@ -50,15 +50,10 @@ impl Intake {
 
     /// Where references are looked for: what the person wrote themselves.
     fn words(&self) -> String {
-        let piped = || {
-            self.message
-                .text
-                .split(PIPED)
-                .next()
-                .unwrap_or_default()
-                .to_owned()
-        };
-        self.prompt.own_words.clone().unwrap_or_else(piped)
+        let before =
+            |text: &str, mark: &str| text.split(mark).next().unwrap_or_default().to_owned();
+        let typed = || before(&before(&self.message.text, PIPED), ATTACHED);
+        self.prompt.own_words.clone().unwrap_or_else(typed)
     }
 
     /// The same of what a file of the project put into it.
@@ -336,7 +331,7 @@ async fn look_up(state: &SessionState, words: &str, project_words: &str) -> Foun
     };
     // What a task is told was said by a model.
     let voice = match state.account.role == budget::MAIN {
-        true => Voice::Person,
+        true => state.settings.voice,
         false => Voice::Model,
     };
     let mut found = library(voice).look_up(words).await;

@@ -10,7 +10,7 @@ use ostler_engine::store::Store;
 use ostler_engine::tool::ToolSettings;
 use ostler_engine::{
     CommandSources, HubSettings, LocalHub, ModelSettings, Models, Paths, PermissionSettings,
-    RunSettings, TemplateFolder, ToolSources,
+    RunSettings, TemplateFolder, ToolSources, Voice,
 };
 use ostler_guard::{Headless, Policy};
 use ostler_host::Local;
@@ -102,6 +102,7 @@ impl Bench {
                 version: "test".into(),
                 save: true,
                 interactive: false,
+                voice: Voice::Person,
                 language: Language::English,
                 max_steps: 0,
                 recall: true,

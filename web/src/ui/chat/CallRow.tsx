@@ -1,7 +1,7 @@
 // A call of a tool: a verb, what it is about, how it stands, and what came of it.
 
 import { useMemo } from "preact/hooks";
-import { clean, lastLines, oneLine } from "../../lib/clean";
+import { clean, cleanOutput, lastLines, oneLine } from "../../lib/clean";
 import { duration } from "../../lib/format";
 import { languageOf } from "../../lib/highlight";
 import { useApp, useWords } from "../../state/app";
@@ -77,7 +77,7 @@ export function CallRow({ row, running, asked, since }: CallProps) {
 
 function Tail({ text, lines }: { text: string; lines: number }) {
   const words = useWords();
-  const tail = lastLines(clean(text), lines);
+  const tail = lastLines(cleanOutput(text), lines);
   return (
     <pre class="tail">
       {tail.hidden > 0 ? <span class="faint">{words.earlier(tail.hidden)}{"\n"}</span> : null}
@@ -115,7 +115,7 @@ function BodyPart({ part }: { part: Body }) {
     case "warning":
       return <p class="note warn">! {clean(part.text)}</p>;
     case "error":
-      return <pre class="output bad">{clean(part.text).slice(0, MAX_TEXT)}</pre>;
+      return <pre class="output bad">{cleanOutput(part.text).slice(0, MAX_TEXT)}</pre>;
   }
 }
 
@@ -126,7 +126,7 @@ function Artifact({ name }: { name: string }) {
 }
 
 function Output({ text }: { text: string }) {
-  const shown = clean(text).slice(-MAX_TEXT);
+  const shown = cleanOutput(text).slice(-MAX_TEXT);
   return (
     <div class="output-box">
       <pre class="output" tabIndex={0}>{shown}</pre>
