@@ -51,7 +51,11 @@ fn a_run_without_a_person_has_work_done_by_others() {
 
 #[test]
 fn a_signal_ends_the_whole_tree() {
-    for (signal, code) in [(Signal::Interrupt, 130), (Signal::Terminate, 143)] {
+    for (signal, code) in [
+        (Signal::Interrupt, 130),
+        (Signal::Terminate, 143),
+        (Signal::Quit, 143),
+    ] {
         let task = ("task", json!({"prompt": "wait"}));
         let server = delegating(task, |_| Step::answer().text("Half").stall(Place::Text(1)));
         let scene = Scene::of(Kind::Chat, FREE, server);

@@ -35,6 +35,9 @@ pub struct Signals {
     terminate: tokio::signal::unix::Signal,
     #[cfg(unix)]
     hang_up: tokio::signal::unix::Signal,
+    /// What would end the process at once, with nothing put in order.
+    #[cfg(unix)]
+    others: Vec<tokio::signal::unix::Signal>,
 }
 
 /// Counts one that catches signals for as long as it does.
@@ -64,6 +67,39 @@ pub async fn unhandled() -> io::Result<Stop> {
     }
 }
 
+#[cfg(unix)]
+fn deadly() -> Vec<tokio::signal::unix::SignalKind> {
+    use tokio::signal::unix::SignalKind;
+    let numbers = [
+        libc::SIGXCPU,
+        libc::SIGVTALRM,
+        libc::SIGPROF,
+        #[cfg(target_os = "linux")]
+        libc::SIGPWR,
+    ];
+    let mut all = vec![
+        SignalKind::quit(),
+        SignalKind::alarm(),
+        SignalKind::user_defined1(),
+        SignalKind::user_defined2(),
+        SignalKind::io(),
+    ];
+    all.extend(numbers.into_iter().map(SignalKind::from_raw));
+    all
+}
+
+#[cfg(unix)]
+async fn any_of(signals: &mut [tokio::signal::unix::Signal]) {
+    std::future::poll_fn(|context| {
+        let mut polled = signals.iter_mut().map(|one| one.poll_recv(context));
+        match polled.any(|one| one.is_ready()) {
+            true => std::task::Poll::Ready(()),
+            false => std::task::Poll::Pending,
+        }
+    })
+    .await;
+}
+
 impl Signals {
     #[cfg(unix)]
     pub fn new() -> io::Result<Self> {
@@ -73,6 +109,7 @@ impl Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
+            others: deadly().into_iter().map(signal).collect::<Result<_, _>>()?,
         })
     }
 
@@ -90,6 +127,7 @@ impl Signals {
             _ = self.interrupt.recv() => Stop::Interrupt,
             _ = self.terminate.recv() => Stop::Terminate,
             _ = self.hang_up.recv() => Stop::Terminate,
+            () = any_of(&mut self.others) => Stop::Terminate,
         }
     }
 

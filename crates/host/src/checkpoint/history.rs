@@ -263,10 +263,12 @@ impl Checkpoints {
         let common = &repository.common;
         let folder = self.held_or_made(common);
         let folder = folder.map_err(|e| Error::io(Word::HostWrite, common, e))?;
+        clear_way(&folder);
         for name in [b"refs".as_slice(), OBJECTS] {
             // Git knows a repository by these. Where one cannot be made, what belongs into it says so.
             let _told = folder.enter_or_make(name);
         }
+        drop_damaged(&all, &folder);
         let missing = missing(all, common, &folder);
         let (cache, none) = (Cache::default(), missing.is_empty());
         let mut apply = Apply::new(&folder, packs, &cache);
@@ -289,6 +291,53 @@ impl Checkpoints {
                 .push(left(".git/objects", Word::CpHistoryInPart.into()));
         }
         Ok(())
+    }
+}
+
+/// Moves aside what stands where a git folder has its folders.
+pub(super) fn clear_way(folder: &Dir) {
+    for name in [b"refs".as_slice(), b"logs", OBJECTS] {
+        let found = folder.look(name);
+        if found.is_ok_and(|found| found.kind != Kind::Directory) {
+            let aside = [name, format!(".removed-{}", std::process::id()).as_bytes()].concat();
+            // What cannot be moved is said by what belongs there.
+            let _told = folder.rename(name, &aside);
+        }
+    }
+}
+
+const PACKS: &[u8] = b"objects/pack";
+/// What git makes anew of packs is never shorter than its head and its end.
+const LEAST_DERIVED: u64 = 52;
+
+/// Removes objects and packs that have another length than they were kept with: git never changes them.
+fn drop_damaged(all: &BTreeMap<Rel, Node>, folder: &Dir) {
+    for (path, node) in all {
+        let Node::File { size, .. } = node else {
+            continue;
+        };
+        let (above, name) = tree::split(path);
+        let Some(above) = folder
+            .enter(above)
+            .ok()
+            .filter(|_| tree::is_within(path, OBJECTS))
+        else {
+            continue;
+        };
+        let found = above.look(name);
+        if found.is_ok_and(|found| found.kind == Kind::File && found.mark.size != *size) {
+            let _told = above.remove_file(name);
+        }
+    }
+    let Ok(packs) = folder.enter(PACKS) else {
+        return;
+    };
+    for Name { bytes, .. } in packs.names().unwrap_or_default() {
+        let is_derived = DERIVED.iter().any(|end| bytes.ends_with(end.as_bytes()));
+        let found = packs.look(&bytes).ok().filter(|_| is_derived);
+        if found.is_some_and(|found| found.mark.size < LEAST_DERIVED) {
+            let _told = packs.remove_file(&bytes);
+        }
     }
 }
 

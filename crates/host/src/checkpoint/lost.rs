@@ -5,7 +5,7 @@
 use super::apply::Apply;
 use super::cache::Cache;
 use super::git::{Repository, read_small};
-use super::history::{entries, missing};
+use super::history::{clear_way, entries, missing};
 use super::objects::Objects;
 use super::pack::Packs;
 use super::restore::Report;
@@ -342,6 +342,7 @@ impl Checkpoints {
         all.retain(|path, node| holds_lost(path, node));
         let folder = self.held_or_made(common);
         let folder = folder.map_err(|e| Error::io(Word::HostWrite, common, e))?;
+        clear_way(&folder);
         let changes = missing(all, common, &folder);
         let cache = Cache::default();
         let mut apply = Apply::new(&folder, &mut packs, &cache);

@@ -14,7 +14,6 @@ use targets::{Place, turned_keys};
 /// Settings that run nothing and lead nowhere, whatever their value; `*` is any one part.
 const HARMLESS: &[&str] = &[
     "core.filemode",
-    "core.logallrefupdates",
     "core.ignorecase",
     "core.precomposeunicode",
     "core.symlinks",
@@ -89,13 +88,17 @@ const HARMLESS: &[&str] = &[
 const VALUES: &[(&str, &[&str])] = &[
     ("core.repositoryformatversion", &["0", "1"]),
     ("core.bare", &["false"]),
-    ("extensions.refstorage", &["files", "reftable"]),
+    ("core.logallrefupdates", &["true", "always"]),
     // Its file is looked at like this one.
     ("extensions.worktreeconfig", &["true", "false"]),
 ];
 /// How objects are named, which a repository keeps from its beginning: all that git reads in it depends on that.
 const OBJECT_FORMAT: &str = "extensions.objectformat";
 const FORMATS: [&str; 2] = ["sha1", "sha256"];
+/// Where names of commits are kept, which it keeps, too: with another one, git sees none of its branches, and removes what
+/// they led to.
+const REF_STORAGE: &str = "extensions.refstorage";
+const STORAGES: [&str; 2] = ["files", "reftable"];
 /// Settings that decide how much git deletes by itself, or whether it signs: harmless only in a repository that a command
 /// makes itself.
 const OF_NEW: &[&str] = &[
@@ -349,6 +352,7 @@ impl Setting {
             || VALUES.iter().any(is_listed)
             || (remotes.is_new && self.is("core.bare") && value == "true")
             || (remotes.is_new && self.is(OBJECT_FORMAT) && FORMATS.contains(&value))
+            || (remotes.is_new && self.is(REF_STORAGE) && STORAGES.contains(&value))
             || (listed(ADDRESSES) && is_address(value) && self.has_plain_name())
             || (self.is(URL) && remotes.known.contains(value) && self.has_plain_name())
             || (listed(NAMES) && (value == ITSELF || remotes.names.contains(value)))
@@ -543,7 +547,7 @@ mod tests {
             "[branch \"a\"]\n\tremote = .\n\tmerge = refs/heads/main\n",
             "[remote \"a/b\"]\n\turl = git@x.y:z\n",
             "[remote \"p\"]\n\turl = http://localhost:3000/z\n\tpushurl = https://u@x.y:1/z\n",
-            "[core]\n\trepositoryformatversion = 1\n[extensions]\n\trefStorage = reftable\n\tworktreeConfig = true\n",
+            "[core]\n\trepositoryformatversion = 1\n\tlogAllRefUpdates = true\n[extensions]\n\tworktreeConfig = true\n",
             "[core]\n\tfsmonitor = false\n",
             "[remote \"o\"]\n\turl = ssh://git@x.y:22/z\n",
             "[init]\r\n\tdefaultBranch = main\r\n",
@@ -555,12 +559,22 @@ mod tests {
             assert_eq!(new.refused, [] as [&str; 0], "{more}");
             assert_eq!(new.text, more.as_bytes());
         }
-        // A repository keeps the names of its objects from its beginning.
-        let format = "[extensions]\n\tobjectFormat = sha256\n";
-        assert_eq!(merge(None, format.as_bytes()).text, format.as_bytes());
-        let (text, refused) = merged(PERSON, &format!("{PERSON}{format}"));
-        assert_eq!(text, PERSON);
-        assert_eq!(refused, ["extensions.objectformat"]);
+        // A repository keeps the names of its objects, and where those of commits are, from its beginning.
+        for (own, key) in [
+            (
+                "[extensions]\n\tobjectFormat = sha256\n",
+                "extensions.objectformat",
+            ),
+            (
+                "[extensions]\n\trefStorage = reftable\n",
+                "extensions.refstorage",
+            ),
+        ] {
+            assert_eq!(merge(None, own.as_bytes()).text, own.as_bytes());
+            let (text, refused) = merged(PERSON, &format!("{PERSON}{own}"));
+            assert_eq!(text, PERSON);
+            assert_eq!(refused, [key]);
+        }
     }
 
     #[test]
@@ -657,6 +671,14 @@ mod tests {
             (
                 "[extensions]\n\trefStorage = files:///x\n",
                 "extensions.refstorage",
+            ),
+            (
+                "[extensions]\n\trefStorage = reftable\n",
+                "extensions.refstorage",
+            ),
+            (
+                "[core]\n\tlogAllRefUpdates = false\n",
+                "core.logallrefupdates",
             ),
             ("[extensions]\n\tnew = 1\n", "extensions.new"),
             ("[core]\n\tbare = true\n", "core.bare"),

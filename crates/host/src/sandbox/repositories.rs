@@ -478,8 +478,16 @@ fn set_aside(folder: &Dir, name: &[u8]) -> io::Result<()> {
     folder.rename(name, &aside)
 }
 
-/// Puts a file in the place of another at once, so that nobody reads half of it.
+/// Puts a file in the place of another at once, so that nobody reads half of it. Where there is no room for a second one,
+/// the other one goes first: what it would run is worse than what is lost.
 fn replace(folder: &Dir, name: &[u8], bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
+    replace_at_once(folder, name, bytes, mode).or_else(|_| {
+        folder.remove_file(name)?;
+        replace_at_once(folder, name, bytes, mode)
+    })
+}
+
+fn replace_at_once(folder: &Dir, name: &[u8], bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
     let mut new = name.to_owned();
     new.extend(format!(".new-{}", std::process::id()).into_bytes());
     // One that is left of an earlier try, or that a command put there.

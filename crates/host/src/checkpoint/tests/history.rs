@@ -155,6 +155,46 @@ fn parts_of_a_git_folder_come_back_and_new_objects_stay() {
 }
 
 #[test]
+fn damaged_objects_are_replaced_and_what_stands_in_the_way_is_moved_aside() {
+    let objects = |world: &World, act: &dyn Fn(&Path)| {
+        let dot = world.path(".git/objects");
+        for folder in fs::read_dir(&dot).expect("objects").flatten() {
+            for file in fs::read_dir(folder.path()).into_iter().flatten().flatten() {
+                act(&file.path());
+            }
+        }
+    };
+    let cut = |path: &Path| {
+        let _ = fs::remove_file(path);
+        fs::write(path, "").expect("a file without content");
+    };
+    for name in ["cut", "file"] {
+        let world = World::new();
+        rich(&world);
+        let before = history(&world.root());
+        let id = world.take();
+        match name {
+            "cut" => objects(&world, &cut),
+            _ => {
+                fs::remove_dir_all(world.path(".git/objects")).expect("gone");
+                fs::write(world.path(".git/objects"), "").expect("a file");
+            }
+        }
+        let what = What {
+            git: Git::Restored,
+            ..What::default()
+        };
+        let guard = Guard {
+            unseen: Unseen::Overwrite,
+            ..Guard::default()
+        };
+        world.open().restore(id, &what, &guard).expect("a rewind");
+        assert_eq!(history(&world.root()), before, "{name}");
+        git(&world.root(), &["fsck", "--full"]);
+    }
+}
+
+#[test]
 fn objects_are_looked_at_when_a_ref_has_changed() {
     let world = World::new();
     rich(&world);

@@ -60,6 +60,20 @@ fn what_a_later_checkpoint_lacks_comes_from_an_earlier_one() {
 }
 
 #[test]
+fn a_file_in_the_place_of_the_objects_is_moved_aside() {
+    let world = World::new();
+    let root = world.root();
+    repository(&root);
+    world.take();
+    let mut measured = measure(&world);
+    fs::remove_dir_all(root.join(".git/objects")).expect("gone");
+    fs::write(root.join(".git/objects"), "").expect("a file");
+    let back = vec![".git/objects".to_owned()];
+    assert_eq!(mend(&world, &mut measured), (back, Vec::new()));
+    git(&root, &["fsck", "--full", "--strict"]);
+}
+
+#[test]
 fn what_came_while_it_was_measured_belongs_to_it() {
     let world = World::new();
     let root = world.root();

@@ -110,6 +110,23 @@ fn repositories_that_a_command_makes_run_nothing() {
         &["docs/fixture/config"],
     );
     check(&|top| repository(top, ".", EVIL), &["config"]);
+    // No repository belongs there, but a link of the project may lead to one.
+    for place in [
+        "info/r",
+        "logs/r",
+        "refs/r",
+        "objects/r",
+        "objects/ab",
+        "objects/pack/r",
+        "lfs/a/b/r",
+        "rr-cache/r",
+    ] {
+        let (plain, linked) = (format!(".git/{place}"), format!(".git/{place}/.git"));
+        for place in [plain, linked] {
+            let config = format!("{place}/config");
+            check(&|top| repository(top, &place, EVIL), &[&config]);
+        }
+    }
     check(
         &|top| put(top, "old/.git/hooks/pre-commit", "evil"),
         &["old/.git/hooks/pre-commit"],
@@ -181,7 +198,8 @@ fn repositories_that_a_command_makes_run_nothing() {
             repository(top, ".git/info/x", EVIL);
             put(top, "s/.git", "gitdir: ../.git/modules/../info/x\n");
         },
-        &["s/.git"],
+        // It is looked into wherever it lies.
+        &[".git/info/x/config"],
     );
     check(
         &|top| {

@@ -22,12 +22,10 @@ const WITH_REPOSITORIES: [&str; 10] = [
     "sl",
     "NOTES_MERGE_WORKTREE",
 ];
-/// Those in which nobody looks for a repository.
+/// Those with names like those of a repository's own parts. A link of the project may lead to one that lies there.
 const PARTS: [&str; 3] = ["logs", "refs", "info"];
-/// Those whose files are never written to once they are there, and may be shared between repositories. Of what lies in
-/// them only these folders are looked into.
+/// The same whose files are never written to once they are there, and may be shared between repositories.
 const STORES: [&str; 2] = ["objects", "lfs"];
-const IN_STORES: [&str; 2] = ["info", "pack"];
 const INDEX: &str = "index";
 /// What makes a folder a repository as soon as it gets a `HEAD`.
 const WITHOUT_HEAD: [&str; 3] = [CONFIGS[0], "objects", "refs"];
@@ -40,9 +38,9 @@ pub enum Area {
     Tree,
     /// A folder of git's own files, in which repositories may lie.
     Git,
-    /// One in which nobody looks for them.
+    /// One in which no repository belongs.
     Part,
-    /// Objects, which are shared.
+    /// The same with objects, which are shared.
     Store,
 }
 
@@ -105,7 +103,11 @@ pub fn read(folder: &Path, stamp: Stamp, area: Area, root: &Path) -> Seen {
     let is_dot_git = folder.file_name() == Some(OsStr::new(DOT_GIT));
     let may_hold = matches!(area, Area::Tree | Area::Git);
     // One without a working tree, or one below `.git/modules`. Git takes less for one than this.
-    let is_repository = may_hold && (is_dot_git || (has_head && has_more) || has_rest);
+    let is_repository = match may_hold {
+        true => is_dot_git || (has_head && has_more) || has_rest,
+        // `logs` has a `HEAD` and `refs` of its own.
+        false => has_rest || (has_head && is_git_folder(folder)),
+    };
     if is_repository && !is_dot_git {
         seen.repositories.push(folder.to_owned());
     }
@@ -115,7 +117,7 @@ pub fn read(folder: &Path, stamp: Stamp, area: Area, root: &Path) -> Seen {
     };
     for entry in &entries {
         let name = entry.file_name();
-        if may_hold && name == DOT_GIT {
+        if name == DOT_GIT {
             seen.repositories.push(entry.path());
         }
         if is_git && name != DOT_GIT && is_stray(entry, area) {
@@ -132,25 +134,24 @@ pub fn read(folder: &Path, stamp: Stamp, area: Area, root: &Path) -> Seen {
         }
         if is_folder(entry) {
             let below = area_below(&name, area, is_repository);
-            seen.below.extend(below.map(|area| (entry.path(), area)));
+            seen.below.push((entry.path(), below));
         }
     }
     seen
 }
 
-/// What a folder in another one is, or nothing if it is not looked into.
-fn area_below(name: &OsStr, area: Area, is_repository: bool) -> Option<Area> {
+/// What a folder in another one is.
+fn area_below(name: &OsStr, area: Area, is_repository: bool) -> Area {
     let is_one_of = |names: &[&str]| names.iter().any(|one| name == *one);
     match area {
-        Area::Tree | Area::Git if is_repository => Some(match name {
+        Area::Tree | Area::Git if is_repository => match name {
             name if name == DOT_GIT => Area::Tree,
             _ if is_one_of(&WITH_REPOSITORIES) => Area::Git,
             _ if is_one_of(&STORES) => Area::Store,
             _ if is_one_of(&PARTS) => Area::Part,
             _ => Area::Tree,
-        }),
-        Area::Tree | Area::Git | Area::Part => Some(area),
-        Area::Store => is_one_of(&IN_STORES).then_some(Area::Store),
+        },
+        Area::Tree | Area::Git | Area::Part | Area::Store => area,
     }
 }
 
