@@ -409,6 +409,7 @@ impl Term {
             crate::Signal::Interrupt => rustix::process::Signal::INT,
             crate::Signal::Terminate => rustix::process::Signal::TERM,
             crate::Signal::Hangup => rustix::process::Signal::HUP,
+            crate::Signal::Quit => rustix::process::Signal::QUIT,
             crate::Signal::Kill => rustix::process::Signal::KILL,
             crate::Signal::Stop => rustix::process::Signal::STOP,
             crate::Signal::Continue => rustix::process::Signal::CONT,
