@@ -119,6 +119,11 @@ impl Places {
 /// The keyboard of this machine as the surface knows it.
 pub struct Keys(Keyboard);
 
+/// What is typed from now on, until it is dropped.
+pub fn keyboard() -> io::Result<Keys> {
+    Keyboard::open(io::stdin()).map(Keys)
+}
+
 impl surroundings::Keyboard for Keys {
     async fn next(&mut self) -> io::Result<surroundings::Typed> {
         Ok(match self.0.next().await? {
@@ -133,7 +138,7 @@ impl Surroundings for Around {
     type Keyboard = Keys;
 
     fn keyboard(&self) -> io::Result<Keys> {
-        Keyboard::open(io::stdin()).map(Keys)
+        keyboard()
     }
 
     fn fetch(&self, what: Fetch) -> Work<Fetched> {

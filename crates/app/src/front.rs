@@ -6,16 +6,18 @@ use crate::color;
 use crate::conversation::hub::{Attendance, ConversationHub};
 use crate::conversation::questions::StartQuestions;
 use crate::exit::{OK, TERMINATED};
+use crate::hyperlinks;
 use anyhow::{Context as _, anyhow};
 use ostler_config::text::Speak as _;
 use ostler_config::units::ColorChoice;
 use ostler_host::signals::{Signals, Stop};
 use ostler_tui::editor;
+use ostler_tui::links::Links;
 use ostler_tui::questions::{Asked, ask};
 use ostler_tui::run::{Start, Welcome, run as show};
 use ostler_tui::screen::Narrowed;
 use ostler_tui::state::{Keys, Settings};
-use ostler_tui::theme::Look;
+use ostler_tui::theme::{Look, Theme};
 use ostler_wire::{Hub, Language, Open, Questions as _, Say, Word};
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
@@ -173,6 +175,7 @@ fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
         greeting,
         prompt: None,
         narrowed: narrowed(boot),
+        links: links(boot),
     })
 }
 
@@ -200,8 +203,17 @@ fn title(boot: &Boot) -> String {
     format!("ostler {folder}").trim_end().to_owned()
 }
 
+/// How the terminal gets links, where it knows them.
+pub fn links(boot: &Boot) -> Option<Links> {
+    let host = boot.env.get("HOSTNAME").map_or("", String::as_str);
+    hyperlinks::known(&boot.env).then(|| match boot.machines.place.get() {
+        Some(_) => Links::default(),
+        None => Links::on(host, &boot.places.root.to_string_lossy()),
+    })
+}
+
 /// Terminals that do not break the rows that have become too wide. One within another does what the inner one does.
-fn narrowed(boot: &Boot) -> Narrowed {
+pub fn narrowed(boot: &Boot) -> Narrowed {
     let has = |name: &str| boot.env.get(name).is_some_and(|v| !v.is_empty());
     let is_st = boot.env.get("TERM").is_some_and(|t| t.starts_with("st-"));
     let cuts = has("XTERM_VERSION") || has("STY") || is_st;
@@ -209,6 +221,11 @@ fn narrowed(boot: &Boot) -> Narrowed {
         true => Narrowed::Cuts,
         false => Narrowed::Breaks,
     }
+}
+
+/// How everything looks, and the language.
+pub fn theme(boot: &Boot) -> anyhow::Result<Theme> {
+    Ok(Theme::new(look(boot)?).speaking(boot.language))
 }
 
 fn look(boot: &Boot) -> anyhow::Result<Look> {

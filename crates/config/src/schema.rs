@@ -445,9 +445,9 @@ pub struct UiConfig {
     pub vim: bool,
     /// Tell you, when the window is not looked at, that it waits or has finished.
     pub notify: bool,
-    /// The status line, such as "{model} {branch}"; docs/terminal.md lists the names.
+    /// The status line, such as "{model} {branch}"; `ostler help terminal` lists the names.
     pub status_line: Option<String>,
-    /// Keys by action, such as `undo = ["ctrl-z"]`; docs/terminal.md lists them.
+    /// Keys by action, such as `undo = ["ctrl-z"]`; `ostler help terminal` lists them.
     pub keys: BTreeMap<String, Vec<String>>,
 }
 

@@ -18,10 +18,12 @@ pub mod panel;
 pub mod permissions;
 pub mod sessions;
 pub mod setup;
+pub mod topics;
 pub mod trust;
 pub mod usage;
 
 pub mod choose;
+pub mod desk;
 mod health;
 mod local;
 mod plan;
