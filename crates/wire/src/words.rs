@@ -220,7 +220,7 @@ words! {
     WelcomeEffort: "effort {}", "思考强度 {}";
     KeysTitle: "Keys", "按键";
     KeysTyping: "Typing", "输入";
-    KeySend: "enter  send; while it works: read at the next step", "enter  发送；工作时：下一步读取";
+    KeySend: "enter  send, also while it works", "enter  发送，工作时亦可";
     KeyNewline: "shift-enter, alt-enter, ctrl-j  new line", "shift-enter、alt-enter、ctrl-j  换行";
     KeyQueueHelp: "tab  queue for after this turn", "tab  排到本轮之后";
     KeyEdit: "up  edit what is queued, or earlier prompts", "up  编辑排队的提示或历史";
@@ -465,6 +465,7 @@ words! {
     EffortIs: "Effort: {}", "思考强度：{}";
     NoEffort: "There is no effort {}; there are: {}", "没有思考强度 {}；可用：{}";
     Exported: "Written to {}", "已写入 {}";
+    ThemeSample: "A **strong** word, `code` and [a link](https://example.com):", "**强调**、`代码`与[链接](https://example.com)：";
     ThemeTitle: "Theme", "配色";
     ColPart: "part", "部分";
     ColTokens: "tokens", "令牌";
@@ -474,7 +475,10 @@ words! {
     ColCached: "cached", "缓存";
     ColOutput: "output", "输出";
     ColCost: "cost", "费用";
-    CompactsHere: "│ compacts here ({} %)", "│ 在此压缩（{} %）";
+    CompactsHere: "█ used · ░ free · │ compacts here ({} %)", "█ 已用 · ░ 空闲 · │ 在此压缩（{} %）";
+    WindowMap: "█ used · ░ free", "█ 已用 · ░ 空闲";
+    ColShare: "share", "占比";
+    PartFree: "free", "空闲";
     PartSystem: "system prompt", "系统提示";
     PartTools: "tool schemas", "工具定义";
     PartUser: "your words and files", "你的话与文件";
@@ -529,6 +533,8 @@ words! {
     WaitsForPlace: "waits for a free place", "等待空位";
     WaitsToWrite: "waits for its turn to change files", "等待轮到它修改文件";
     DoingThinks: "thinks", "思考中";
+    ModelThinks: "thinking", "思考中";
+    DoingAnswers: "answering", "正在回答";
     DoingRuns: "runs {}", "运行 {}";
     DoingAsks: "asks you", "等你回答";
     StateRuns: "runs", "运行中";
@@ -541,8 +547,11 @@ words! {
     ColValue: "value", "值";
     ColFrom: "from", "来源";
     LeftBehind: "Stopped with the session: {}", "随会话停止：{}";
+    AtSession: "an earlier session", "之前的会话";
+    AtSymbol: "a definition in the sources", "源码中的定义";
+    AtResources: "resources of this MCP server", "此 MCP 服务器的资源";
     HelpTopics: "Pages of the documentation: ostler help TOPIC", "文档页面：ostler help 主题";
-    HelpNoTopic: "There is no topic or command `{}`{}. `ostler help topics` lists the topics, `ostler --help` the commands.", "没有主题或命令 `{}`{}。`ostler help topics` 列出主题，`ostler --help` 列出命令。";
+    HelpNoTopic: "There is no topic or command `{}`{}\n`ostler help topics` lists the topics, `ostler --help` the commands.", "没有主题或命令 `{}`{}\n`ostler help topics` 列出主题，`ostler --help` 列出命令。";
     HubNoCommand: "There is no command `{}` here; there are {}.", "这里没有命令 `{}`；有 {}。";
     HubNoView: "`ostler {}` is for the command line: it does more than answer.", "`ostler {}` 只用于命令行：它不只是给出回答。";
     NoSetting: "There is no setting {}.", "没有设置 {}。";
@@ -828,7 +837,7 @@ words! {
     LlmAuth: "{} {} ({}){}. {}", "{} {}（{}）{}。{}";
     LlmBadKey: "refused the key", "拒绝了密钥";
     LlmBadKeyFrom: "refused the key from {}", "拒绝了密钥“{}”";
-    LlmNoKey: "wants a key and none is set", "需要密钥，但没有设置";
+    LlmNoKey: "wants an API key and none is configured", "需要 API 密钥，但没有配置";
     LlmSetKey: "Set its api_key_env, or run `ostler setup`", "请设置其 api_key_env，或运行 `ostler setup`";
     LlmCheckKey: "Check it, or run `ostler setup`", "请检查，或运行 `ostler setup`";
     LlmNoTls: "no secure connection to {}: {}. Behind a company proxy, name its certificate with SSL_CERT_FILE or ca_file", "无法与 {} 建立安全连接：{}。若在公司代理之后，请用 SSL_CERT_FILE 或 ca_file 指定其证书";
@@ -1008,6 +1017,13 @@ words! {
     McpReconnects: "{} is being connected anew.", "正在重新连接 {}。";
     McpTrust: "trust its read-only tools while planning", "计划模式下信任其只读工具";
     McpUntrust: "trust it no longer", "不再信任";
+    McpTrustTool: "let it run while planning", "计划模式下允许运行";
+    McpTools: "tools", "工具";
+    McpToolsOf: "Tools of {}", "{} 的工具";
+    McpOffersNone: "{} offers no tools, or is not connected.", "{} 没有工具，或尚未连接。";
+    McpNoTool: "{} has no tool {}. /mcp tools lists them.", "{} 没有工具 {}。/mcp tools 可列出。";
+    McpToolReads: "says it only reads", "声明为只读";
+    McpToolTrusted: "runs while planning", "计划模式下可运行";
     McpTrusted: "Tools of {} that may be used while planning: {}.", "{} 中计划模式下可用的工具：{}。";
     McpUntrusted: "Tools of {} that ask again while planning: {}.", "{} 中计划模式下会再次询问的工具：{}。";
     McpNoReaders: "{} has no tool that says it only reads.", "{} 没有声明为只读的工具。";
@@ -2000,6 +2016,8 @@ words! {
     SetAskKey: "Key for {}", "{} 的密钥";
     SetFirst: "Ostler needs a model to work with. This takes a minute; `ostler demo` shows it without one.", "Ostler 需要一个模型才能工作。设置只需一分钟；`ostler demo` 无需模型即可演示。";
     SetTests: "asking {} for its models", "正在向 {} 查询模型";
+    SetWritten: "Model {} · settings: {}{}", "模型 {} · 设置：{}{}";
+    SetKeyIn: " · key: {}", " · 密钥：{}";
     SetWhatNow: "What next?", "接下来？";
     SetOtherKey: "type another key", "输入另一个密钥";
     SetAgain: "try again", "重试";
@@ -2009,7 +2027,7 @@ words! {
     SetGetModel: "A server without models gets one with: {}", "服务器没有模型时可用此命令获取：{}";
     SetBegin: "start a conversation in this folder", "在此文件夹开始对话";
     SetDone: "done", "完成";
-    DialogKeys: "enter continue · esc back", "回车继续 · esc 返回";
+    DialogKeys: "enter: continue · esc: back", "回车：继续 · esc：返回";
     SetAnswers: "{} answers and has {}.", "{} 有回答，共 {}。";
     SetNoModels: "{} answers, but lists no models.", "{} 有回答，但没有列出模型。";
     SetFailed: "{}\nNothing was written; `--offline` skips the test", "{}\n没有写入任何内容；`--offline` 跳过检查";

@@ -366,10 +366,11 @@ fn write(
 ) -> anyhow::Result<()> {
     let language = boot.language;
     let provider = plan.endpoint.provider.clone();
-    let mut lines = Vec::new();
+    let (mut lines, mut key_file) = (Vec::new(), None);
     if let (Some(key), Some(name), None) = (&plan.endpoint.key, &plan.key_name, &plan.key_source) {
         let path = keys::save_key(&boot.places.home, name, key)?;
         lines.push(language.filled(Word::SetSavedKey, &[&name, &path.display()]));
+        key_file = Some(path);
     }
     let file = config_command::user_file(boot);
     if !file.exists() {
@@ -397,10 +398,14 @@ fn write(
         lines.push(set(boot, &file, &key, &value)?);
     }
     lines.push(set(boot, &file, "default_model", &quoted(&reference))?);
-    if !desk.is_screen() {
+    if desk.is_screen() {
+        let key = key_file.map(|path| language.filled(Word::SetKeyIn, &[&path.display()]));
+        let (file, key) = (file.display(), key.unwrap_or_default());
+        desk.say(&language.filled(Word::SetWritten, &[&reference, &file, &key]))?;
+    } else {
         lines.push(language.say(Word::SetNext).into());
+        desk.report(&(lines.join("\n") + "\n"))?;
     }
-    desk.report(&(lines.join("\n") + "\n"))?;
     say_if_overridden(boot, &reference, desk)
 }
 

@@ -2,6 +2,8 @@
 //! paths of the whole project that have its letters in their order. Names that a rule forbids or wants asked
 //! about, and those of other folders, are not offered. It knows no client and no session.
 
+mod other;
+mod symbols;
 mod tree;
 
 use crate::tool::Scope;
@@ -11,6 +13,8 @@ use ostler_wire::{Completion, CompletionItem, CompletionKind, CompletionRequest}
 use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::watch;
+pub use other::{Others, SESSION, Sessions};
+pub use symbols::Symbols;
 pub use tree::Tree;
 
 /// Bytes of what is completed.
@@ -50,6 +54,7 @@ pub struct Completer {
     pub scope: Arc<Scope>,
     pub offered: watch::Receiver<Arc<Border>>,
     pub tree: Tree,
+    pub others: Others,
 }
 
 impl Completer {
@@ -62,10 +67,24 @@ impl Completer {
             scope: Arc::new(scope),
             offered: offered.follow(),
             tree: Tree::default(),
+            others: Others::default(),
         }
     }
 
     pub async fn complete(&self, request: &CompletionRequest) -> Completion {
+        if request.text.len() <= MAX_TEXT
+            && let Some(found) = self.others(request).await
+        {
+            return found;
+        }
+        let mut answer = self.files(request).await;
+        let room = request.limit().saturating_sub(answer.items.len());
+        let heads = self.others.heads(&request.text);
+        answer.items.extend(heads.into_iter().take(room));
+        answer
+    }
+
+    async fn files(&self, request: &CompletionRequest) -> Completion {
         let border = self.offered.borrow().clone();
         let mut answer = Completion {
             text: request.text.clone(),
@@ -118,6 +137,7 @@ impl Completer {
             answer.items.push(CompletionItem {
                 insert: format!("{folder}{label}"),
                 label,
+                detail: String::new(),
                 is_folder,
                 kind,
             });
@@ -179,6 +199,7 @@ fn found(path: &str, root: &Path, real: &Path) -> CompletionItem {
     CompletionItem {
         insert: shown.clone(),
         label: shown,
+        detail: String::new(),
         is_folder,
         kind: match (is_link, is_folder) {
             (true, _) => CompletionKind::Link,

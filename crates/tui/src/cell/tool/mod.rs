@@ -274,6 +274,12 @@ impl Tool {
         }
     }
 
+    /// What it does, with what it is about.
+    pub fn in_words(&self, to: Language) -> String {
+        let subject = title::subject(self.title.as_ref(), &self.input);
+        format!("{} {subject}", self.head(to)).trim_end().to_owned()
+    }
+
     /// The call on one line, for output without cells. Foreign text is as it came.
     pub fn summary(&self, to: Language) -> Summary {
         Summary {
