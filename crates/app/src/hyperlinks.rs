@@ -62,7 +62,8 @@ pub fn known(env: &Env) -> bool {
         return by_program;
     }
     let by_variable = BY_VARIABLE.iter().any(|(name, least)| {
-        value(name).is_some_and(|found| *least == 0 || found.parse().is_ok_and(|n: u64| n >= *least))
+        value(name)
+            .is_some_and(|found| *least == 0 || found.parse().is_ok_and(|n: u64| n >= *least))
     });
     by_program || by_variable || BY_TERM.contains(&term)
 }
@@ -92,13 +93,39 @@ mod tests {
             (&[("VTE_VERSION", "4999")], false),
             (&[("VTE_VERSION", "7600")], true),
             (&[("WT_SESSION", "a-b")], true),
-            (&[("TERM_PROGRAM", "iTerm.app"), ("TERM_PROGRAM_VERSION", "3.0.1")], false),
-            (&[("TERM_PROGRAM", "iTerm.app"), ("TERM_PROGRAM_VERSION", "3.5.2")], true),
+            (
+                &[
+                    ("TERM_PROGRAM", "iTerm.app"),
+                    ("TERM_PROGRAM_VERSION", "3.0.1"),
+                ],
+                false,
+            ),
+            (
+                &[
+                    ("TERM_PROGRAM", "iTerm.app"),
+                    ("TERM_PROGRAM_VERSION", "3.5.2"),
+                ],
+                true,
+            ),
             (&[("TERM_PROGRAM", "Apple_Terminal")], false),
             // Within tmux only tmux counts.
             (&[("TMUX", "x"), ("VTE_VERSION", "7600")], false),
-            (&[("TMUX", "x"), ("TERM_PROGRAM", "tmux"), ("TERM_PROGRAM_VERSION", "3.3a")], false),
-            (&[("TMUX", "x"), ("TERM_PROGRAM", "tmux"), ("TERM_PROGRAM_VERSION", "3.4")], true),
+            (
+                &[
+                    ("TMUX", "x"),
+                    ("TERM_PROGRAM", "tmux"),
+                    ("TERM_PROGRAM_VERSION", "3.3a"),
+                ],
+                false,
+            ),
+            (
+                &[
+                    ("TMUX", "x"),
+                    ("TERM_PROGRAM", "tmux"),
+                    ("TERM_PROGRAM_VERSION", "3.4"),
+                ],
+                true,
+            ),
             (&[("STY", "x"), ("VTE_VERSION", "7600")], false),
             (&[("FORCE_HYPERLINK", "1")], true),
             (&[("FORCE_HYPERLINK", "0"), ("TERM", "foot")], false),

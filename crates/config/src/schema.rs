@@ -50,7 +50,7 @@ pub struct Config {
     pub models: BTreeMap<String, ModelProfile>,
     /// Which tools the model gets and how they run.
     pub tools: ToolsConfig,
-    /// Servers of others whose tools the model gets too (MCP).
+    /// MCP servers, whose tools the model gets.
     pub plugins: Vec<PluginConfig>,
     /// Commands that run at moments of a session. Those of all files run.
     pub hooks: Vec<HookConfig>,
@@ -202,6 +202,8 @@ pub struct ToolsConfig {
     pub result_format: ResultFormat,
     /// When a foreground command is killed; 0 means never.
     pub bash_timeout_seconds: u64,
+    /// Ask before every command, also before one that only reads.
+    pub shell_confirm: bool,
     /// How long a server's tool may go without a sign of life; 0 means without limit.
     pub mcp_call_timeout_seconds: u64,
     /// How long a server may take to start. Runs without a conversation wait that long for servers they know nothing of.
@@ -225,6 +227,7 @@ impl Default for ToolsConfig {
             enabled: Vec::new(),
             result_format: ResultFormat::default(),
             bash_timeout_seconds: 120,
+            shell_confirm: false,
             mcp_call_timeout_seconds: 300,
             mcp_start_seconds: 30,
             mcp_schema_budget: 10_000,

@@ -166,7 +166,8 @@ impl<K: Keyboard, W: Write> Dialog<K, W> {
     }
 
     async fn paged(&mut self, markdown: &str) -> io::Result<()> {
-        let rows = |canvas: &Canvas| crate::markdown::render(markdown, canvas.columns, &canvas.theme);
+        let rows =
+            |canvas: &Canvas| crate::markdown::render(markdown, canvas.columns, &canvas.theme);
         let mut canvas = self.canvas();
         let mut pager = Pager::from_start(rows(&canvas));
         loop {
@@ -243,10 +244,7 @@ fn is_leaving(key: Key) -> bool {
 }
 
 fn ask_frame(question: &Question<'_>, field: &Field, canvas: &Canvas) -> Frame {
-    let mut out = text::wrap(
-        &canvas.line(question.title, Role::Heading),
-        canvas.columns,
-    );
+    let mut out = text::wrap(&canvas.line(question.title, Role::Heading), canvas.columns);
     out.extend(rows::prose(
         question.hint,
         canvas.style(Role::Faint),
@@ -266,7 +264,10 @@ fn ask_frame(question: &Question<'_>, field: &Field, canvas: &Canvas) -> Frame {
     let caret = Some((out.len(), column + 2));
     out.push(row);
     out.push(canvas.line(canvas.say(Word::DialogKeys), Role::Faint));
-    let rows = out.iter().map(|row| text::cut(row, canvas.columns)).collect();
+    let rows = out
+        .iter()
+        .map(|row| text::cut(row, canvas.columns))
+        .collect();
     Frame { rows, caret }
 }
 
@@ -294,7 +295,10 @@ mod tests {
             (plain(&frame.rows), frame.caret)
         };
         let (shown, caret) = frame(Typing::Hidden);
-        assert!(!shown.contains("sk-") && shown.contains("› ••••••••••••\n"), "{shown}");
+        assert!(
+            !shown.contains("sk-") && shown.contains("› ••••••••••••\n"),
+            "{shown}"
+        );
         assert_eq!(caret, Some((2, 14)));
         let (shown, caret) = frame(Typing::Shown);
         assert!(shown.contains("› sk-secret-中文\n"), "{shown}");

@@ -123,14 +123,15 @@ fn next(text: &str) -> Option<(usize, usize)> {
 
 /// Bytes of the address at the beginning of a text: without the marks of the sentence around it.
 fn length(text: &str) -> usize {
-    let is_of_it = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '<' | '>' | '`' | '\\' | '^' | '{' | '|' | '}');
+    let is_of_it = |c: char| {
+        c.is_ascii_graphic() && !matches!(c, '"' | '<' | '>' | '`' | '\\' | '^' | '{' | '|' | '}')
+    };
     let end = text.find(|c| !is_of_it(c)).unwrap_or(text.len());
     let mut shown = text.get(..end.min(MAX)).unwrap_or_default();
     loop {
         let last = shown.chars().next_back();
-        let is_open = |open: char, close: char| {
-            shown.matches(close).count() > shown.matches(open).count()
-        };
+        let is_open =
+            |open: char, close: char| shown.matches(close).count() > shown.matches(open).count();
         let is_around = match last {
             Some('.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '_') => true,
             Some(')') => is_open('(', ')'),
@@ -223,6 +224,9 @@ mod tests {
         assert_eq!(path("~/x"), None);
         let mut out = String::new();
         away.write(&mut out, "https://a.example", |out| out.push('x'));
-        assert!(out.ends_with(";https://a.example\x1b\\x\x1b]8;;\x1b\\"), "{out:?}");
+        assert!(
+            out.ends_with(";https://a.example\x1b\\x\x1b]8;;\x1b\\"),
+            "{out:?}"
+        );
     }
 }

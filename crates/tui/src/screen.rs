@@ -389,7 +389,9 @@ mod tests {
         };
         assert!(!bytes(None).contains("\x1b]8;"));
         let linked = bytes(Some(Links::default()));
-        let opened = linked.matches(";https://a.example/long-enough\x1b\\").count();
+        let opened = linked
+            .matches(";https://a.example/long-enough\x1b\\")
+            .count();
         assert_eq!((rows.len(), opened), (4, 2), "{linked:?}");
         assert_eq!(linked.matches("\x1b]8;;\x1b\\").count(), opened);
     }

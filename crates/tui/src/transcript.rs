@@ -12,7 +12,7 @@ use crate::markdown::Stream;
 use crate::text;
 use crate::theme::Role as Part;
 use crate::{diff, grid, markdown};
-use ostler_wire::{Body, Delta, Event, GoalState, Language, Message, Role, View};
+use ostler_wire::{Body, Delta, Event, GoalState, Language, Message, Role, View, Word};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -136,7 +136,10 @@ impl Transcript {
     /// What is under way, in a few words: the call that runs, or what the model does.
     pub fn doing(&self) -> Option<String> {
         if let Some(running) = self.calls.iter().find(|call| call.since.is_some()) {
-            return Some(text::cut_text(&running.cell.in_words(self.language), MAX_DOING));
+            return Some(text::cut_text(
+                &running.cell.in_words(self.language),
+                MAX_DOING,
+            ));
         }
         let word = match (&self.thinking, &self.speaking) {
             (Some(_), _) => Word::ModelThinks,

@@ -247,7 +247,9 @@ async fn by_choice(
             why: language.say(Word::PlanByAddress).into(),
             what: What::Elsewhere,
         });
-        let rows = all.iter().map(|c| Row::new(c.name.as_str(), c.why.as_str()));
+        let rows = all
+            .iter()
+            .map(|c| Row::new(c.name.as_str(), c.why.as_str()));
         let rows: Vec<Row> = rows.collect();
         let question = language.say(Word::PlanWhich);
         let chosen = match desk.pick(question, &rows, language).await? {
@@ -357,7 +359,9 @@ fn candidates(
 /// Where a person gets a key for a provider.
 pub fn key_page(provider: &str) -> Option<&'static str> {
     let mut all = ostler_llm::builtin_providers().iter();
-    all.find(|known| known.name == provider)?.key_page.as_deref()
+    all.find(|known| known.name == provider)?
+        .key_page
+        .as_deref()
 }
 
 fn nothing_found(resolver: &Resolver<'_>, language: Language) -> anyhow::Error {

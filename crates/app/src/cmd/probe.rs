@@ -323,7 +323,7 @@ mod tests {
             None,
             401,
             json!({}),
-            Err("p wants a key and there is none (401)"),
+            Err("p needs an API key (401)"),
         );
         check(
             None,

@@ -383,7 +383,8 @@ fn write(
         let others = listed.iter().filter(|other| *other != model);
         let all = std::iter::once(model).chain(others.map(String::as_str));
         let all: Vec<String> = all.take(MAX_LISTED).map(quoted).collect();
-        plan.fields.push(("models", format!("[{}]", all.join(", "))));
+        plan.fields
+            .push(("models", format!("[{}]", all.join(", "))));
     }
     for (field, value) in &plan.fields {
         let mut key = String::new();

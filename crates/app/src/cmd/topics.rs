@@ -213,7 +213,11 @@ mod tests {
         for topic in TOPICS {
             assert!(topic.source.starts_with("# "), "{}", topic.name);
             let text = topic.text();
-            assert!(!text.contains(".md)") && !text.contains(".md#"), "{}", topic.name);
+            assert!(
+                !text.contains(".md)") && !text.contains(".md#"),
+                "{}",
+                topic.name
+            );
             assert!(!text.contains("\n!["), "{}", topic.name);
         }
     }

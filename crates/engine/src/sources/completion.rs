@@ -10,11 +10,11 @@ use crate::tool::Scope;
 use ostler_guard::Policy;
 use ostler_host::{Border, Host, Judgement, Kind};
 use ostler_wire::{Completion, CompletionItem, CompletionKind, CompletionRequest};
+pub use other::{Others, SESSION, Sessions};
 use std::path::Path;
 use std::sync::Arc;
-use tokio::sync::watch;
-pub use other::{Others, SESSION, Sessions};
 pub use symbols::Symbols;
+use tokio::sync::watch;
 pub use tree::Tree;
 
 /// Bytes of what is completed.

@@ -1,6 +1,7 @@
 //! `@session:ID` in a prompt: what an earlier session of the project was about, read off its log. Nobody is asked: the
 //! person named it, and it is their own.
 
+use crate::context::digest::cut;
 use crate::context::handoff::Handoff;
 use crate::sources::completion::SESSION;
 use crate::state::SessionState;
@@ -15,6 +16,9 @@ const MAX_SESSIONS: usize = 5;
 const MAX_SHOWN: usize = 24_000;
 /// Bytes of its last answer among them.
 const MAX_ANSWER: usize = 6_000;
+/// Prompts of the person that are repeated, and the bytes of each.
+const MAX_PROMPTS: usize = 20;
+const MAX_WORDS: usize = 600;
 
 /// Blocks for the context of a prompt, and why a session that was named is not among them.
 pub async fn look_up(state: &SessionState, prompt: &str) -> (Vec<String>, Vec<String>) {
@@ -63,17 +67,39 @@ fn describe(store: &Arc<Store>, id: &str, root: &Path) -> Result<String, String>
 
 fn block(entries: &[Entry], id: &str, root: &Path) -> String {
     let title = store::title(entries);
-    let mut text = Handoff::draft(entries, &title, &root.display().to_string()).render();
-    let answers = entries.iter().rev().filter_map(|entry| entry.body.message());
+    let facts = Handoff::draft(entries, &title, &root.display().to_string());
+    let messages = entries.iter().filter_map(|entry| entry.body.message());
+    let asked = messages.filter(|message| message.role == Role::User);
+    let asked = asked.map(|message| cut(message.shown(), MAX_WORDS));
+    let mut text = format!("# {title}\n");
+    let mut list = |head: &str, items: Vec<String>| {
+        if !items.is_empty() {
+            let items: String = items.iter().map(|item| format!("- {item}\n")).collect();
+            text.push_str(&format!("\n## {head}\n\n{items}"));
+        }
+    };
+    list("What was asked", last(asked.collect()));
+    list("Files", facts.files);
+    list("Commands", facts.commands);
+    let answers = entries
+        .iter()
+        .rev()
+        .filter_map(|entry| entry.body.message());
     let mut answers = answers.filter(|message| message.role == Role::Assistant);
     if let Some(last) = answers.find(|message| !message.text.trim().is_empty()) {
-        let answer = crate::context::digest::cut(&last.text, MAX_ANSWER);
+        let answer = cut(&last.text, MAX_ANSWER);
         text.push_str(&format!("\n## Last answer\n\n{answer}\n"));
     }
-    let text = crate::context::digest::cut(&text, MAX_SHOWN);
+    let text = cut(&text, MAX_SHOWN);
     // What was said there must not end the block.
     let text = text.replace("</session>", "<\\/session>");
     format!("<session id=\"{id}\">\n{}\n</session>", text.trim_end())
+}
+
+fn last(mut prompts: Vec<String>) -> Vec<String> {
+    let over = prompts.len().saturating_sub(MAX_PROMPTS);
+    prompts.drain(..over);
+    prompts
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ mod outline;
 #[cfg(test)]
 mod tests;
 
-use super::files::rewrite::{preview, rewrite};
+use super::files::rewrite::{objection, preview, rewrite};
 use super::files::{diff, edits, resolve};
 use crate::tool::{Context, Done, FileServices, Rendered, Scope, Subject, ToolError, Typed};
 use grammar::Grammar;
@@ -74,6 +74,15 @@ impl Typed for DeleteSymbol {
         let Args { path, symbol } = args;
         let file = path.clone();
         preview(&cx, &path, move |content| {
+            delete(content, &file, &symbol).map(|gone| gone.content)
+        })
+        .await
+    }
+
+    async fn objection(&self, args: Args, cx: Context<FileServices>) -> Option<ToolError> {
+        let Args { path, symbol } = args;
+        let file = path.clone();
+        objection(&cx, &path, move |content| {
             delete(content, &file, &symbol).map(|gone| gone.content)
         })
         .await

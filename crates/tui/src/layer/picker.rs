@@ -18,7 +18,8 @@ const MAX_SHOWN: usize = 12;
 const ROWS_WITHOUT_SAMPLE: usize = 12;
 /// What a look is shown with.
 const SAMPLE_FILE: &str = "sample.rs";
-const SAMPLE_OLD: &str = "// The price of a cart.\nfn total(net: u32, percent: u32) -> u32 {\n    net - percent\n}\n";
+const SAMPLE_OLD: &str =
+    "// The price of a cart.\nfn total(net: u32, percent: u32) -> u32 {\n    net - percent\n}\n";
 const SAMPLE_NEW: &str = "// The price of a cart.\nfn total(net: u32, percent: u32) -> u32 {\n    net - net * percent / 100\n}\n";
 
 #[derive(Debug)]
@@ -242,7 +243,10 @@ mod tests {
             picker.frame(&canvas).rows
         };
         let shown = plain(&rows(Look::Dark, 30));
-        assert!(shown.contains("3 +     net - net * percent / 100"), "{shown}");
+        assert!(
+            shown.contains("3 +     net - net * percent / 100"),
+            "{shown}"
+        );
         assert_ne!(rows(Look::Dark, 30), rows(Look::Light, 30));
         assert!(!plain(&rows(Look::Dark, 10)).contains("percent"));
     }

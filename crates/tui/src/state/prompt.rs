@@ -6,8 +6,8 @@ use crate::layer::{Menu, MenuEntry, MenuKind};
 use crate::surroundings::FoundPicture;
 use crate::text;
 use ostler_wire::{
-    Completion, CompletionItem, CompletionKind, CompletionRequest, Delivery, Image, MAX_PICTURE, Op, Outcome, Word,
-    command_of,
+    Completion, CompletionItem, CompletionKind, CompletionRequest, Delivery, Image, MAX_PICTURE,
+    Op, Outcome, Word, command_of,
 };
 use std::time::Instant;
 

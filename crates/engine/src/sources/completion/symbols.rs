@@ -18,11 +18,11 @@ const MAX_FILE: u64 = 1 << 20;
 /// Definitions that are kept.
 const MAX_SYMBOLS: usize = 200_000;
 /// Files after which what is known so far can be searched.
-const CHUNK: usize = 100;
+const CHUNK: usize = 25;
 /// After this time the next search has the files looked at anew.
 const FRESH: Duration = Duration::from_secs(10);
 /// How long a first search waits.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_millis(1_500);
 /// Definitions that are offered.
 const MAX_OFFERED: usize = 200;
 
@@ -88,7 +88,8 @@ impl Symbols {
             typed.to_owned(),
         );
         let ranked = tokio::task::spawn_blocking(move || {
-            let is_open = |path: &str| is_inside(&border, &ostler_host::real_path(&root.join(path)));
+            let is_open =
+                |path: &str| is_inside(&border, &ostler_host::real_path(&root.join(path)));
             let found = rank(&typed, &all).into_iter();
             let offered = found.filter(|symbol| is_open(&symbol.path));
             offered.take(MAX_OFFERED).cloned().collect()
@@ -154,10 +155,15 @@ async fn read(
     let paths = paths.unwrap_or_default();
     let mut files = HashMap::new();
     let mut known = Vec::new();
-    let sources = paths.iter().filter(|path| delete_symbol::knows(Path::new(path)));
+    let sources = paths
+        .iter()
+        .filter(|path| delete_symbol::knows(Path::new(path)));
     for (at, path) in sources.take(MAX_FILES).enumerate() {
         let full: PathBuf = root.join(path);
-        let read = completer.host.read(&full, Span::head(MAX_FILE), border).await;
+        let read = completer
+            .host
+            .read(&full, Span::head(MAX_FILE), border)
+            .await;
         let Ok(content) = read else { continue };
         let hash = hash(&content.bytes);
         let parsed = match before.get(path).filter(|parsed| parsed.hash == hash) {
@@ -191,7 +197,9 @@ fn parse(path: &str, bytes: &[u8]) -> Vec<Named> {
         to: symbol.to,
     });
     // Who types a name with a blank cannot go on.
-    named.filter(|n| !n.name.contains(char::is_whitespace)).collect()
+    named
+        .filter(|n| !n.name.contains(char::is_whitespace))
+        .collect()
 }
 
 fn hash(bytes: &[u8]) -> u64 {
