@@ -162,7 +162,9 @@ fn a_first_start_sets_a_model_up_and_goes_on_into_the_conversation() {
     let space = TempWorkspace::new();
     let run = space.ostler([]).env("XTERM_VERSION", "XTerm(390)");
     let mut term = run.timeout(PATIENCE).on_terminal(90, 30);
-    let screen = term.wait_until("the list", |screen| screen.contains("a server by its address"));
+    let screen = term.wait_until("the list", |screen| {
+        screen.contains("a server by its address")
+    });
     assert!(screen.contains("get one: https://"), "{screen}");
     // Esc on the way goes back a step.
     term.keys("\r");
@@ -186,7 +188,10 @@ fn a_first_start_sets_a_model_up_and_goes_on_into_the_conversation() {
     assert!(!shown.contains("sk-good"), "{shown}");
     assert_eq!(server.request(0).body["model"], "mock-small");
     let config = space.read(space.home().join("config.toml"));
-    assert!(config.contains(r#"models = ["mock-small", "mock-large"]"#), "{config}");
+    assert!(
+        config.contains(r#"models = ["mock-small", "mock-large"]"#),
+        "{config}"
+    );
     term.keys("\x04");
     assert!(term.wait().success());
 }
@@ -200,7 +205,10 @@ fn who_leaves_setup_reads_what_else_can_be_done() {
     term.keys("\x1b");
     assert!(!term.wait().success());
     let shown = term.history();
-    assert!(shown.contains("`ostler setup`") && shown.contains("ostler demo"), "{shown}");
+    assert!(
+        shown.contains("`ostler setup`") && shown.contains("ostler demo"),
+        "{shown}"
+    );
     assert!(!space.home().join("config.toml").exists());
 }
 

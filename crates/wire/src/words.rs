@@ -639,6 +639,7 @@ words! {
     PromptTooLong: "The prompt is too long for the model. Compact it with /compact, or start fresh: {}", "提示超出模型的窗口。请用 /compact 压缩，或重新开始：{}";
     FirstTooLong: "The first prompt is larger than the window: about {} tokens, {} of them your message and what it brings; the window of {} has {}. Nothing can be compacted yet. Shorten it, or choose another model (/model).", "第一条提示超出窗口：约 {} 令牌，其中 {} 来自你的消息及其引用；{} 的窗口为 {}。目前没有可压缩的内容。请缩短提示，或改用其他模型（/model）。";
     FirstTooLongUnknown: "The first prompt is too long: about {} tokens, {} of them your message and what it brings; the window of {} is not known (context_window). Nothing can be compacted yet. Shorten it, or choose another model (/model).", "第一条提示过长：约 {} 令牌，其中 {} 来自你的消息及其引用；{} 的窗口未知（context_window）。目前没有可压缩的内容。请缩短提示，或改用其他模型（/model）。";
+    PromptOverWindow: "This prompt is larger than the window: about {} tokens; the window of {} has {}. Shorten it, or choose another model (/model).", "此提示超出窗口：约 {} 令牌；{} 的窗口为 {}。请缩短提示，或改用其他模型（/model）。";
     FirstSend: "Send it as it is", "照原样发送";
     FirstSendMore: "the number is an estimate; the provider refuses what is too long", "该数字为估计值；过长时提供方会拒绝";
     FirstStop: "Do not send it", "不发送";
