@@ -108,7 +108,7 @@ fn next(text: &str) -> Option<(usize, usize)> {
             let name = scheme.strip_suffix("://")?;
             let start = middle.checked_sub(name.len())?;
             let before = text.get(..start)?.chars().next_back();
-            let is_own = before.is_none_or(|c| !c.is_alphanumeric());
+            let is_own = before.is_none_or(|c| !c.is_ascii_alphanumeric());
             (text.get(start..middle)? == name && is_own).then_some(start)
         });
         if let Some(start) = scheme {

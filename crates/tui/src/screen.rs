@@ -392,7 +392,7 @@ mod tests {
         let opened = linked
             .matches(";https://a.example/long-enough\x1b\\")
             .count();
-        assert_eq!((rows.len(), opened), (4, 2), "{linked:?}");
+        assert_eq!((rows.len(), opened), (3, 2), "{linked:?}");
         assert_eq!(linked.matches("\x1b]8;;\x1b\\").count(), opened);
     }
 
