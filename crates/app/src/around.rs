@@ -1,12 +1,12 @@
 //! What the terminal UI needs of this machine: the person's editor and clipboard, prompts of before.
 
 use crate::drafts::{Drafts, Found};
+use crate::keyboard::{Keys, keyboard};
 use crate::pictures;
 use ostler_config::text::phrase;
 use ostler_engine::store::Store;
-use ostler_host::keyboard::{Keyboard, Typed};
 use ostler_host::{Border, Programs};
-use ostler_tui::surroundings::{self, Fetch, Fetched, Kept, Surroundings, Work};
+use ostler_tui::surroundings::{Fetch, Fetched, Kept, Surroundings, Work};
 use ostler_wire::Word;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -113,24 +113,6 @@ impl Places {
             (Some(rest), Some(home)) => home.join(rest),
             (Some(_) | None, _) => self.root.join(named),
         }
-    }
-}
-
-/// The keyboard of this machine as the surface knows it.
-pub struct Keys(Keyboard);
-
-/// What is typed from now on, until it is dropped.
-pub fn keyboard() -> io::Result<Keys> {
-    Keyboard::open(io::stdin()).map(Keys)
-}
-
-impl surroundings::Keyboard for Keys {
-    async fn next(&mut self) -> io::Result<surroundings::Typed> {
-        Ok(match self.0.next().await? {
-            Typed::Bytes(bytes) => surroundings::Typed::Bytes(bytes),
-            Typed::Resized => surroundings::Typed::Resized,
-            Typed::Over => surroundings::Typed::Over,
-        })
     }
 }
 

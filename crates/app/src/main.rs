@@ -25,10 +25,12 @@ mod grants;
 mod home;
 mod hyperlinks;
 mod input;
+mod keyboard;
 mod lenient;
 mod line;
 mod live;
 mod location;
+mod looks;
 mod mcp_server;
 mod models;
 mod ops;
@@ -44,6 +46,8 @@ mod schema_check;
 mod secret;
 mod serve;
 mod servers;
+mod setup;
+mod topics;
 mod trust;
 mod typed;
 mod wiring;
@@ -78,8 +82,8 @@ fn main() -> ExitCode {
     // Until a configuration is read, which may name another one.
     let language = Cell::new(ostler_config::locale::chosen(None, &boot::environment()));
     let words: Vec<OsString> = std::env::args_os().collect();
-    if let Some(topic) = cmd::topics::asked(&words, is_command) {
-        return match cmd::topics::run(&topic, language.get()) {
+    if let Some(topic) = topics::asked(&words, is_command) {
+        return match topics::run(&topic, language.get()) {
             Ok(code) => ExitCode::from(code),
             Err(error) => fail(&error, language.get()),
         };
@@ -185,7 +189,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Exec(args)) => exec::exec(begin(boot()?).await?, args).await,
         Some(Command::Resume(args)) => resume::run(begin(boot()?).await?, args).await,
         Some(Command::Host(what)) => place::run(boot()?, what).await,
-        Some(Command::Setup(args)) => Box::pin(cmd::setup::run(boot()?, args)).await,
+        Some(Command::Setup(args)) => set_up(boot()?, args).await,
         Some(Command::Sessions(SessionsCommand::Resume(args))) => {
             resume::run(lenient()?.strict()?, args).await
         }
@@ -233,6 +237,18 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
                 _ => cli.start,
             };
             talk(boot, which, first).await
+        }
+    }
+}
+
+/// Setup, and the conversation where the person wants one next.
+async fn set_up(boot: Arc<Boot>, args: flags::Setup) -> anyhow::Result<u8> {
+    match Box::pin(setup::run(&boot, args)).await? {
+        setup::Outcome::Over(code) => Ok(code),
+        setup::Outcome::Converse => {
+            let boot = begin(Arc::new(boot.anew()?)).await?;
+            let which = conversation::which(&boot);
+            talk(boot, which, None).await
         }
     }
 }
@@ -325,12 +341,12 @@ pub async fn talk(
     which: ostler_wire::Open,
     first: Option<String>,
 ) -> anyhow::Result<u8> {
-    if !front::fits(&boot) {
+    if !looks::fits(&boot) {
         return line::run(boot, which, first).await;
     }
-    let boot = match cmd::setup::is_needed(&boot) {
+    let boot = match setup::is_needed(&boot) {
         // Who leaves setup reads what else can be done.
-        true => cmd::setup::first(&boot).await?.unwrap_or(boot),
+        true => setup::first(&boot).await?.unwrap_or(boot),
         false => boot,
     };
     Box::pin(front::run(boot, which, first)).await

@@ -17,14 +17,9 @@ pub mod models;
 pub mod panel;
 pub mod permissions;
 pub mod sessions;
-pub mod setup;
-pub mod topics;
 pub mod trust;
 pub mod usage;
 
 pub mod choose;
-pub mod desk;
 mod health;
-mod local;
-mod plan;
-mod probe;
+pub mod probe;

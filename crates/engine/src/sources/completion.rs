@@ -262,8 +262,12 @@ fn name_of(path: &str) -> &str {
 fn fits_typed(typed: &[char], path: &str) -> bool {
     // Nearly all paths are, and there may be a hundred thousand of them.
     if path.is_ascii() {
-        let mut bytes = path.bytes().map(|byte| char::from(byte.to_ascii_lowercase()));
-        return typed.iter().all(|wanted| bytes.any(|letter| letter == *wanted));
+        let mut bytes = path
+            .bytes()
+            .map(|byte| char::from(byte.to_ascii_lowercase()));
+        return typed
+            .iter()
+            .all(|wanted| bytes.any(|letter| letter == *wanted));
     }
     let mut letters = path.chars().flat_map(char::to_lowercase);
     typed

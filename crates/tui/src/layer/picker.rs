@@ -18,9 +18,8 @@ const MAX_SHOWN: usize = 12;
 const ROWS_WITHOUT_SAMPLE: usize = 12;
 /// What a look is shown with.
 const SAMPLE_FILE: &str = "sample.rs";
-const SAMPLE_OLD: &str =
-    "// The price of a cart.\nfn total(net: u32, percent: u32) -> u32 {\n    net - percent\n}\n";
-const SAMPLE_NEW: &str = "// The price of a cart.\nfn total(net: u32, percent: u32) -> u32 {\n    net - net * percent / 100\n}\n";
+const SAMPLE_OLD: &str = include_str!("sample_old.txt");
+const SAMPLE_NEW: &str = include_str!("sample_new.txt");
 
 #[derive(Debug)]
 pub struct Picker {

@@ -1,9 +1,9 @@
 //! Whom `setup` talks to: a person before a terminal that can show lists, one who reads plain lines, or nobody.
 
-use super::choose::{self, Person, Picked};
-use crate::around::{self, Keys};
 use crate::boot::Boot;
-use crate::{front, output};
+use crate::cmd::choose::{self, Person, Picked};
+use crate::keyboard::{Keys, keyboard};
+use crate::{looks, output};
 use ostler_host::signals::{Signals, Stop};
 use ostler_tui::dialog::{Dialog, Question, Typing};
 use ostler_tui::theme::Role;
@@ -34,14 +34,14 @@ impl Row {
 
 impl Desk {
     pub fn look(boot: &Boot) -> anyhow::Result<Self> {
-        Ok(match (Person::look(), front::fits(boot)) {
+        Ok(match (Person::look(), looks::fits(boot)) {
             (Person::Away, _) => Self::Away,
             (Person::Here, false) => Self::Lines,
             (Person::Here, true) => {
                 let out = BufWriter::with_capacity(1 << 16, io::stdout());
-                let theme = front::theme(boot)?;
-                let terminal = (front::narrowed(boot), front::links(boot));
-                let dialog = Dialog::open(around::keyboard()?, out, theme, terminal)?;
+                let theme = looks::theme(boot)?;
+                let terminal = (looks::narrowed(boot), looks::links(boot));
+                let dialog = Dialog::open(keyboard()?, out, theme, terminal)?;
                 Self::Screen(Box::new(dialog))
             }
         })

@@ -1,6 +1,6 @@
 //! Model servers on this machine. Only `setup` looks for them, and only on the loopback address.
 
-use super::probe::{Answer, Endpoint, Probe};
+use crate::cmd::probe::{Answer, Endpoint, Probe};
 use ostler_wire::Language;
 use serde::Deserialize;
 use std::net::Ipv4Addr;

@@ -1,10 +1,10 @@
 //! Which provider `setup` is about: from the flags, or from what is found on this machine. It tests and writes nothing.
 
-use super::choose::Picked;
 use super::desk::{Desk, Row};
 use super::local::{self, LocalServer, StoppedServer};
-use super::probe::Endpoint;
 use crate::boot::Boot;
+use crate::cmd::choose::Picked;
+use crate::cmd::probe::Endpoint;
 use crate::errors::UsageError;
 use crate::flags::Setup;
 use anyhow::{anyhow, bail};

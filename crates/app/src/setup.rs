@@ -1,17 +1,19 @@
 //! `ostler setup`: finds a provider, tests it, lets the person choose a model, and writes that down.
 
-use super::choose::{self, Picked};
-use super::config as config_command;
-use super::desk::{Desk, Row, at_desk};
-use super::local;
-use super::plan::{self, Plan};
-use super::probe::{Answer, Probe};
+mod desk;
+mod local;
+mod plan;
+
 use crate::boot::Boot;
+use crate::cmd::choose::{self, Picked};
+use crate::cmd::config as config_command;
+use crate::cmd::probe::{Answer, Probe};
 use crate::errors::{Told as _, UsageError};
 use crate::exit::{FAILED, OK, TERMINATED};
 use crate::flags::Setup;
-use crate::{conversation, models, output};
+use crate::{models, output};
 use anyhow::bail;
+use desk::{Desk, Row, at_desk};
 use ostler_config::edit::{self, EditableFile};
 use ostler_config::keys;
 use ostler_config::resolve::ResolveError;
@@ -20,37 +22,42 @@ use ostler_config::tree::{Layer, push_key};
 use ostler_llm::Secret;
 use ostler_tui::dialog::{Question, Typing};
 use ostler_wire::{Language, Word};
+use plan::Plan;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Models of a server that are written down.
 const MAX_LISTED: usize = 100;
 
-pub async fn run(boot: Arc<Boot>, args: Setup) -> anyhow::Result<u8> {
-    let desk = Desk::look(&boot)?;
+/// What follows setup.
+pub enum Outcome {
+    /// With this exit code.
+    Over(u8),
+    /// A conversation, with the configuration as it is now.
+    Converse,
+}
+
+pub async fn run(boot: &Boot, args: Setup) -> anyhow::Result<Outcome> {
+    let desk = Desk::look(boot)?;
     // Who was led through it goes on to the conversation; a script does not.
     let is_led = desk.is_screen() && args.provider.is_none() && args.base_url.is_none();
     let work = async |desk: &mut Desk| {
-        let written = set_up(&boot, &args, desk).await?;
+        let written = set_up(boot, &args, desk).await?;
         Ok(match written {
             Written::Yes if is_led => begins(desk, boot.language).await?,
             Written::Yes => After::Over,
             Written::No => After::Left,
         })
     };
-    match at_desk(&boot, desk, work).await? {
-        None => Ok(TERMINATED),
+    Ok(match at_desk(boot, desk, work).await? {
+        None => Outcome::Over(TERMINATED),
         Some(After::Left) => {
             output::say(boot.language.say(Word::NothingWritten));
-            Ok(FAILED)
+            Outcome::Over(FAILED)
         }
-        Some(After::Over) => Ok(OK),
-        Some(After::Begins) => {
-            let boot = crate::begin(Arc::new(boot.anew()?)).await?;
-            let which = conversation::which(&boot);
-            Box::pin(crate::talk(boot, which, None)).await
-        }
-    }
+        Some(After::Over) => Outcome::Over(OK),
+        Some(After::Begins) => Outcome::Converse,
+    })
 }
 
 /// Whether nobody has said yet which model to use, so that a conversation cannot begin.
@@ -79,7 +86,7 @@ enum Written {
     No,
 }
 
-/// What follows setup.
+/// What the person did at the desk.
 enum After {
     Left,
     Over,

@@ -2,7 +2,8 @@
 
 use crate::boot;
 use crate::exit::{FAILED, OK, TERMINATED};
-use crate::{around, color, hyperlinks, output};
+use crate::keyboard::keyboard;
+use crate::{color, hyperlinks, output};
 use ostler_host::signals::Signals;
 use ostler_tui::dialog::Dialog;
 use ostler_tui::links::Links;
@@ -25,7 +26,7 @@ macro_rules! topics {
         /// Every page, in the order of the README.
         const TOPICS: &[Topic] = &[$(Topic {
             name: $name,
-            source: include_str!(concat!("../../../../docs/", $name, ".md")),
+            source: include_str!(concat!("../../../docs/", $name, ".md")),
         }),*];
     };
 }
@@ -106,7 +107,7 @@ fn show(topic: &Topic, language: Language) -> anyhow::Result<u8> {
         let theme = Theme::new(look).speaking(language);
         let terminal = (Narrowed::Cuts, hyperlinks::known(&env).then(Links::default));
         let out = io::BufWriter::with_capacity(1 << 16, io::stdout());
-        let mut dialog = Dialog::open(around::keyboard()?, out, theme, terminal)?;
+        let mut dialog = Dialog::open(keyboard()?, out, theme, terminal)?;
         let text = topic.text();
         let paged = tokio::select! {
             biased;
