@@ -1,12 +1,12 @@
 //! What the terminal UI needs of this machine: the person's editor and clipboard, prompts of before.
 
 use crate::drafts::{Drafts, Found};
+use crate::keyboard::{Keys, keyboard};
 use crate::pictures;
 use ostler_config::text::phrase;
 use ostler_engine::store::Store;
-use ostler_host::keyboard::{Keyboard, Typed};
 use ostler_host::{Border, Programs};
-use ostler_tui::surroundings::{self, Fetch, Fetched, Kept, Surroundings, Work};
+use ostler_tui::surroundings::{Fetch, Fetched, Kept, Surroundings, Work};
 use ostler_wire::Word;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -116,24 +116,11 @@ impl Places {
     }
 }
 
-/// The keyboard of this machine as the surface knows it.
-pub struct Keys(Keyboard);
-
-impl surroundings::Keyboard for Keys {
-    async fn next(&mut self) -> io::Result<surroundings::Typed> {
-        Ok(match self.0.next().await? {
-            Typed::Bytes(bytes) => surroundings::Typed::Bytes(bytes),
-            Typed::Resized => surroundings::Typed::Resized,
-            Typed::Over => surroundings::Typed::Over,
-        })
-    }
-}
-
 impl Surroundings for Around {
     type Keyboard = Keys;
 
     fn keyboard(&self) -> io::Result<Keys> {
-        Keyboard::open(io::stdin()).map(Keys)
+        keyboard()
     }
 
     fn fetch(&self, what: Fetch) -> Work<Fetched> {

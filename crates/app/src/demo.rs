@@ -5,7 +5,7 @@ use crate::color::{self, Ink};
 use crate::exec::{self, Farewell, Job};
 use crate::flags::{Demo, Global};
 use crate::print::Format;
-use crate::{front, output};
+use crate::{front, looks, output};
 use anyhow::{Context as _, bail};
 use ostler_config::text::Speak as _;
 use ostler_llm::demo::{KIND, MARKER, TERMINAL_REQUEST, scratch_files};
@@ -24,7 +24,7 @@ pub async fn run(mut global: Global, args: Demo, language: Language) -> anyhow::
     global.provider = None;
     let boot = Arc::new(Boot::new(&global)?);
     let language = boot.language;
-    if exec::format(&args.output) == Format::Text && front::fits(&boot) {
+    if exec::format(&args.output) == Format::Text && looks::fits(&boot) {
         let first = Some(TERMINAL_REQUEST.into());
         let code = Box::pin(front::run(boot.clone(), Open::New, first)).await?;
         farewell(&boot, &dir);

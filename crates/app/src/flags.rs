@@ -427,7 +427,7 @@ pub enum RuleLayer {
     Project,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Setup {
     /// Use this provider without asking
     #[arg(long = "use", value_name = "PROVIDER")]

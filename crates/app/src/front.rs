@@ -2,33 +2,20 @@
 
 use crate::around::{Around, Places};
 use crate::boot::Boot;
-use crate::color;
 use crate::conversation::hub::{Attendance, ConversationHub};
 use crate::conversation::questions::StartQuestions;
 use crate::exit::{OK, TERMINATED};
+use crate::looks;
 use anyhow::{Context as _, anyhow};
-use ostler_config::text::Speak as _;
-use ostler_config::units::ColorChoice;
 use ostler_host::signals::{Signals, Stop};
 use ostler_tui::editor;
 use ostler_tui::questions::{Asked, ask};
 use ostler_tui::run::{Start, Welcome, run as show};
-use ostler_tui::screen::Narrowed;
 use ostler_tui::state::{Keys, Settings};
-use ostler_tui::theme::Look;
 use ostler_wire::{Hub, Language, Open, Questions as _, Say, Word};
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Whether the terminal UI can and may be used; plain lines otherwise.
-pub fn fits(boot: &Boot) -> bool {
-    let dumb = boot
-        .env
-        .get("TERM")
-        .is_none_or(|t| t.is_empty() || t == "dumb");
-    !boot.global.plain && !dumb && io::stdin().is_terminal() && io::stdout().is_terminal()
-}
 
 pub async fn run(boot: Arc<Boot>, which: Open, first: Option<String>) -> anyhow::Result<u8> {
     let language = boot.language;
@@ -138,7 +125,7 @@ fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
     let say = |word: Word| language.say(word).to_owned();
     Ok(Start {
         settings: Settings {
-            look: look(boot)?,
+            look: looks::look(boot)?,
             language,
             show_reasoning: boot.loaded.config.display.show_reasoning,
             notify: ui.notify,
@@ -172,7 +159,8 @@ fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
         }),
         greeting,
         prompt: None,
-        narrowed: narrowed(boot),
+        narrowed: looks::narrowed(boot),
+        links: looks::links(boot),
     })
 }
 
@@ -198,37 +186,6 @@ fn title(boot: &Boot) -> String {
     let folder = root.file_name();
     let folder = folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     format!("ostler {folder}").trim_end().to_owned()
-}
-
-/// Terminals that do not break the rows that have become too wide. One within another does what the inner one does.
-fn narrowed(boot: &Boot) -> Narrowed {
-    let has = |name: &str| boot.env.get(name).is_some_and(|v| !v.is_empty());
-    let is_st = boot.env.get("TERM").is_some_and(|t| t.starts_with("st-"));
-    let cuts = has("XTERM_VERSION") || has("STY") || is_st;
-    match cuts && !has("TMUX") {
-        true => Narrowed::Cuts,
-        false => Narrowed::Breaks,
-    }
-}
-
-fn look(boot: &Boot) -> anyhow::Result<Look> {
-    let language = boot.language;
-    let named = boot.loaded.config.ui.theme.as_deref();
-    let colour = match boot.loaded.config.display.color {
-        ColorChoice::Never => false,
-        ColorChoice::Always => true,
-        ColorChoice::Auto => color::liked(&boot.env),
-    };
-    if boot.global.no_color || !colour {
-        return Ok(Look::Mono);
-    }
-    let Some(name) = named else {
-        return Ok(Look::default());
-    };
-    Look::from_name(name).ok_or_else(|| {
-        let all = Look::ALL.map(Look::name).join(", ");
-        anyhow!(language.filled(Word::ThemeUnknown, &[&format_args!("{:?}", name), &all]))
-    })
 }
 
 /// Panics of other threads that are told at the end.

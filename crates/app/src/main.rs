@@ -23,11 +23,14 @@ mod flags;
 mod front;
 mod grants;
 mod home;
+mod hyperlinks;
 mod input;
+mod keyboard;
 mod lenient;
 mod line;
 mod live;
 mod location;
+mod looks;
 mod mcp_server;
 mod models;
 mod ops;
@@ -43,6 +46,8 @@ mod schema_check;
 mod secret;
 mod serve;
 mod servers;
+mod setup;
+mod topics;
 mod trust;
 mod typed;
 mod wiring;
@@ -76,7 +81,14 @@ fn main() -> ExitCode {
     }
     // Until a configuration is read, which may name another one.
     let language = Cell::new(ostler_config::locale::chosen(None, &boot::environment()));
-    let cli = match typed::parse(arguments(), language.get()) {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if let Some(topic) = topics::asked(&words, is_command) {
+        return match topics::run(&topic, language.get()) {
+            Ok(code) => ExitCode::from(code),
+            Err(error) => fail(&error, language.get()),
+        };
+    }
+    let cli = match typed::parse(arguments(words), language.get()) {
         Ok(cli) => cli,
         Err(code) => return ExitCode::from(code),
     };
@@ -125,9 +137,8 @@ async fn stopped_early() -> anyhow::Result<u8> {
     })
 }
 
-/// `ostler help exec` is `ostler exec --help`.
-fn arguments() -> Vec<OsString> {
-    let mut words: Vec<OsString> = std::env::args_os().collect();
+/// `ostler help acp` is `ostler acp --help`.
+fn arguments(mut words: Vec<OsString>) -> Vec<OsString> {
     if words.get(1).is_some_and(|word| word == "help") {
         words.remove(1);
         words.push("--help".into());
@@ -144,9 +155,12 @@ fn arguments() -> Vec<OsString> {
 
 /// Neither a flag nor a command.
 fn is_session(word: &std::ffi::OsStr) -> bool {
-    let commands = flags::Cli::command();
     word.to_str()
-        .is_some_and(|word| !word.starts_with('-') && commands.find_subcommand(word).is_none())
+        .is_some_and(|word| !word.starts_with('-') && !is_command(word))
+}
+
+fn is_command(word: &str) -> bool {
+    flags::Cli::command().find_subcommand(word).is_some()
 }
 
 /// `language` becomes that of the configuration as soon as it is read.
@@ -175,7 +189,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Exec(args)) => exec::exec(begin(boot()?).await?, args).await,
         Some(Command::Resume(args)) => resume::run(begin(boot()?).await?, args).await,
         Some(Command::Host(what)) => place::run(boot()?, what).await,
-        Some(Command::Setup(args)) => cmd::setup::run(&*boot()?, args).await,
+        Some(Command::Setup(args)) => set_up(boot()?, args).await,
         Some(Command::Sessions(SessionsCommand::Resume(args))) => {
             resume::run(lenient()?.strict()?, args).await
         }
@@ -223,6 +237,18 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
                 _ => cli.start,
             };
             talk(boot, which, first).await
+        }
+    }
+}
+
+/// Setup, and the conversation where the person wants one next.
+async fn set_up(boot: Arc<Boot>, args: flags::Setup) -> anyhow::Result<u8> {
+    match Box::pin(setup::run(&boot, args)).await? {
+        setup::Outcome::Over(code) => Ok(code),
+        setup::Outcome::Converse => {
+            let boot = begin(Arc::new(boot.anew()?)).await?;
+            let which = conversation::which(&boot);
+            talk(boot, which, None).await
         }
     }
 }
@@ -315,10 +341,15 @@ pub async fn talk(
     which: ostler_wire::Open,
     first: Option<String>,
 ) -> anyhow::Result<u8> {
-    match front::fits(&boot) {
-        true => Box::pin(front::run(boot, which, first)).await,
-        false => line::run(boot, which, first).await,
+    if !looks::fits(&boot) {
+        return line::run(boot, which, first).await;
     }
+    let boot = match setup::is_needed(&boot) {
+        // Who leaves setup reads what else can be done.
+        true => setup::first(&boot).await?.unwrap_or(boot),
+        false => boot,
+    };
+    Box::pin(front::run(boot, which, first)).await
 }
 
 /// An output format that stands before a command belongs to it.

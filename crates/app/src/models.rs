@@ -43,7 +43,7 @@ impl Models for Boot {
 }
 
 /// Window and price of a model, as far as the catalog knows it.
-fn about(model: &str, language: Language) -> String {
+pub fn about(model: &str, language: Language) -> String {
     let Some(facts) = ostler_llm::lookup(model) else {
         return String::new();
     };

@@ -80,6 +80,10 @@ pub fn policy(boot: &Boot) -> anyhow::Result<Policy> {
             Err(error) => faults.push(error.say(language)),
         }
     }
+    if boot.loaded.config.tools.shell_confirm {
+        let place = "tools.shell_confirm";
+        rules.ask.extend(Rule::parse("Bash", place));
+    }
     // A rule that cannot be read might be the one that should have stopped something.
     if !faults.is_empty() {
         let faults: Vec<String> = faults.iter().map(|f| ostler_wire::printable(f)).collect();

@@ -350,6 +350,7 @@ impl Hub for RemoteHub {
             return none();
         };
         let item = |FileItem { path, folder }: FileItem| CompletionItem {
+            detail: String::new(),
             label: path.clone(),
             insert: match folder {
                 true => format!("{path}/"),

@@ -140,7 +140,7 @@ pub fn grouped(command: clap::Command) -> clap::Command {
         .mut_subcommands(hidden)
         .override_usage("ostler [OPTIONS] [\"PROMPT\" | COMMAND]")
         .help_template(format!(
-            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}\n\n`ostler COMMAND --help` explains a command."
+            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}\n\n`ostler COMMAND --help` explains a command, `ostler help TOPIC` shows a page of the documentation, `ostler help topics` lists them."
         ))
 }
 

@@ -649,7 +649,7 @@ fn a_missing_prefix_is_replaced_with_a_notice() {
         let out = resumes(&scene, "no prefix");
         assert!(
             out.stderr
-                .contains("The stored prompt of this session is gone"),
+                .contains("The stored system prompt of this session is missing"),
             "{}",
             out.stderr
         );

@@ -142,6 +142,24 @@ fn a_first_prompt_that_is_larger_than_the_window_is_asked_about() {
 }
 
 #[test]
+fn a_later_prompt_that_is_larger_than_the_window_is_asked_about() {
+    let scene = Scene::new(Kind::Chat, [Step::answer().text("Hello.")]);
+    let config = scene.space.home().join("config.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let text = text.replace("context_window = 1000000", "context_window = 20000");
+    scene.space.write(&config, text);
+    let long = "word ".repeat(20_000);
+    let run = scene.ostler(["--plain"]);
+    let out = run.stdin(format!("hi\n{long}\n1\n/quit\n")).output().ok();
+    let said = format!("{}{}", out.stdout, out.stderr);
+    assert!(
+        said.contains("This prompt is larger than the window"),
+        "{said}"
+    );
+    assert_eq!(scene.server.requests().len(), 1, "{said}");
+}
+
+#[test]
 fn a_kill_in_the_middle_of_a_fold_costs_nothing() {
     let answer = |stall: bool| {
         move |request: &Captured| {

@@ -294,8 +294,7 @@ fn a_silent_pipe_is_left_alone() {
     drop(held);
     assert_eq!(out.stdout, "ok\n");
     assert!(
-        out.stderr
-            .contains("stdin is a pipe without data; left alone"),
+        out.stderr.contains("stdin is a pipe without data; ignored"),
         "{}",
         out.stderr
     );

@@ -298,7 +298,7 @@ fn the_panel_trusts_and_untrusts_for_good() {
     running.write(&command("mcp trust nobody"));
     running.wait_stdout("There is no MCP server nobody.");
     running.write(&command("mcp reconnect fake"));
-    running.wait_stdout("fake is being connected anew.");
+    running.wait_stdout("Reconnecting fake.");
     running.wait().ok();
 }
 

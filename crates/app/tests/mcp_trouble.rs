@@ -145,7 +145,7 @@ fn a_program_that_does_not_work_is_explained() {
                 "sse",
                 json!({"type": "sse", "url": "http://127.0.0.1:1/sse"}),
                 "settings",
-                &["the transport of old", "`type = \"http\"`"],
+                &["the old transport", "`type = \"http\"`"],
             ),
             row(
                 "exits",
@@ -321,7 +321,7 @@ fn an_address_that_does_not_work_is_explained() {
                 "login_needed",
                 &["it wants you to log in", "`ostler mcp login 401-oauth`"],
             ),
-            status("403", 403, &["does not let you in (HTTP 403)", "`headers`"]),
+            status("403", 403, &["denied access (HTTP 403)", "`headers`"]),
             row(
                 "403-scope",
                 at("403-scope"),
@@ -339,7 +339,7 @@ fn an_address_that_does_not_work_is_explained() {
             status(
                 "500",
                 500,
-                &["a problem of its own (HTTP 500)", "try again later"],
+                &["an internal error (HTTP 500)", "try again later"],
             ),
             of(
                 "html",

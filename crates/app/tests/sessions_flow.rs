@@ -693,7 +693,7 @@ fn a_session_that_goes_on_elsewhere_says_so() {
         .output()
         .ok();
     let said = format!(
-        "This session began in {}; it goes on in {}.",
+        "This session began in {} and continues in {}.",
         scene.space.root().display(),
         sub.display()
     );

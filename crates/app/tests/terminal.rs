@@ -7,7 +7,9 @@ mod common;
 mod life;
 
 use common::{Scene, answer, of_type, texts, wait_for};
-use ostler_testkit::{Kind, Place, Server, Signal, Step, Term, Trouble, Usage, config_text};
+use ostler_testkit::{
+    Kind, Place, Run, Server, Signal, Step, TempWorkspace, Term, Trouble, Usage, config_text,
+};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -24,6 +26,11 @@ fn start(scene: &Scene, columns: u16, rows: u16) -> Term {
 fn unwaited(scene: &Scene, columns: u16, rows: u16) -> Term {
     let run = scene.ostler([]).env("XTERM_VERSION", "XTerm(390)");
     run.timeout(PATIENCE).on_terminal(columns, rows)
+}
+
+/// In a home where nothing was set up.
+fn bare<const N: usize>(space: &TempWorkspace, args: [&str; N]) -> Run {
+    space.run(env!("CARGO_BIN_EXE_ostler")).args(args)
 }
 
 fn scene(steps: impl IntoIterator<Item = Step>) -> Scene {
@@ -148,6 +155,96 @@ fn the_demo_is_played_here() {
     term.keys("\x04");
     assert!(term.wait().success());
     assert!(term.history().contains("ostler setup"));
+}
+
+#[test]
+fn a_first_start_sets_a_model_up_and_goes_on_into_the_conversation() {
+    let server = Server::builder()
+        .answering(|_| Step::answer().text("Hello."))
+        .models(["mock-large", "mock-small"])
+        .start();
+    let space = TempWorkspace::new();
+    let run = bare(&space, []).env("XTERM_VERSION", "XTerm(390)");
+    let mut term = run.timeout(PATIENCE).on_terminal(90, 30);
+    let screen = term.wait_until("the list", |screen| {
+        screen.contains("a server by its address")
+    });
+    assert!(screen.contains("get one: https://"), "{screen}");
+    // A key is not shown, and Esc goes back a step.
+    term.keys("\r");
+    term.wait_for("Key for ");
+    term.keys("sk-good-1234");
+    term.wait_for("› ••••••••••••");
+    term.keys("\x1b");
+    term.wait_for("a server by its address");
+    term.keys("another\r");
+    term.wait_for("Base URL");
+    term.keys(&format!("{}\r", server.base_url_for(Kind::Chat)));
+    term.wait_for("Which model?");
+    term.keys("small\r");
+    term.wait_for(COMPOSER);
+    turn(&mut term, "hi", "Hello.");
+    let shown = term.history();
+    assert!(!shown.contains("sk-good"), "{shown}");
+    assert_eq!(server.request(0).body["model"], "mock-small");
+    let config = space.read(space.home().join("config.toml"));
+    assert!(
+        config.contains(r#"models = ["mock-small", "mock-large"]"#),
+        "{config}"
+    );
+    term.keys("\x04");
+    assert!(term.wait().success());
+}
+
+#[test]
+fn who_leaves_setup_reads_what_else_can_be_done() {
+    let space = TempWorkspace::new();
+    let run = bare(&space, []).env("XTERM_VERSION", "XTerm(390)");
+    let mut term = run.timeout(PATIENCE).on_terminal(90, 30);
+    term.wait_for("a server by its address");
+    term.keys("\x1b");
+    assert!(!term.wait().success());
+    let shown = term.history();
+    assert!(
+        shown.contains("`ostler setup`") && shown.contains("ostler demo"),
+        "{shown}"
+    );
+    assert!(!space.home().join("config.toml").exists());
+}
+
+#[test]
+fn a_page_of_the_documentation_is_paged() {
+    let space = TempWorkspace::new();
+    let run = bare(&space, ["help", "trust"]).timeout(PATIENCE);
+    let mut term = run.on_terminal(80, 20);
+    term.wait_for("Trust in a project");
+    term.keys("/--list\r");
+    term.wait_for("ostler trust --list");
+    term.keys("q");
+    assert!(term.wait().success());
+    assert!(!term.history().contains("Trust in a project"));
+    let out = bare(&space, ["help", "trust"]).output().ok();
+    assert!(out.stdout.starts_with("# Trust in a project\n"), "{out:?}");
+    let out = bare(&space, ["help", "trsut"]).output().exits(2);
+    assert!(out.stderr.contains("did you mean `trust`?"), "{out:?}");
+}
+
+#[test]
+fn addresses_can_be_clicked_where_the_terminal_knows_it() {
+    let text = "See [the guide](https://a.example/guide) and https://b.example/x.";
+    for (forced, expect) in [("1", 2), ("0", 0)] {
+        let scene = scene([Step::answer().text(text)]);
+        let run = scene.ostler([]).env("FORCE_HYPERLINK", forced);
+        let mut term = run.timeout(PATIENCE).on_terminal(90, 20);
+        term.wait_for(COMPOSER);
+        turn(&mut term, "hi", "b.example");
+        let bytes = String::from_utf8_lossy(&term.bytes()).into_owned();
+        let links = ["https://a.example/guide", "https://b.example/x"];
+        let is_linked = |link: &&str| bytes.contains(&format!(";{link}\x1b\\"));
+        assert_eq!(links.iter().filter(|l| is_linked(l)).count(), expect);
+        term.keys("\x04");
+        assert!(term.wait().success());
+    }
 }
 
 #[test]

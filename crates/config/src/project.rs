@@ -19,7 +19,7 @@ use crate::values::{from_json, node_text};
 use crate::variables;
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 21] = [
+const USER_ONLY: [&[&str]; 22] = [
     &["agent", "max_children"],
     &["agent", "max_depth"],
     &["agent", "max_steps"],
@@ -38,6 +38,7 @@ const USER_ONLY: [&[&str]; 21] = [
     &["sandbox", "layer"],
     &["serve"],
     &["sessions", "quota"],
+    &["tools", "shell_confirm"],
     &["trust"],
     &["ui", "keys"],
     &["ui", "status_line"],

@@ -50,7 +50,7 @@ pub struct Config {
     pub models: BTreeMap<String, ModelProfile>,
     /// Which tools the model gets and how they run.
     pub tools: ToolsConfig,
-    /// Servers of others whose tools the model gets too (MCP).
+    /// MCP servers, whose tools the model gets.
     pub plugins: Vec<PluginConfig>,
     /// Commands that run at moments of a session. Those of all files run.
     pub hooks: Vec<HookConfig>,
@@ -202,6 +202,8 @@ pub struct ToolsConfig {
     pub result_format: ResultFormat,
     /// When a foreground command is killed; 0 means never.
     pub bash_timeout_seconds: u64,
+    /// Ask before every command, also before one that only reads.
+    pub shell_confirm: bool,
     /// How long a server's tool may go without a sign of life; 0 means without limit.
     pub mcp_call_timeout_seconds: u64,
     /// How long a server may take to start. Runs without a conversation wait that long for servers they know nothing of.
@@ -225,6 +227,7 @@ impl Default for ToolsConfig {
             enabled: Vec::new(),
             result_format: ResultFormat::default(),
             bash_timeout_seconds: 120,
+            shell_confirm: false,
             mcp_call_timeout_seconds: 300,
             mcp_start_seconds: 30,
             mcp_schema_budget: 10_000,
@@ -445,9 +448,9 @@ pub struct UiConfig {
     pub vim: bool,
     /// Tell you, when the window is not looked at, that it waits or has finished.
     pub notify: bool,
-    /// The status line, such as "{model} {branch}"; docs/terminal.md lists the names.
+    /// The status line, such as "{model} {branch}"; `ostler help terminal` lists the names.
     pub status_line: Option<String>,
-    /// Keys by action, such as `undo = ["ctrl-z"]`; docs/terminal.md lists them.
+    /// Keys by action, such as `undo = ["ctrl-z"]`; `ostler help terminal` lists them.
     pub keys: BTreeMap<String, Vec<String>>,
 }
 

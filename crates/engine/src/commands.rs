@@ -120,7 +120,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("help", CommandGroup::Inspect, Word::HelpHelp, "[command]", Run::Now(|s, _, name| front::help(&list(&s.extensions, s.services.servers.as_deref(), s.settings.language), name, s.settings.language))),
     command("hooks", CommandGroup::Inspect, Word::HelpHooks, "", Run::Now(|s, _, _| hooks(&s.settings.hooks, s.settings.language))),
     command("kill", CommandGroup::Work, Word::HelpKill, "<id>", Run::AtOnce(tasks::kill)),
-    command("mcp", CommandGroup::Inspect, Word::HelpMcp, "[reconnect|trust|untrust NAME]", Run::Now(|s, _, words| mcp::panel(s.services.servers.as_deref(), &mut s.permissions.trusted, words, s.settings.language))),
+    command("mcp", CommandGroup::Inspect, Word::HelpMcp, "[tools|reconnect|trust|untrust NAME [TOOL]]", Run::Now(|s, _, words| mcp::panel(s.services.servers.as_deref(), &mut s.permissions.trusted, words, s.settings.language))),
     command("memory", CommandGroup::Inspect, Word::HelpMemory, "[show|edit|archive|restore ID|search WORDS|recall]", Run::Work(memory::slash)),
     command("mode", CommandGroup::Model, Word::HelpMode, "[normal|plan|goal|next]", Run::Now(mode::mode)),
     command("model", CommandGroup::Model, Word::HelpModel, "[provider/model|n]", Run::Between(session::model)),

@@ -40,6 +40,7 @@ use crate::sources::completion::OfferedNames;
 use crate::sources::definitions::Definitions;
 use crate::sources::references::Voice;
 use crate::sources::roles::PLANNER;
+use crate::store::Store;
 use crate::tool::{Scope, Typed as _};
 use crate::tools::Tools;
 use crate::tools::exit_plan_mode::ExitPlanMode;
@@ -89,6 +90,8 @@ pub struct SessionSettings {
     pub recall: SessionRecall,
     /// What clients are offered behind `@`.
     pub offered: OfferedNames,
+    /// The other sessions of the project.
+    pub store: Arc<Store>,
 }
 
 /// What there is beside the engine's own.

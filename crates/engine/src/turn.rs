@@ -8,6 +8,7 @@ mod ingest;
 mod intake;
 mod planner;
 mod server_tools;
+mod session_mention;
 
 use crate::accept::{Surroundings, accept, doubt_note};
 use crate::budget::{Breach, Hold};

@@ -107,7 +107,7 @@ async fn sessions_are_found_by_what_was_said() {
         labels,
         [
             "Which port is it?",
-            "The index was damaged and has been made anew."
+            "The index was damaged and has been rebuilt."
         ]
     );
     session.close().await;

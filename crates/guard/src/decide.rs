@@ -267,6 +267,39 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_on_a_search_is_about_its_pattern() {
+        let scope = Scope::new("/repo", None);
+        let policy = Policy {
+            rules: Rules {
+                deny: rules(&["grep(TODO*)", "glob(**/*.pem)"]),
+                ask: rules(&["grep(pass*)"]),
+                ..Rules::default()
+            },
+            ..Policy::default()
+        };
+        let accesses = [Access::Read("/repo".into())];
+        for (name, pattern, posture, expect) in [
+            ("grep", "TODO: x", Posture::Ask, Verdict::Deny),
+            ("grep", "TODO", Posture::Yolo, Verdict::Deny),
+            ("grep", "FIXME", Posture::Ask, Verdict::Allow),
+            ("grep", "password", Posture::Ask, Verdict::Ask),
+            ("grep", "password", Posture::Yolo, Verdict::Allow),
+            ("glob", "**/*.pem", Posture::Ask, Verdict::Deny),
+            ("glob", "*.rs", Posture::Ask, Verdict::Allow),
+        ] {
+            let call = Call {
+                tool: tool(name),
+                accesses: &accesses,
+                scope: &scope,
+                resolved: &[],
+            };
+            let mut decision = policy.decide_in(posture, call);
+            policy.heed_pattern((tool(name), pattern), posture, &mut decision);
+            assert_eq!(decision.verdict, expect, "{name} {pattern}");
+        }
+    }
+
+    #[test]
     fn a_server_gets_no_folder_of_the_system_for_its_names() {
         let scope = Scope::new("/repo", None);
         let policy = Policy::default();

@@ -115,6 +115,33 @@ pub struct Decision {
     pub resolved: Vec<(PathBuf, PathBuf)>,
 }
 
+impl Policy {
+    /// What a deny or ask rule on a tool says to the pattern that a call of it searches for, as in `grep(TODO*)`. It can only
+    /// make the decision stricter: what a search reads is judged by its paths.
+    pub fn heed_pattern(
+        &self,
+        (tool, pattern): (&ToolDeclaration, &str),
+        posture: Posture,
+        decision: &mut Decision,
+    ) {
+        let hits = |rule: &&Rule| rule.tool_spec().is_some() && rule.touches_tool(tool, pattern);
+        let denied = self.rules.deny.iter().find(hits);
+        let asked = self.rules.ask.iter().find(hits);
+        let (verdict, rule, reason) = match (decision.verdict, denied, asked, posture) {
+            (Verdict::Allow | Verdict::Ask, Some(rule), _, _) => {
+                (Verdict::Deny, rule, Word::WhyDenyRule)
+            }
+            (_, _, _, Posture::Yolo) => return,
+            (Verdict::Allow, None, Some(rule), _) => (Verdict::Ask, rule, Word::WhyAskRule),
+            (Verdict::Allow | Verdict::Ask | Verdict::Deny, _, _, _) => return,
+        };
+        decision.verdict = verdict;
+        decision.rule = Some(rule.text.clone());
+        decision.from = Some(rule.from.clone());
+        decision.reason = reason;
+    }
+}
+
 impl Decision {
     /// The call runs only because it reads: no rule, no grant, no posture and no person speaks for it.
     pub fn runs_as_reader(&self) -> bool {

@@ -348,6 +348,14 @@ impl Rule {
         self.is_of_tool(tool) && self.spec_matches(subject)
     }
 
+    /// It names a set of calls: a pattern, or the first words of a command.
+    pub fn is_wide(&self) -> bool {
+        match &self.spec {
+            None | Some(Spec::Words(_)) => true,
+            Some(Spec::Glob(text)) => is_pattern(text),
+        }
+    }
+
     /// The same for a tool whose subject is a path.
     pub fn touches_tool_path(&self, tool: &ToolDeclaration, path: &Path, scope: &Scope) -> bool {
         self.is_of_tool(tool) && self.spec.is_some() && self.restricts_path(path, scope)

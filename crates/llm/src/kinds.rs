@@ -60,6 +60,9 @@ pub struct BuiltinProvider {
     pub default: String,
     #[serde(default)]
     pub api_key_env: Option<String>,
+    /// Where a person gets a key.
+    #[serde(default)]
+    pub key_page: Option<String>,
     #[serde(default)]
     pub base_url_env: Option<String>,
     #[serde(default)]

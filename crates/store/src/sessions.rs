@@ -76,6 +76,11 @@ impl Store {
         self.sessions.join(&self.project).join(id)
     }
 
+    /// There is no such session, as a sentence.
+    pub fn unknown(&self, id: &str) -> String {
+        self.language.fill(Word::StoreNoSession, &[id])
+    }
+
     /// A session of any project by its id or a unique beginning of it.
     pub fn find(&self, id: &str) -> Result<PathBuf, String> {
         if id.len() < 4 || !id.chars().all(|c| c.is_ascii_hexdigit() || c == '-') {

@@ -1,6 +1,7 @@
 //! Styled rows of text: what cells, layers and the composer are drawn as before they become bytes.
 
 use crate::cells;
+use std::sync::Arc;
 
 /// A colour as terminals know them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +64,8 @@ impl Style {
 pub struct Span {
     text: String,
     pub style: Style,
+    /// Where it leads.
+    link: Option<Arc<str>>,
 }
 
 impl Span {
@@ -70,13 +73,35 @@ impl Span {
         Self {
             text: cells::visible(text.into()),
             style,
+            link: None,
         }
     }
 
     /// Of a text that has been made visible already.
     pub fn seen(text: impl Into<String>, style: Style) -> Self {
-        let text = text.into();
-        Self { text, style }
+        Self {
+            text: text.into(),
+            style,
+            link: None,
+        }
+    }
+
+    /// A piece of this one, which leads to the same.
+    pub fn part(&self, text: impl Into<String>, style: Style) -> Self {
+        Self {
+            text: text.into(),
+            style,
+            link: self.link.clone(),
+        }
+    }
+
+    /// The same, leading to an address of `links`.
+    pub fn leading_to(self, link: Option<Arc<str>>) -> Self {
+        Self { link, ..self }
+    }
+
+    pub fn link(&self) -> Option<&str> {
+        self.link.as_deref()
     }
 
     pub fn plain(text: impl Into<String>) -> Self {
@@ -111,7 +136,9 @@ impl Line {
 
     pub fn push(&mut self, span: Span) {
         match self.spans.last_mut() {
-            Some(last) if last.style == span.style => last.text.push_str(&span.text),
+            Some(last) if last.style == span.style && last.link == span.link => {
+                last.text.push_str(&span.text);
+            }
             Some(_) | None => self.spans.push(span),
         }
     }

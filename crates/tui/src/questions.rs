@@ -51,7 +51,7 @@ pub async fn ask<Q: Questions, S: Surroundings, W: Write>(
     let mut desk = Desk {
         questions,
         state,
-        screen: Screen::new(columns, rows, start.narrowed),
+        screen: Screen::new(columns, rows, start.narrowed).with_links(start.links.clone()),
         out,
         burst: Burst::default(),
         open: None,

@@ -1,8 +1,8 @@
 //! What cells do with rows once they have them: break them without losing a space, put something before them, keep so
 //! many of them. Pure.
 
-use crate::line::{Line, Span, Style};
-use crate::{say, text};
+use crate::line::{Line, Style};
+use crate::{links, say, text};
 use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -15,6 +15,8 @@ const MAX_PROSE: usize = 4 * 1024;
 /// Breaks a row of code or output at the last cell, keeping every space. Never empty.
 pub fn fold(line: &Line, columns: usize) -> Vec<Line> {
     let columns = columns.max(2);
+    let linked = links::found(line);
+    let line = linked.as_ref().unwrap_or(line);
     if line.width() <= columns {
         return vec![line.clone()];
     }
@@ -25,7 +27,7 @@ pub fn fold(line: &Line, columns: usize) -> Vec<Line> {
             let wide = text::grapheme_width(grapheme);
             if used + wide > columns {
                 if !piece.is_empty() {
-                    row.push(Span::seen(std::mem::take(&mut piece), span.style));
+                    row.push(span.part(std::mem::take(&mut piece), span.style));
                 }
                 rows.push(std::mem::take(&mut row));
                 used = 0;
@@ -34,7 +36,7 @@ pub fn fold(line: &Line, columns: usize) -> Vec<Line> {
             used += wide;
         }
         if !piece.is_empty() {
-            row.push(Span::seen(piece, span.style));
+            row.push(span.part(piece, span.style));
         }
     }
     rows.push(row);

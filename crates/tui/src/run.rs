@@ -6,6 +6,7 @@ use crate::editor::Editor;
 use crate::errands::Errands;
 use crate::key::Input;
 use crate::line::Line;
+use crate::links::Links;
 use crate::screen::{Narrowed, Screen};
 use crate::state::{Effect, Settings, State};
 use crate::status::Status;
@@ -46,6 +47,8 @@ pub struct Start {
     /// The first prompt, as if it had been typed.
     pub prompt: Option<String>,
     pub narrowed: Narrowed,
+    /// None where the terminal does not know links.
+    pub links: Option<Links>,
 }
 
 /// What is said at the start of a conversation.
@@ -118,7 +121,7 @@ pub async fn run<H: Hub, S: Surroundings, W: Write>(
         hub,
         surroundings,
         state,
-        screen: Screen::new(columns, rows, start.narrowed),
+        screen: Screen::new(columns, rows, start.narrowed).with_links(start.links),
         pager: None,
         out,
         outbox: VecDeque::new(),
@@ -369,7 +372,8 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         let canvas = self.canvas();
         let bytes = match (self.state.is_paging(), &mut self.pager) {
             (true, None) => {
-                let mut screen = Screen::new(columns, rows, Narrowed::Cuts);
+                let links = self.screen.links().cloned();
+                let mut screen = Screen::new(columns, rows, Narrowed::Cuts).with_links(links);
                 let frame = self.state.frame(&canvas, now);
                 let bytes = format!("\x1b[?1049h\x1b[2J\x1b[H{}", screen.paint(&[], frame));
                 self.pager = Some(screen);

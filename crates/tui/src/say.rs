@@ -114,7 +114,7 @@ pub fn approved(to: Language, decision: &Decision) -> String {
     let word = match decision {
         Decision::Chosen(choice) => match choice {
             PermissionChoice::Once => Word::AllowedOnce,
-            PermissionChoice::Session => Word::AllowedSession,
+            PermissionChoice::Session | PermissionChoice::SessionExact => Word::AllowedSession,
             PermissionChoice::Always | PermissionChoice::AlwaysProject => Word::AllowedAlways,
             PermissionChoice::Deny => Word::DeniedByYou,
         },

@@ -1,7 +1,8 @@
 //! From rows to bytes. Finished rows are printed once and scroll away into the terminal's own memory; below them stands
 //! the live region, of which only what changed is painted. Pure: bytes out, nothing is read back.
 
-use crate::line::{Color, Line, Style};
+use crate::line::{Color, Line, Span, Style};
+use crate::links::Links;
 use crate::text;
 use std::fmt::Write as _;
 
@@ -40,6 +41,8 @@ pub struct Screen {
     columns: usize,
     rows: usize,
     narrowed: Narrowed,
+    /// None where the terminal does not know links.
+    links: Option<Links>,
     shown: Frame,
     /// Row of `shown` that the cursor is in.
     at: usize,
@@ -52,10 +55,19 @@ impl Screen {
             columns: usize::from(columns).max(1),
             rows: usize::from(rows).max(1),
             narrowed,
+            links: None,
             shown: Frame::default(),
             at: 0,
             stale: true,
         }
+    }
+
+    pub fn with_links(self, links: Option<Links>) -> Self {
+        Self { links, ..self }
+    }
+
+    pub fn links(&self) -> Option<&Links> {
+        self.links.as_ref()
     }
 
     pub fn columns(&self) -> usize {
@@ -153,7 +165,7 @@ impl Screen {
             if n == done.len() {
                 out.push_str(NO_WRAP);
             }
-            write_row(out, row);
+            write_row(out, row, self.links.as_ref());
         }
         out.push_str(WRAP);
         // The cursor must not be left on a finished row.
@@ -173,7 +185,7 @@ impl Screen {
             out.push_str(NO_WRAP);
             // Erased first: after a full row the cursor still stands on its last cell.
             out.push_str("\r\x1b[K");
-            write_row(out, new);
+            write_row(out, new, self.links.as_ref());
             out.push_str(WRAP);
         }
     }
@@ -206,16 +218,22 @@ fn move_row(out: &mut String, from: usize, to: usize) {
 }
 
 /// A row with its styles, which end with it.
-pub fn write_row(out: &mut String, row: &Line) {
+fn write_row(out: &mut String, row: &Line, links: Option<&Links>) {
     for span in &row.spans {
-        if span.style == Style::PLAIN {
-            out.push_str(span.text());
-            continue;
+        match (links, span.link()) {
+            (Some(links), Some(target)) => links.write(out, target, |out| write_span(out, span)),
+            (Some(_) | None, _) => write_span(out, span),
         }
-        write_style(out, span.style);
-        out.push_str(span.text());
-        out.push_str("\x1b[0m");
     }
+}
+
+fn write_span(out: &mut String, span: &Span) {
+    if span.style == Style::PLAIN {
+        return out.push_str(span.text());
+    }
+    write_style(out, span.style);
+    out.push_str(span.text());
+    out.push_str("\x1b[0m");
 }
 
 fn write_style(out: &mut String, style: Style) {
@@ -357,8 +375,25 @@ mod tests {
             ..Style::fg(Color::Ansi(9))
         };
         let mut out = String::new();
-        write_row(&mut out, &Line::new("x", style));
+        write_row(&mut out, &Line::new("x", style), None);
         assert_eq!(out, "\x1b[1;91;48;2;1;2;3mx\x1b[0m");
+    }
+
+    #[test]
+    fn links_are_written_where_the_terminal_knows_them() {
+        let text = Line::plain("see https://a.example/long-enough and more");
+        let rows = text::wrap(&text, 20);
+        let bytes = |links: Option<Links>| {
+            let mut screen = Screen::new(20, 5, Narrowed::Cuts).with_links(links);
+            screen.paint(&rows, Frame::default())
+        };
+        assert!(!bytes(None).contains("\x1b]8;"));
+        let linked = bytes(Some(Links::default()));
+        let opened = linked
+            .matches(";https://a.example/long-enough\x1b\\")
+            .count();
+        assert_eq!((rows.len(), opened), (3, 2), "{linked:?}");
+        assert_eq!(linked.matches("\x1b]8;;\x1b\\").count(), opened);
     }
 
     #[test]

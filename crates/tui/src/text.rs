@@ -2,12 +2,15 @@
 
 pub use crate::cells::{TAB, grapheme_width, visible, width};
 use crate::line::{Line, Span};
+use crate::links;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Breaks a paragraph into rows of at most `columns` cells: at spaces, between wide characters, and within a word only
 /// where it does not fit a row. Never empty.
 pub fn wrap(line: &Line, columns: usize) -> Vec<Line> {
     let columns = columns.max(2);
+    let linked = links::found(line);
+    let line = linked.as_ref().unwrap_or(line);
     if line.width() <= columns {
         return vec![line.clone()];
     }
@@ -129,7 +132,7 @@ impl Rows {
     }
 
     fn put(&mut self, text: &str, wide: usize, from: &Span) {
-        self.row.push(Span::seen(text, from.style));
+        self.row.push(from.part(text, from.style));
         self.used += wide;
     }
 
@@ -158,12 +161,12 @@ pub fn cut(line: &Line, columns: usize) -> Line {
             let wide = grapheme_width(grapheme);
             if used + wide > room {
                 if columns > 0 {
-                    out.push(Span::new("…", span.style));
+                    out.push(span.part("…", span.style));
                 }
                 return out;
             }
             used += wide;
-            out.push(Span::seen(grapheme, span.style));
+            out.push(span.part(grapheme, span.style));
         }
     }
     out

@@ -12,7 +12,7 @@ use crate::markdown::Stream;
 use crate::text;
 use crate::theme::Role as Part;
 use crate::{diff, grid, markdown};
-use ostler_wire::{Body, Delta, Event, GoalState, Language, Message, Role, View};
+use ostler_wire::{Body, Delta, Event, GoalState, Language, Message, Role, View, Word};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,9 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 const LIVE_ROWS: usize = 6;
 /// Bytes of a streamed thought that are kept for its live tail; the entry brings it whole.
 const MAX_THOUGHT: usize = 64 << 10;
+
+/// Columns of what is under way.
+const MAX_DOING: usize = 40;
 
 /// A moving sign.
 pub fn spinner(since: Instant, now: Instant) -> &'static str {
@@ -128,6 +131,22 @@ impl Transcript {
     /// Tokens that the model has answered in this turn, as far as they were counted.
     pub fn answered_tokens(&self) -> u64 {
         self.turn.usage.output
+    }
+
+    /// What is under way, in a few words: the call that runs, or what the model does.
+    pub fn doing(&self) -> Option<String> {
+        if let Some(running) = self.calls.iter().find(|call| call.since.is_some()) {
+            return Some(text::cut_text(
+                &running.cell.in_words(self.language),
+                MAX_DOING,
+            ));
+        }
+        let word = match (&self.thinking, &self.speaking) {
+            (Some(_), _) => Word::ModelThinks,
+            (None, Some(_)) => Word::DoingAnswers,
+            (None, None) => return None,
+        };
+        Some(self.language.say(word).to_owned())
     }
 
     /// The command that runs, and since when.

@@ -274,6 +274,7 @@ impl Choice {
         let (key, confirm) = match choice {
             PermissionChoice::Once => (Some('y'), false),
             PermissionChoice::Session => (Some('s'), false),
+            PermissionChoice::SessionExact => (Some('e'), false),
             PermissionChoice::Always => (Some('a'), true),
             PermissionChoice::AlwaysProject => (None, true),
             PermissionChoice::Deny => (Some('n'), false),
@@ -323,7 +324,10 @@ impl Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PermissionChoice {
     Once,
+    /// The scope that is shown: a rule for calls like this one, or this very call.
     Session,
+    /// This very call, where `Session` means more.
+    SessionExact,
     /// For good, in the person's own file for the project.
     Always,
     /// For good, in the project's file.
@@ -332,9 +336,10 @@ pub enum PermissionChoice {
 }
 
 impl PermissionChoice {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::Once,
         Self::Session,
+        Self::SessionExact,
         Self::Always,
         Self::AlwaysProject,
         Self::Deny,
@@ -344,6 +349,7 @@ impl PermissionChoice {
         match self {
             Self::Once => "once",
             Self::Session => "session",
+            Self::SessionExact => "session_exact",
             Self::Always => "always",
             Self::AlwaysProject => "always_project",
             Self::Deny => "deny",

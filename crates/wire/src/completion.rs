@@ -60,6 +60,9 @@ pub struct CompletionItem {
     pub insert: String,
     /// What menus show.
     pub label: String,
+    /// A few words beside it: where it is, how old it is.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
     /// More can be typed behind it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_folder: bool,
@@ -74,4 +77,10 @@ pub enum CompletionKind {
     Folder,
     /// A symbolic link that leads to a file or folder that can be named, too.
     Link,
+    /// An earlier session, or the word before sessions.
+    Session,
+    /// A definition in a source file, or the word before them.
+    Symbol,
+    /// What an MCP server offers, or the word before it.
+    Resource,
 }

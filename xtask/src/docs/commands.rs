@@ -59,6 +59,10 @@ fn fault(command: &str, help: Ask<'_>) -> Option<String> {
             after_flag = true;
             continue;
         }
+        // What follows is a page of the documentation, or a command.
+        if path.is_empty() && word == "help" {
+            return None;
+        }
         let names: Vec<&str> = subcommands(&text).collect();
         let is_name = word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
         let is_value = std::mem::take(&mut after_flag) && !names.contains(&word);
@@ -151,6 +155,7 @@ Options:
             ("ostler <command>", None),
             ("ostler 0.1.0", None),
             ("`ostler.toml`", None),
+            ("ostler help permissions", None),
             ("ostler fly", Some("there is no command fly")),
             ("ostler exec --wings", Some("ostler exec has no --wings")),
             ("ostler sessions fly", Some("there is no command fly")),

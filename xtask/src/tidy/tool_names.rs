@@ -72,6 +72,11 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         "tools of our own MCP server",
     ),
     (
+        "crates/app/src/topics.rs",
+        &["memory"],
+        "a page of the documentation",
+    ),
+    (
         "crates/app/src/typed.rs",
         &["memory"],
         "a command of the command line",

@@ -96,7 +96,8 @@ pub fn failed(boot: &Boot, error: &ConfigError) -> anyhow::Error {
 
 /// Names that `[tools]` may switch.
 pub fn tools() -> Vec<&'static str> {
-    ostler_engine::tools::all_names().collect()
+    let other = ostler_engine::tools::other_names();
+    ostler_engine::tools::all_names().chain(other).collect()
 }
 
 /// The configuration files, and which of them exist.

@@ -17,12 +17,9 @@ pub mod models;
 pub mod panel;
 pub mod permissions;
 pub mod sessions;
-pub mod setup;
 pub mod trust;
 pub mod usage;
 
 pub mod choose;
 mod health;
-mod local;
-mod plan;
-mod probe;
+pub mod probe;

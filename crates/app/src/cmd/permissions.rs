@@ -143,12 +143,16 @@ async fn check(boot: &Boot, tool: &str, args: &str) -> anyhow::Result<View> {
     let policy = asking(boot)?;
     let host = ostler_host::Local::new();
     let resolved = resolve::resolved(&host, &accesses, &policy, &scope).await;
-    let decision = policy.decide(Call {
+    let mut decision = policy.decide(Call {
         tool: &tool,
         accesses: &accesses,
         scope: &scope,
         resolved: &resolved,
     });
+    let pattern: Option<serde_json::Value> = serde_json::from_str(args).ok();
+    if let Some(pattern) = pattern.as_ref().and_then(|args| args["pattern"].as_str()) {
+        policy.heed_pattern((&tool, pattern), policy.posture, &mut decision);
+    }
     let written = boot.loaded.rules().into_iter().find(|rule| {
         Some(rule.place.to_string()) == decision.from
             && decision.rule.as_deref() == Some(rule.text.trim())

@@ -319,12 +319,7 @@ mod tests {
             json!({"error": {"message": "Bad key sk-secret"}}),
             Err("p refused the key (401): Bad key ***. Check that it is whole and not expired"),
         );
-        check(
-            None,
-            401,
-            json!({}),
-            Err("p wants a key and there is none (401)"),
-        );
+        check(None, 401, json!({}), Err("p needs an API key (401)"));
         check(
             None,
             200,

@@ -17,7 +17,10 @@ use ostler_engine::{Keep, RuleStore};
 use ostler_guard::Rule;
 use ostler_wire::{Language, Say as _, Word};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// Characters of a folder's name in a question; of a longer one half as many are shown.
+const MAX_NAME: usize = 32;
 
 #[derive(Debug)]
 pub enum RuleStoreError {
@@ -286,7 +289,10 @@ impl Saved {
 impl RuleStore for Saved {
     fn place(&self, keep: Keep) -> Option<String> {
         match (keep, self.repository) {
-            (Keep::Person, _) => Some(self.shown(RuleLayer::Local)),
+            (Keep::Person, _) => {
+                let path = self.files.path(RuleLayer::Local);
+                Some(brief(&path, self.places().user_home.as_deref()))
+            }
             (Keep::Repository, Repository::Known) => Some(self.shown(RuleLayer::Project)),
             (Keep::Repository, Repository::Foreign) => None,
         }
@@ -307,6 +313,23 @@ impl RuleStore for Saved {
         self.add(rule, layer)
             .map_err(|error| error.say(self.files.language))
     }
+}
+
+/// A path for a question: with `~` for the home, and of a long name only the beginning.
+fn brief(path: &Path, home: Option<&Path>) -> String {
+    let (start, rest) = match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) => ("~/", rest),
+        None => ("", path),
+    };
+    let part = |name: std::path::Component<'_>| {
+        let name = name.as_os_str().to_string_lossy();
+        match name.chars().count() > MAX_NAME {
+            true => name.chars().take(MAX_NAME / 2).chain(['…']).collect(),
+            false => name.into_owned(),
+        }
+    };
+    let shown: PathBuf = rest.components().map(part).collect();
+    format!("{start}{}", shown.display())
 }
 
 /// Whether the repository's file may get a rule of the person's.

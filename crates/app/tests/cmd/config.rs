@@ -62,7 +62,7 @@ fn init_writes_once() {
     insta::assert_snapshot!(space.shown(&out), @"
     exit 1
     --- stderr
-    ostler: error: this configuration file exists already; it was left alone
+    ostler: error: this configuration file exists already; it was not changed
     --> HOME/config.toml
      = help: edit it, or use `ostler config set KEY VALUE`
     ");

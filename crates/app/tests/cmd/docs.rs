@@ -54,8 +54,11 @@ fn the_documentation_is_complete_and_true() {
 #[test]
 fn help_works_as_a_word() {
     let space = TempWorkspace::new();
-    let word = space.ostler(["help", "exec"]).output().ok();
-    let flag = space.ostler(["exec", "--help"]).output().ok();
-    assert!(word.stdout.contains("--output-schema"), "{}", word.stdout);
+    let word = space.ostler(["help", "resume"]).output().ok();
+    let flag = space.ostler(["resume", "--help"]).output().ok();
+    assert!(word.stdout.contains("--last"), "{}", word.stdout);
     assert_eq!(word.stdout, flag.stdout);
+    // A page of the documentation says more than the flags.
+    let page = space.ostler(["help", "exec"]).output().ok();
+    assert!(page.stdout.starts_with("# Scripts and CI"), "{page:?}");
 }

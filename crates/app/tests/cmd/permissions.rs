@@ -384,3 +384,19 @@ fn audit_tells_what_a_session_touched() {
     let out = space.ostler(["permissions", "audit", "zzz"]).output();
     assert_eq!(out.code, Some(1), "{}", out.stdout);
 }
+
+#[test]
+fn every_command_is_confirmed_where_the_person_wants_it() {
+    let space = TempWorkspace::new();
+    let checked = |config: &str| {
+        space.write(space.home().join("config.toml"), config);
+        let run = space.ostler(["permissions", "check", "bash", "ls", "--format", "json"]);
+        let out = run.output().ok();
+        let answer: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
+        (answer["decision"].clone(), out.stderr)
+    };
+    assert_eq!(checked("").0, "allow");
+    let (decision, said) = checked("[tools]\nshell_confirm = true\nrun_shell = true\n");
+    assert_eq!(decision, "ask");
+    assert!(!said.contains("unknown key"), "{said}");
+}

@@ -41,7 +41,7 @@ fn a_new_server_by_flags_then_it_works() {
     Wrote providers.shop.kind = "openai" to HOME/config.toml
     Wrote providers.shop.base_url = "URL/v1" to HOME/config.toml
     Wrote providers.shop.api_key_env = "SHOP_API_KEY" to HOME/config.toml
-    Wrote providers.shop.models = ["mock-small"] to HOME/config.toml
+    Wrote providers.shop.models = ["mock-small", "mock-large"] to HOME/config.toml
     Wrote default_model = "shop/mock-small" to HOME/config.toml
     Next: ostler exec -p "explain this project"
     --- stderr
@@ -77,7 +77,7 @@ fn a_new_server_by_flags_then_it_works() {
     kind = "openai"
     base_url = "URL/v1"
     api_key_env = "SHOP_API_KEY"
-    models = ["mock-small"]
+    models = ["mock-small", "mock-large"]
     "#);
     let out = space.ostler(["exec", "-p", "hi"]).output().ok();
     assert_eq!(out.stdout, "Hello.\n");
@@ -173,7 +173,7 @@ fn nothing_is_written_when_the_test_fails() {
     insta::assert_snapshot!(shown(&space, &server, &out), @"
     exit 1
     --- stderr
-    ostler: custom wants a key and there is none (401): Incorrect key sk-wrong
+    ostler: custom needs an API key (401): Incorrect key sk-wrong
     Nothing was written; `--offline` skips the test
     ");
     server.route(
@@ -369,7 +369,7 @@ fn a_person_chooses_by_numbers() {
     );
     let (text, code) = on_terminal(
         &space,
-        ["setup"],
+        ["setup", "--plain"],
         &[
             ("Which provider? [1]", "mock"),
             ("Which model? [1]", "9"),
@@ -395,7 +395,7 @@ fn a_person_may_leave() {
     let space = TempWorkspace::new();
     let (text, code) = on_terminal(
         &space,
-        ["setup", "--use", "anthropic"],
+        ["setup", "--use", "anthropic", "--plain"],
         &[("Key for anthropic: ", "")],
     );
     assert_eq!(code, Some(1), "{text}");

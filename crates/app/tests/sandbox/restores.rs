@@ -137,7 +137,7 @@ fn a_rewind_ends_what_commands_left_running_and_says_so() {
         running.wait_stdout("\"type\":\"rewind\"");
         running.close_stdin();
         let out = running.wait().ok();
-        let said = "left running in the background was ended first";
+        let said = "Background processes of earlier commands were stopped first";
         assert!(out.stdout.contains(said), "{layer}: {}", out.stdout);
         assert_eq!(scene.space.read("a"), "one\n", "{layer}: {}", out.stdout);
     }

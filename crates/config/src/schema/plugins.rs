@@ -96,7 +96,7 @@ pub enum PluginKind {
         alias = "streamableHttp"
     )]
     Http,
-    /// The transport of old; its servers have an `http` address today.
+    /// The old transport; its servers have an `http` address today.
     Sse,
 }
 

@@ -356,7 +356,7 @@ fn init_writes_once_and_what_it_writes_loads() {
     let error = init(&path, &bench.places()).unwrap_err();
     assert_eq!(read(&path), written);
     assert_snapshot!(bench.clean(&error.to_string()), @r"
-    error: this configuration file exists already; it was left alone
+    error: this configuration file exists already; it was not changed
     --> ~/.ostler/config.toml
      = help: edit it, or use `ostler config set KEY VALUE`
     ");
@@ -485,6 +485,7 @@ fn show_has_defaults_and_get_has_one() {
     tools.shell.env_drop = []  # default
     tools.shell.env_pass = []  # default
     tools.shell.prefer = "auto"  # default
+    tools.shell_confirm = false  # default
     tools.web.allow_private = []  # default
     ui.notify = true  # default
     ui.vim = false  # default

@@ -25,7 +25,8 @@ pub fn help(all: &[CommandInfo], name: &str, language: Language) -> View {
         let head = vec![language.say(group.word()).to_owned(), String::new()];
         (!rows.is_empty()).then(|| View::Table(Table::of_texts(head, rows)))
     });
-    View::Group(groups.collect())
+    let docs = View::Text(language.say(Word::HelpDocs).to_owned());
+    View::Group(groups.chain([docs]).collect())
 }
 
 /// The last answer, or its n-th from the end.

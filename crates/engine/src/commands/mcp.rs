@@ -1,8 +1,10 @@
 //! `/mcp`: the servers, how each stands, and what can be done about it.
 
 use super::context::column;
-use ostler_mcp::{Servers, Snapshot, State, Trust, tool_name};
-use ostler_wire::{Act, Action, Cell, ColumnKind, Deed, Language, Row, Table, View, Word};
+use ostler_mcp::{Servers, Snapshot, State, ToolInfo, Trust, tool_name};
+use ostler_wire::{
+    Act, Action, Cell, ColumnKind, Deed, Item, Language, List, Row, Table, View, Word,
+};
 use serde_json::{Value, json};
 
 /// `trusted`: tools that may be used while planning.
@@ -15,8 +17,10 @@ pub fn panel(
     let Some(servers) = servers else {
         return View::Text(language.say(Word::McpNone).into());
     };
-    let (verb, name) = words.split_once(' ').unwrap_or((words, ""));
-    let name = name.trim();
+    let mut parts = words.split_whitespace();
+    let verb = parts.next().unwrap_or_default();
+    let name = parts.next().unwrap_or_default();
+    let tool = parts.next();
     if !verb.is_empty() && servers.find(name).is_none() {
         return View::Error(language.fill(Word::McpNoServer, &[name]));
     }
@@ -26,23 +30,34 @@ pub fn panel(
             servers.restart(name);
             View::Text(language.fill(Word::McpReconnects, &[name]))
         }
-        "trust" => trust(servers, name, (Trust::Yes, trusted), language),
-        "untrust" => trust(servers, name, (Trust::No, trusted), language),
+        "tools" => tools(servers, name, trusted, language),
+        "trust" => trust(servers, (name, tool), (Trust::Yes, trusted), language),
+        "untrust" => trust(servers, (name, tool), (Trust::No, trusted), language),
         _ => View::Error(language.fill(Word::McpNoServer, &[verb])),
     }
 }
 
-/// The person's word on all tools of a server that only read.
+/// The person's word on one tool of a server, or on all that only read.
 fn trust(
     servers: &Servers,
-    name: &str,
+    (name, tool): (&str, Option<&str>),
     (trust, trusted): (Trust, &mut Vec<String>),
     language: Language,
 ) -> View {
     let Some(handle) = servers.find(name) else {
         return View::Error(language.fill(Word::McpNoServer, &[name]));
     };
-    let tools = handle.readers();
+    let tools = match tool {
+        // The person may know better than the server what a tool does.
+        Some(tool) => {
+            let lists = handle.snapshot().lists.unwrap_or_default();
+            if lists.tools.iter().all(|known| known.name != tool) {
+                return View::Error(language.fill(Word::McpNoTool, &[name, tool]));
+            }
+            vec![tool.to_owned()]
+        }
+        None => handle.readers(),
+    };
     if tools.is_empty() {
         return View::Text(language.fill(Word::McpNoReaders, &[name]));
     }
@@ -61,6 +76,45 @@ fn trust(
         Ok(Some(place)) => format!("{said} {}", language.fill(Word::McpTrustKept, &[&place])),
         Ok(None) => said,
         Err(why) => format!("{said} {}", language.fill(Word::McpTrustLost, &[&why])),
+    })
+}
+
+/// The tools of a server, and whether each may be used while planning.
+fn tools(servers: &Servers, name: &str, trusted: &[String], language: Language) -> View {
+    let Some(handle) = servers.find(name) else {
+        return View::Error(language.fill(Word::McpNoServer, &[name]));
+    };
+    let readers = handle.readers();
+    let lists = handle.snapshot().lists.unwrap_or_default();
+    let item = |tool: &ToolInfo| {
+        let is_trusted = trusted.contains(&tool_name(name, &tool.name));
+        let (verb, label) = match is_trusted {
+            true => ("untrust", Word::McpUntrust),
+            false => ("trust", Word::McpTrustTool),
+        };
+        let reads = readers.contains(&tool.name);
+        let note = match (reads, is_trusted) {
+            (true, true) => Some(Word::McpToolTrusted),
+            (true, false) => Some(Word::McpToolReads),
+            (false, _) => None,
+        };
+        let note = note.map(|word| format!(" · {}", language.say(word)));
+        let about = tool.description.lines().next().unwrap_or_default();
+        Item {
+            label: tool.name.clone(),
+            detail: format!("{about}{}", note.unwrap_or_default()),
+            marked: is_trusted,
+            actions: vec![Action {
+                label: language.say(label).into(),
+                act: Act::Command(format!("mcp {verb} {name} {}", tool.name)),
+            }],
+        }
+    };
+    View::List(List {
+        title: language.fill(Word::McpToolsOf, &[name]),
+        items: lists.tools.iter().map(item).collect(),
+        empty: language.fill(Word::McpOffersNone, &[name]),
+        ..List::default()
     })
 }
 
@@ -84,6 +138,7 @@ fn list(servers: &Servers, trusted: &[String], language: Language) -> View {
         Row {
             marked: snapshot.state == State::Ready,
             actions: vec![
+                action(Word::McpTools, command("tools")),
                 action(Word::McpReconnect, command("reconnect")),
                 trust,
                 action(Word::McpLogin, Act::Do(login)),

@@ -5,7 +5,9 @@ use crate::context::conversation::Conversation;
 use crate::context::digest::Plan;
 use crate::context::transcript::BYTES_PER_TOKEN;
 use crate::log::Log;
-use ostler_wire::{Entry, Language, Part, Role, ShownEntry, Table, View, Word};
+use ostler_wire::{
+    Entry, Language, Part, Role, ShownEntry, Table, View, Word, format_share, thousands,
+};
 
 /// Cells of a full window.
 const CELLS: u64 = 60;
@@ -36,24 +38,29 @@ pub fn context(
     let scaled = |part: u64| part.saturating_mul(used) / bytes.max(1);
     let window = conversation.model.target().window;
     let mut rows = Vec::new();
-    for (word, part) in parts.into_iter().filter(|(_, b)| *b > 0) {
-        let tokens = scaled(part);
-        rows.push(vec![language.say(word).into(), tokens.to_string()]);
-    }
-    let total = match window {
-        0 => used.to_string(),
-        _ => format!("{used} / {window} ({}%)", used * 100 / window),
+    let mut row = |word: Word, tokens: u64| {
+        let share = match window {
+            0 => String::new(),
+            _ => format_share(tokens, window),
+        };
+        rows.push(vec![language.say(word).into(), thousands(tokens), share]);
     };
-    rows.push(vec![language.say(Word::RowTotal).into(), total]);
+    for (word, part) in parts.into_iter().filter(|(_, b)| *b > 0) {
+        row(word, scaled(part));
+    }
+    row(Word::RowTotal, used);
+    if window > 0 {
+        row(Word::PartFree, window.saturating_sub(used));
+    }
     let outlook = compaction::outlook(conversation, &entries);
     for (word, tokens) in [
         (Word::RowPinned, outlook.pinned),
         (Word::RowSaves, outlook.saves),
     ] {
-        let tokens = scaled(tokens * BYTES_PER_TOKEN).to_string();
-        rows.push(vec![language.say(word).into(), tokens]);
+        row(word, scaled(tokens * BYTES_PER_TOKEN));
     }
-    let head = [Word::ColPart, Word::ColTokens].map(|word| language.say(word).to_owned());
+    let head = [Word::ColPart, Word::ColTokens, Word::ColShare];
+    let head = head.map(|word| language.say(word).to_owned());
     let table = View::Table(Table::of_texts(head.to_vec(), rows));
     match window {
         0 => table,
@@ -81,7 +88,7 @@ fn map(used: u64, window: u64, ratio: f64, language: Language) -> String {
     let percent = ((ratio * 100.0).round() as u64).to_string();
     let legend = match ratio < 1.0 {
         true => language.fill(Word::CompactsHere, &[&percent]),
-        false => String::new(),
+        false => language.say(Word::WindowMap).to_owned(),
     };
     format!("`{row}`\n\n{legend}")
 }

@@ -3,12 +3,13 @@
 
 use super::{Occasion, first, handoff_command, notice, when_full};
 use crate::context::handoff::{self, Handoff, HandoffPlace};
+use crate::context::transcript::BYTES_PER_TOKEN;
 use crate::context::window::{ContextSettings, Strategy};
 use crate::dispatch::{Offered, Sending, ask_to_send, offer};
 use crate::inbox::Inbox;
 use crate::log::LogError;
 use crate::state::SessionState;
-use ostler_wire::{Body, Entry, Language, Outcome, TurnEnd, Word};
+use ostler_wire::{Body, Entry, Language, Outcome, Role, TurnEnd, Word};
 use tokio_util::sync::CancellationToken;
 
 /// How full the window is when the person is told, and when nothing will fold it.
@@ -48,6 +49,12 @@ pub(crate) async fn make_room(
         Moment::Step => Occasion::Midway,
     };
     let (tokens, window) = (state.tokens(), state.conversation.window());
+    if moment == Moment::Turn
+        && let Some(size) = too_large(state)
+    {
+        let sending = ask_to_send(inbox, size, state.settings.language).await;
+        return Ok(sending.into());
+    }
     if !is_full(tokens, window, state.settings.folding.settings.ratio) {
         return Ok(Room::Made);
     }
@@ -58,10 +65,7 @@ pub(crate) async fn make_room(
         }
         let size = first::describe(state);
         let sending = ask_to_send(inbox, size, state.settings.language).await;
-        return Ok(match sending {
-            Sending::Send => Room::Made,
-            Sending::Stop => Room::Stopped,
-        });
+        return Ok(sending.into());
     }
     match state.settings.folding.settings.strategy {
         Strategy::Compact => when_full(state, inbox, cancel, occasion).await?,
@@ -81,6 +85,41 @@ pub(crate) async fn make_room(
         Strategy::Handoff | Strategy::Warn => {}
     }
     Ok(Room::Made)
+}
+
+impl From<Sending> for Room {
+    fn from(sending: Sending) -> Self {
+        match sending {
+            Sending::Send => Self::Made,
+            Sending::Stop => Self::Stopped,
+        }
+    }
+}
+
+/// How large a prompt is that alone takes more than the window, so that no compaction helps; only where a person can be
+/// asked, and not for the first one, which is described with all that it brings.
+fn too_large(state: &SessionState) -> Option<String> {
+    let window = state.conversation.window();
+    let fits = state.conversation.bytes() / BYTES_PER_TOKEN <= window;
+    if window == 0 || fits || !state.settings.interactive {
+        return None;
+    }
+    let entries = state.log.branch();
+    if first::is_unanswered(&entries) {
+        return None;
+    }
+    let messages = entries
+        .iter()
+        .rev()
+        .filter_map(|entry| entry.body.message());
+    let mut own = messages.filter(|message| message.role == Role::User);
+    let last = own.next()?;
+    let bytes = last.text.len() + last.context.as_ref().map_or(0, String::len);
+    let tokens = bytes as u64 / BYTES_PER_TOKEN;
+    let model = state.conversation.model.reference();
+    let [shown, of] = [tokens, window].map(|n| n.to_string());
+    let language = state.settings.language;
+    (tokens > window).then(|| language.fill(Word::PromptOverWindow, &[&shown, &model, &of]))
 }
 
 /// `ratio`: the share of the window at which it counts as full.

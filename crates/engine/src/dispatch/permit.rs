@@ -34,6 +34,8 @@ struct Scopes {
     rules: Vec<Rule>,
     /// These rules are the session's grant too.
     by_rules: bool,
+    /// They allow more than this very call, which can be granted alone.
+    is_wider: bool,
     /// What the session's grant covers, for people.
     session: String,
 }
@@ -56,6 +58,12 @@ pub async fn permit(
     let Ok(mut decision) = inbox.attend(deciding).await else {
         return Ok(Err(never_ran()));
     };
+    if let Some(pattern) = prepared.args["pattern"].as_str() {
+        let about = prepared.tool.about();
+        let posture = state.permissions.posture(about, Instant::now());
+        let policy = &state.policy;
+        policy.heed_pattern((about, pattern), posture, &mut decision);
+    }
     if gate == Gate::Open {
         hooked(prepared, &mut decision);
     }
@@ -277,7 +285,7 @@ async fn ask(
             state.allow(scopes.rules);
             Ok(leave(prepared))
         }
-        (PermissionChoice::Session, Some(_)) => {
+        (PermissionChoice::Session | PermissionChoice::SessionExact, Some(_)) => {
             state.permissions.grant(&prepared.accesses);
             if !prepared.accesses.iter().any(Access::needs_permission) {
                 state.permissions.reads.extend(decision.touched);
@@ -291,7 +299,10 @@ async fn ask(
         }
         (PermissionChoice::Deny, _)
         | (
-            PermissionChoice::Session | PermissionChoice::Always | PermissionChoice::AlwaysProject,
+            PermissionChoice::Session
+            | PermissionChoice::SessionExact
+            | PermissionChoice::Always
+            | PermissionChoice::AlwaysProject,
             None,
         ) => Err(refused(answer.reason)),
     })
@@ -392,6 +403,7 @@ fn scopes(
     let has = |wanted: fn(&Access) -> bool| prepared.accesses.iter().any(wanted);
     let runs = has(|a| matches!(a, Access::Run(_)));
     let by_rules = runs && !rules.is_empty();
+    let is_wider = by_rules && rules.iter().any(Rule::is_wide);
     let session = if by_rules {
         texts(&rules)
     } else if runs {
@@ -406,6 +418,7 @@ fn scopes(
     Scopes {
         rules,
         by_rules,
+        is_wider,
         session,
     }
 }
@@ -437,6 +450,10 @@ fn options(
     if let Some(scopes) = scopes {
         let session = choice(PermissionChoice::Session, Word::AllowSession);
         options.push(session.with_detail(&scopes.session));
+        if scopes.is_wider {
+            let exact = choice(PermissionChoice::SessionExact, Word::AllowSession);
+            options.push(exact.with_detail(language.say(Word::ScopeCommand)));
+        }
         options.extend(lasting(&scopes.rules, store, language));
     }
     options.push(deny(language));

@@ -55,7 +55,10 @@ pub async fn ask_trust(
     commit_approval(state, prepared, decided, (None, saved))?;
     Ok(match chosen {
         PermissionChoice::Once => Ok(()),
-        PermissionChoice::Session | PermissionChoice::Always | PermissionChoice::AlwaysProject => {
+        PermissionChoice::Session
+        | PermissionChoice::SessionExact
+        | PermissionChoice::Always
+        | PermissionChoice::AlwaysProject => {
             state.permissions.trusted.push(name.to_owned());
             Ok(())
         }

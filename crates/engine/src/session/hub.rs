@@ -32,7 +32,7 @@ use crate::points;
 use crate::prefixes;
 use crate::servers::ServerToolState;
 use crate::sources::Reader;
-use crate::sources::completion::{Completer, OfferedNames};
+use crate::sources::completion::{Completer, OfferedNames, Others, Sessions, Symbols};
 use crate::sources::definitions::{DefinitionSources, Definitions};
 use crate::sources::instructions;
 use crate::state::session::{Opening, Session, params_for, settings_of};
@@ -493,6 +493,7 @@ impl LocalHub {
                 ),
                 recall: SessionRecall::new(self.memory.clone(), options.run.recall),
                 offered: OfferedNames::default(),
+                store: Arc::new(self.store()),
             },
             used_ids: HashSet::new(),
             extensions: Extensions {
@@ -561,6 +562,15 @@ fn completer(state: &SessionState) -> Completer {
         scope: state.scope.clone(),
         offered: state.settings.offered.follow(),
         tree: crate::sources::completion::Tree::default(),
+        others: Others {
+            sessions: Some(Sessions {
+                store: state.settings.store.clone(),
+                own: state.account.session.clone(),
+            }),
+            servers: state.services.servers.clone(),
+            symbols: Some(Symbols::default()),
+            language: state.settings.language,
+        },
     }
 }
 

@@ -2,14 +2,18 @@
 //! paths of the whole project that have its letters in their order. Names that a rule forbids or wants asked
 //! about, and those of other folders, are not offered. It knows no client and no session.
 
+mod other;
+mod symbols;
 mod tree;
 
 use crate::tool::Scope;
 use ostler_guard::Policy;
 use ostler_host::{Border, Host, Judgement, Kind};
 use ostler_wire::{Completion, CompletionItem, CompletionKind, CompletionRequest};
+pub use other::{Others, SESSION, Sessions};
 use std::path::Path;
 use std::sync::Arc;
+pub use symbols::Symbols;
 use tokio::sync::watch;
 pub use tree::Tree;
 
@@ -50,6 +54,7 @@ pub struct Completer {
     pub scope: Arc<Scope>,
     pub offered: watch::Receiver<Arc<Border>>,
     pub tree: Tree,
+    pub others: Others,
 }
 
 impl Completer {
@@ -62,10 +67,24 @@ impl Completer {
             scope: Arc::new(scope),
             offered: offered.follow(),
             tree: Tree::default(),
+            others: Others::default(),
         }
     }
 
     pub async fn complete(&self, request: &CompletionRequest) -> Completion {
+        if request.text.len() <= MAX_TEXT
+            && let Some(found) = self.others(request).await
+        {
+            return found;
+        }
+        let mut answer = self.files(request).await;
+        let room = request.limit().saturating_sub(answer.items.len());
+        let heads = self.others.heads(&request.text);
+        answer.items.extend(heads.into_iter().take(room));
+        answer
+    }
+
+    async fn files(&self, request: &CompletionRequest) -> Completion {
         let border = self.offered.borrow().clone();
         let mut answer = Completion {
             text: request.text.clone(),
@@ -118,6 +137,7 @@ impl Completer {
             answer.items.push(CompletionItem {
                 insert: format!("{folder}{label}"),
                 label,
+                detail: String::new(),
                 is_folder,
                 kind,
             });
@@ -179,6 +199,7 @@ fn found(path: &str, root: &Path, real: &Path) -> CompletionItem {
     CompletionItem {
         insert: shown.clone(),
         label: shown,
+        detail: String::new(),
         is_folder,
         kind: match (is_link, is_folder) {
             (true, _) => CompletionKind::Link,
@@ -239,6 +260,15 @@ fn name_of(path: &str) -> &str {
 }
 
 fn fits_typed(typed: &[char], path: &str) -> bool {
+    // Nearly all paths are, and there may be a hundred thousand of them.
+    if path.is_ascii() {
+        let mut bytes = path
+            .bytes()
+            .map(|byte| char::from(byte.to_ascii_lowercase()));
+        return typed
+            .iter()
+            .all(|wanted| bytes.any(|letter| letter == *wanted));
+    }
     let mut letters = path.chars().flat_map(char::to_lowercase);
     typed
         .iter()

@@ -1,6 +1,7 @@
 //! A prompt is taken in by one list of steps, in order: what it is for, rules and servers as they are now, then the message
 //! with its pictures, what it points at, what is recalled, and what hooks have to say to it.
 
+use super::session_mention;
 use crate::budget;
 use crate::hooks::{Greeting, Moment, Start};
 use crate::inbox::{Inbox, Prompt, Purpose, Stopped};
@@ -346,6 +347,12 @@ async fn look_up(state: &SessionState, words: &str, project_words: &str) -> Foun
         .await;
     found.blocks.append(&mut by_project.blocks);
     found.blocks.extend(resources);
+    // What a model says names no session of the person's.
+    if voice == Voice::Person {
+        let (sessions, left_out) = session_mention::look_up(state, words).await;
+        found.blocks.extend(sessions);
+        found.notices.extend(left_out);
+    }
     found.images.append(&mut by_project.images);
     found.notices.append(&mut by_project.notices);
     found.notices.extend(left_out);

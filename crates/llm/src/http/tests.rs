@@ -419,7 +419,10 @@ async fn a_missing_key_is_told_from_a_wrong_one() {
     target.key = None;
     let (_, result) = read(&transport(), &target).await;
     let message = result.unwrap_err().to_string();
-    assert!(message.contains("wants a key and none is set"), "{message}");
+    assert!(
+        message.contains("wants an API key and none is configured"),
+        "{message}"
+    );
 }
 
 #[tokio::test]

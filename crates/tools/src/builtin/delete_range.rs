@@ -1,6 +1,6 @@
 //! `delete_range`: whole lines between two lines that are named by their text.
 
-use super::files::rewrite::rewrite;
+use super::files::rewrite::{objection, preview, rewrite};
 use super::files::{diff, edits, nearest, resolve};
 use crate::tool::{Context, Done, FileServices, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
@@ -60,6 +60,16 @@ impl Typed for DeleteRange {
         Ok(data.into())
     }
 
+    async fn preview(&self, args: Args, cx: Context<FileServices>) -> Option<String> {
+        let change = args.change();
+        preview(&cx, &args.path, change).await
+    }
+
+    async fn objection(&self, args: Args, cx: Context<FileServices>) -> Option<ToolError> {
+        let change = args.change();
+        objection(&cx, &args.path, change).await
+    }
+
     fn render(data: &Value) -> Rendered {
         let mut text = match data.get("lines").and_then(Value::as_u64) {
             Some(1) | None => "Deleted 1 line.".to_owned(),
@@ -67,6 +77,14 @@ impl Typed for DeleteRange {
         };
         edits::note_change(data, &mut text);
         text.into()
+    }
+}
+
+impl Args {
+    /// The text without the range.
+    fn change(&self) -> impl FnOnce(&str) -> Result<String, ToolError> + Send + 'static {
+        let (start, end) = (self.start_anchor.clone(), self.end_anchor.clone());
+        move |content| delete(content, &start, &end).map(|(new, _)| new)
     }
 }
 

@@ -7,7 +7,7 @@ mod outline;
 #[cfg(test)]
 mod tests;
 
-use super::files::rewrite::{preview, rewrite};
+use super::files::rewrite::{objection, preview, rewrite};
 use super::files::{diff, edits, resolve};
 use crate::tool::{Context, Done, FileServices, Rendered, Scope, Subject, ToolError, Typed};
 use grammar::Grammar;
@@ -79,6 +79,15 @@ impl Typed for DeleteSymbol {
         .await
     }
 
+    async fn objection(&self, args: Args, cx: Context<FileServices>) -> Option<ToolError> {
+        let Args { path, symbol } = args;
+        let file = path.clone();
+        objection(&cx, &path, move |content| {
+            delete(content, &file, &symbol).map(|gone| gone.content)
+        })
+        .await
+    }
+
     fn render(data: &Value) -> Rendered {
         let number = |key: &str| data.get(key).and_then(Value::as_u64).unwrap_or_default();
         let name = data
@@ -92,6 +101,37 @@ impl Typed for DeleteSymbol {
         edits::note_change(data, &mut text);
         text.into()
     }
+}
+
+/// A definition and its lines, counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// With the names of what it is in, and a point between them.
+    pub name: String,
+    pub from: usize,
+    pub to: usize,
+}
+
+/// Whether the language of a file is known, by its extension.
+pub fn knows(path: &Path) -> bool {
+    Grammar::of(path).is_some()
+}
+
+/// Every definition of a file in a language that is known.
+pub fn symbols(path: &Path, content: &str) -> Vec<Symbol> {
+    let Some(grammar) = Grammar::of(path).filter(|_| content.len() <= MAX_SOURCE) else {
+        return Vec::new();
+    };
+    let Some(tree) = grammar.parse(content) else {
+        return Vec::new();
+    };
+    let found = Outline::new(grammar, content, &tree).all.into_iter();
+    let symbol = |found: Found<'_>| Symbol {
+        name: found.name(),
+        from: found.outer.start_position().row + 1,
+        to: found.node.end_position().row + 1,
+    };
+    found.map(symbol).collect()
 }
 
 /// A file without a symbol.

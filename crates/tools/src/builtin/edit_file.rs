@@ -2,7 +2,7 @@
 
 use super::files::edits::{self, Applied, Edit};
 use super::files::resolve;
-use super::files::rewrite::{preview, rewrite};
+use super::files::rewrite::{objection, preview, rewrite};
 use crate::tool::{Context, Done, FileServices, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
 use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark};
@@ -63,6 +63,19 @@ impl Typed for EditFile {
         edits::check(&edit).ok()?;
         let shown = path.clone();
         preview(&cx, &path, move |content| {
+            let done = edits::apply(content, &[edit], &shown);
+            done.map(|(new, _)| new).map_err(|(_, e)| e)
+        })
+        .await
+    }
+
+    async fn objection(&self, args: Args, cx: Context<FileServices>) -> Option<ToolError> {
+        let Args { path, edit } = args;
+        if let Err(error) = edits::check(&edit) {
+            return Some(error);
+        }
+        let shown = path.clone();
+        objection(&cx, &path, move |content| {
             let done = edits::apply(content, &[edit], &shown);
             done.map(|(new, _)| new).map_err(|(_, e)| e)
         })

@@ -50,7 +50,7 @@ mod web;
 pub use files::picture::media_type as picture_type;
 pub use registry::{
     Held, Tools, all_names, builtin_specs, canonical_name, declaration, declarations,
-    fit_arguments, render, unknown_tool,
+    fit_arguments, other_names, render, unknown_tool,
 };
 
 pub use names::find_foreign_name;

@@ -2,7 +2,7 @@
 
 use super::files::edits::{self, Applied, Edit, MAX_EDITS};
 use super::files::resolve;
-use super::files::rewrite::{preview, rewrite};
+use super::files::rewrite::{objection, preview, rewrite};
 use crate::tool::{Context, Done, FileServices, Rendered, Scope, Subject, ToolError, Typed};
 use ostler_wire::Access;
 use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark};
@@ -66,6 +66,21 @@ impl Typed for MultiEdit {
         preview(&cx, &path, move |content| {
             let done = edits::apply(content, &edits, &shown);
             done.map(|(new, _)| new).map_err(|(_, e)| e)
+        })
+        .await
+    }
+
+    async fn objection(&self, args: Args, cx: Context<FileServices>) -> Option<ToolError> {
+        let Args { path, edits } = args;
+        for (at, edit) in edits.iter().enumerate() {
+            if let Err(error) = edits::check(edit) {
+                return Some(at_edit(at, error));
+            }
+        }
+        let shown = path.clone();
+        objection(&cx, &path, move |content| {
+            let done = edits::apply(content, &edits, &shown);
+            done.map(|(new, _)| new).map_err(|(at, e)| at_edit(at, e))
         })
         .await
     }

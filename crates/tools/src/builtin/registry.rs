@@ -235,6 +235,11 @@ pub fn all_names() -> impl Iterator<Item = &'static str> {
     declarations().map(|about| about.name.as_ref())
 }
 
+/// Other names that they go by.
+pub fn other_names() -> impl Iterator<Item = &'static str> {
+    declarations().flat_map(|about| about.aliases.iter().copied())
+}
+
 /// The tool that a rule is about, when there is none of that name. Tools of servers are known later.
 pub fn unknown_tool(rule: &Rule) -> Option<&str> {
     let name = rule.tool()?;

@@ -11,6 +11,7 @@ mod question;
 
 pub use approval::Approval;
 pub use asking::{Asking, Meaning, Page, Pick, Reply};
+pub use choices::Field;
 pub use menu::{Entry as MenuEntry, Menu, MenuKind};
 pub use pager::Pager;
 pub use picker::Picker;

@@ -19,6 +19,8 @@ pub struct Pager {
     sought: String,
     /// The row that the search is at; none where it found nothing.
     found: Option<usize>,
+    /// Where a search goes first: back from the end, on from the beginning.
+    onward: Direction,
 }
 
 impl Pager {
@@ -31,7 +33,24 @@ impl Pager {
             typing: None,
             sought: String::new(),
             found: None,
+            onward: Direction::Up,
         }
+    }
+
+    /// At its beginning: a text that is read for the first time.
+    pub fn from_start(rows: Vec<Line>) -> Self {
+        Self {
+            top: 0,
+            onward: Direction::Down,
+            ..Self::new(rows, 0)
+        }
+    }
+
+    /// The same text in rows of another width; the place in it stays about the same.
+    pub fn rewrap(&mut self, rows: Vec<Line>) {
+        self.top = self.top * rows.len() / self.rows.len().max(1);
+        self.found = None;
+        self.rows = rows;
     }
 
     pub fn key(&mut self, key: Key, canvas: &Canvas) -> Step {
@@ -42,8 +61,11 @@ impl Pager {
                     self.sought = field.text.to_lowercase();
                     self.typing = None;
                     // What can be seen counts, too.
-                    self.found = Some(self.top + canvas.rows.saturating_sub(1));
-                    self.seek(Direction::Up, canvas);
+                    self.found = match self.onward {
+                        Direction::Up => Some(self.top + canvas.rows.saturating_sub(1)),
+                        Direction::Down => self.top.checked_sub(1),
+                    };
+                    self.seek(self.onward, canvas);
                 }
                 _ => {
                     field.key(key);
@@ -70,11 +92,11 @@ impl Pager {
                 self.top
             }
             Code::Char('n') => {
-                self.seek(Direction::Up, canvas);
+                self.seek(self.onward, canvas);
                 self.top
             }
             Code::Char('N') => {
-                self.seek(Direction::Down, canvas);
+                self.seek(self.onward.reversed(), canvas);
                 self.top
             }
             _ => self.top,
@@ -89,7 +111,11 @@ impl Pager {
             return;
         }
         let len = self.rows.len();
-        let at = self.found.unwrap_or(self.top).min(len);
+        let before_first = match self.onward {
+            Direction::Up => self.top,
+            Direction::Down => usize::MAX,
+        };
+        let at = self.found.unwrap_or(before_first).min(len);
         let has = |n: &usize| {
             let row = self.rows.get(*n);
             row.is_some_and(|row| !matches(&row.text(), &self.sought).is_empty())
@@ -181,16 +207,26 @@ fn marked(row: &Line, sought: &str) -> Line {
                 reverse: span.style.reverse || is_found,
                 ..span.style
             };
-            out.push(Span::new(letter, style));
+            out.push(span.part(letter, style));
         }
         before += span.text().len();
     }
     out
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
     Up,
     Down,
+}
+
+impl Direction {
+    fn reversed(self) -> Self {
+        match self {
+            Self::Up => Self::Down,
+            Self::Down => Self::Up,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::Step;
 use super::choices::{Field, label_columns, line, moved, padded};
 use crate::canvas::Canvas;
+use crate::diff::Diff;
 use crate::key::{Code, Key};
 use crate::line::{Line, Span};
 use crate::say;
@@ -13,6 +14,12 @@ use ostler_wire::{Act, Deed, List, Word};
 
 /// Items shown at a time.
 const MAX_SHOWN: usize = 12;
+/// Rows that a list of looks takes beside its sample.
+const ROWS_WITHOUT_SAMPLE: usize = 12;
+/// What a look is shown with.
+const SAMPLE_FILE: &str = "sample.rs";
+const SAMPLE_OLD: &str = include_str!("sample_old.txt");
+const SAMPLE_NEW: &str = include_str!("sample_new.txt");
 
 #[derive(Debug)]
 pub struct Picker {
@@ -170,6 +177,10 @@ impl Picker {
             let is_chosen = self.chosen == self.fits.len();
             rows.push(line(canvas, is_chosen, canvas.say(Word::LookDeeper), ""));
         }
+        // A look is chosen by what it does to text and changes.
+        if self.theme().is_some() {
+            rows.extend(sample(canvas));
+        }
         rows.push(self.keys(canvas));
         Frame {
             rows,
@@ -198,5 +209,44 @@ impl Picker {
             line.push(canvas.span(format!(" · {}", canvas.say(Word::ActionKeys)), Role::Faint));
         }
         text::cut(&line, canvas.columns)
+    }
+}
+
+/// A little of everything, in the look that the cursor is at.
+fn sample(canvas: &Canvas) -> Vec<Line> {
+    let text = canvas.say(Word::ThemeSample);
+    let mut rows = vec![Line::default()];
+    rows.extend(crate::markdown::render(text, canvas.columns, &canvas.theme));
+    let change = Diff::between(SAMPLE_OLD, SAMPLE_NEW).of_file(SAMPLE_FILE);
+    rows.extend(change.rows(canvas.columns, &canvas.theme, MAX_SHOWN));
+    rows.truncate(canvas.rows.saturating_sub(ROWS_WITHOUT_SAMPLE));
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::plain;
+    use crate::theme::{Look, Theme};
+    use ostler_wire::Language;
+
+    #[test]
+    fn a_list_of_looks_shows_what_each_does() {
+        let picker = Picker::new(Look::list(Look::Dark, Language::English));
+        let rows = |look: Look, rows: usize| {
+            let canvas = Canvas {
+                columns: 60,
+                rows,
+                theme: Theme::new(look),
+            };
+            picker.frame(&canvas).rows
+        };
+        let shown = plain(&rows(Look::Dark, 30));
+        assert!(
+            shown.contains("3 +     net - net * percent / 100"),
+            "{shown}"
+        );
+        assert_ne!(rows(Look::Dark, 30), rows(Look::Light, 30));
+        assert!(!plain(&rows(Look::Dark, 10)).contains("percent"));
     }
 }

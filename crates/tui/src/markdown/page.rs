@@ -5,6 +5,7 @@ use super::code;
 use super::split::Block;
 use super::table::{Cell, Table};
 use crate::line::{Line, Span, Style};
+use crate::links;
 use crate::rows::{self, joined};
 use crate::theme::{Look, Role, Theme};
 use crate::{say, text};
@@ -320,7 +321,9 @@ impl<'a> Page<'a> {
                 return;
             }
         }
-        self.paragraph.push(Span::new(text, style));
+        let link = self.links.last();
+        let link = link.and_then(|target| links::address(&target.address));
+        self.paragraph.push(Span::new(text, style).leading_to(link));
     }
 
     fn style(&self) -> Style {
@@ -473,7 +476,9 @@ impl<'a> Page<'a> {
         };
         if !address.is_empty() && plain(&text) != plain(&address) {
             let faint = self.style().with(self.theme.style(Role::Faint));
-            self.push(&format!(" ({address})"), faint);
+            let link = links::address(&address);
+            let shown = Span::new(format!(" ({address})"), faint);
+            self.paragraph.push(shown.leading_to(link));
         }
     }
 

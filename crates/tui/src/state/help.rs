@@ -25,6 +25,8 @@ const TYPING: &[Word] = &[
     Word::KeyShell,
     Word::KeyNote,
     Word::KeyBg,
+    Word::KeyBtw,
+    Word::KeyDocs,
     Word::KeyThis,
 ];
 /// Narrower terminals have one list below the other.

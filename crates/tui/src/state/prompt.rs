@@ -6,8 +6,8 @@ use crate::layer::{Menu, MenuEntry, MenuKind};
 use crate::surroundings::FoundPicture;
 use crate::text;
 use ostler_wire::{
-    Completion, CompletionItem, CompletionRequest, Delivery, Image, MAX_PICTURE, Op, Outcome, Word,
-    command_of,
+    Completion, CompletionItem, CompletionKind, CompletionRequest, Delivery, Image, MAX_PICTURE,
+    Op, Outcome, Word, command_of,
 };
 use std::time::Instant;
 
@@ -209,10 +209,22 @@ impl State {
         if !is_wanted || completion.superseded || self.dismissed.is_some() {
             return;
         }
+        let word = completion.text.split(':').next().unwrap_or_default();
         let entry = |item: &CompletionItem| MenuEntry {
-            name: item.insert.clone(),
+            // Letters are compared with what was typed, which is the name and not what stands for it.
+            name: match item.kind {
+                CompletionKind::Session | CompletionKind::Symbol if !item.is_folder => {
+                    format!("{word}:{}", item.label)
+                }
+                CompletionKind::Session
+                | CompletionKind::Symbol
+                | CompletionKind::Resource
+                | CompletionKind::File
+                | CompletionKind::Folder
+                | CompletionKind::Link => item.insert.clone(),
+            },
             label: item.label.clone(),
-            detail: String::new(),
+            detail: item.detail.clone(),
             insert: format!("@{}", item.insert),
             goes_on: item.is_folder,
         };

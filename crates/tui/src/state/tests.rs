@@ -197,6 +197,7 @@ fn completion(request: &CompletionRequest) -> Completion {
         Some(_) => &[],
     };
     let item = |insert: &&str| CompletionItem {
+        detail: String::new(),
         insert: (*insert).to_owned(),
         label: match insert.strip_prefix("src/") {
             Some(name) if !name.is_empty() => name.to_owned(),

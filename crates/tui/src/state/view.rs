@@ -83,10 +83,11 @@ impl State {
                 rows.extend(self.transcript.plan_row(canvas));
             }
             let seen = Seen {
+                doing: self.transcript.doing(),
                 tokens: self.transcript.answered_tokens(),
                 command_since: self.transcript.running_command(),
             };
-            rows.extend(self.work.line(canvas, seen, now));
+            rows.extend(self.work.line(canvas, &seen, now));
         }
         rows.extend(self.work.background.line(canvas, now));
         rows.append(&mut above);

@@ -38,8 +38,10 @@ const MAX_TASK: usize = 40;
 const MAX_QUIET: usize = 16;
 
 /// What the transcript knows of the turn.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct Seen {
+    /// What is under way, in a few words.
+    pub doing: Option<String>,
     /// Tokens of the answers so far.
     pub tokens: u64,
     /// Since when a command runs.
@@ -84,12 +86,15 @@ impl Work {
     }
 
     /// What it is doing, for how long, and how to stop it.
-    pub fn line(&self, canvas: &Canvas, seen: Seen, now: Instant) -> Option<Line> {
+    pub fn line(&self, canvas: &Canvas, seen: &Seen, now: Instant) -> Option<Line> {
         let since = self.since?;
         let text: &str = match (&self.at, self.stopping) {
             (_, true) => canvas.say(Word::Stopping),
             (Some(at), false) => &at.text,
-            (None, false) => canvas.say(Word::Working),
+            (None, false) => match &seen.doing {
+                Some(doing) => doing,
+                None => canvas.say(Word::Working),
+            },
         };
         let seconds = now.saturating_duration_since(since).as_secs();
         let mut rest = vec![format!("{seconds}s")];

@@ -321,3 +321,38 @@ async fn a_cancelled_edit_writes_nothing() {
     assert_eq!(got.err().map(|e| e.code), Some("interrupted"));
     assert_eq!(bench.get("f"), b"a");
 }
+
+#[tokio::test]
+async fn what_cannot_be_made_is_known_before_anybody_is_asked() {
+    use crate::tool::Tool as _;
+    use ostler_guard::{Policy, Rule, Rules};
+    let bench = Bench::new();
+    bench.put("f", "a\nb\n");
+    let objection = async |args: Value, policy: Policy| {
+        let call = EditFile.read(&args).unwrap();
+        let cx = bench.context_under("edit_file", policy);
+        call.objection(cx).await.map(|error| error.code)
+    };
+    for (args, expect) in [
+        (change("b", "c"), None),
+        (change("zzz", "c"), Some("old_not_found")),
+        (change("b", "b"), Some("invalid_input")),
+        (
+            json!({"path": "gone", "old": "a", "new": "b"}),
+            Some("path_error"),
+        ),
+    ] {
+        let got = objection(args.clone(), Policy::default()).await;
+        assert_eq!(got, expect, "{args}");
+    }
+    // What a file holds that has to be asked for is not told by an error either.
+    let asked = Policy {
+        rules: Rules {
+            ask: vec![Rule::parse("Read(f)", "x:1").unwrap()],
+            ..Rules::default()
+        },
+        ..Policy::default()
+    };
+    assert_eq!(objection(change("zzz", "c"), asked).await, None);
+    assert_eq!(bench.get("f"), b"a\nb\n");
+}

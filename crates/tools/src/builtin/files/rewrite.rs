@@ -14,6 +14,8 @@ pub const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
 /// Files up to this size are looked at for a diff beforehand.
 const MAX_PREVIEWED: u64 = 1024 * 1024;
+/// The code of an error about a path that leads to no file.
+const NOT_THERE: &str = "path_error";
 /// Bytes of a diff that goes with a result.
 const MAX_DIFFERENCE: usize = 16 * 1024;
 
@@ -85,13 +87,37 @@ pub async fn preview(
     path: &str,
     change: impl FnOnce(&str) -> Result<String, ToolError> + Send + 'static,
 ) -> Option<String> {
+    attempt(cx, path, change).await?.ok()
+}
+
+/// Why `change` cannot be made, so that nobody is asked about it. Nothing is said of a file that may not be read unasked.
+pub async fn objection(
+    cx: &Context<FileServices>,
+    path: &str,
+    change: impl FnOnce(&str) -> Result<String, ToolError> + Send + 'static,
+) -> Option<ToolError> {
+    attempt(cx, path, change).await?.err()
+}
+
+/// What would come of a change; none where that cannot be known beforehand.
+async fn attempt(
+    cx: &Context<FileServices>,
+    path: &str,
+    change: impl FnOnce(&str) -> Result<String, ToolError> + Send + 'static,
+) -> Option<Result<String, ToolError>> {
     let path = resolve(&cx.scope, path).ok()?;
     // What has to be asked for before it is read is not shown either.
     cx.guard.reads(&path).then_some(())?;
-    let content = read(cx, &path, Span::head(MAX_PREVIEWED)).await.ok()?;
+    let content = match read(cx, &path, Span::head(MAX_PREVIEWED)).await {
+        Ok(content) => content,
+        Err(fault) => {
+            let error = Faults::Edit.tell(cx, &path, fault).await;
+            return (error.code == NOT_THERE).then_some(Err(error));
+        }
+    };
     let bytes = (!content.truncated).then_some(content.bytes)?;
     let shown = cx.scope.shown(&path);
-    compute(bytes.len(), move || {
+    let made = compute(bytes.len(), move || {
         let mut diff = String::new();
         changed(&bytes, &shown, |old| {
             let new = change(old)?;
@@ -99,9 +125,8 @@ pub async fn preview(
             Ok((new, ()))
         })?;
         Ok(diff)
-    })
-    .await
-    .ok()
+    });
+    Some(made.await)
 }
 
 /// What differs between two texts, where neither is too large to be compared.

@@ -11,10 +11,11 @@ pub use together::Lookups;
 use super::{Fold, lines};
 use crate::line::{Line, Span};
 use crate::theme::{Role, Theme};
-use crate::{rows, say, text};
+use crate::{links, rows, say, text};
 use ostler_wire::{CallTitle, CallVerb, Caller, Language, ResultForm, ToolResult, ToolUse, Word};
 use result::Outcome;
 use serde_json::Value;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Lines of output that are seen while a command runs, and after it.
@@ -139,7 +140,7 @@ impl Tool {
     }
 
     /// What it is about, for a list of several.
-    fn in_short(&self) -> String {
+    fn in_short(&self) -> Span {
         let subject = title::subject(self.title.as_ref(), &self.input);
         match self
             .outcome
@@ -147,8 +148,8 @@ impl Tool {
             .first()
             .filter(|_| self.lookup() != Some(CallVerb::Read))
         {
-            Some(fact) => format!("{subject} ({fact})"),
-            None => subject,
+            Some(fact) => Span::plain(format!("{subject} ({fact})")),
+            None => Span::plain(subject.as_str()).leading_to(self.file(&subject)),
         }
     }
 
@@ -214,15 +215,22 @@ impl Tool {
             let taken = line.width() + 2 + text::width(&facts);
             let room = columns.saturating_sub(taken).max(MIN_SUBJECT);
             let gap = if self.verb().is_some() { " " } else { "  " };
-            line.push(Span::plain(format!(
-                "{gap}{}",
-                text::cut_text(&subject, room)
-            )));
+            line.push(Span::plain(gap));
+            let shown = Span::plain(text::cut_text(&subject, room));
+            line.push(shown.leading_to(self.file(&subject)));
         }
         if !facts.is_empty() {
             line.push(Span::new(facts, theme.style(Role::Faint)));
         }
         text::cut(&line, columns)
+    }
+
+    /// The file that its subject names.
+    fn file(&self, subject: &str) -> Option<Arc<str>> {
+        let is_path = ["path", "destination_path"]
+            .into_iter()
+            .any(|name| self.input.get(name).and_then(Value::as_str) == Some(subject));
+        links::path(subject).filter(|_| is_path)
     }
 
     fn verb(&self) -> Option<CallVerb> {
@@ -264,6 +272,12 @@ impl Tool {
             facts if facts.concat().starts_with('(') => format!(" {}", facts.join(" · ")),
             facts => format!("  {}", facts.join(" · ")),
         }
+    }
+
+    /// What it does, with what it is about.
+    pub fn in_words(&self, to: Language) -> String {
+        let subject = title::subject(self.title.as_ref(), &self.input);
+        format!("{} {subject}", self.head(to)).trim_end().to_owned()
     }
 
     /// The call on one line, for output without cells. Foreign text is as it came.

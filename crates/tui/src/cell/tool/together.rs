@@ -23,8 +23,8 @@ impl Lookups {
     }
 
     /// Those of one kind in a row, with what each was about.
-    fn runs(&self) -> Vec<(CallVerb, Vec<String>)> {
-        let mut runs: Vec<(CallVerb, Vec<String>)> = Vec::new();
+    fn runs(&self) -> Vec<(CallVerb, Vec<Span>)> {
+        let mut runs: Vec<(CallVerb, Vec<Span>)> = Vec::new();
         for tool in self.0.iter().take(MAX_NAMED) {
             let Some(verb) = tool.lookup() else { continue };
             match runs.last_mut().filter(|(last, _)| *last == verb) {
@@ -47,7 +47,10 @@ impl Lookups {
             }
             let verb = theme.language.say(verb.word(true));
             line.push(Span::new(verb, theme.style(Role::Strong)));
-            line.push(Span::plain(format!(" {}", about.join(", "))));
+            for (at, span) in about.into_iter().enumerate() {
+                line.push(Span::plain(if at == 0 { " " } else { ", " }));
+                line.push(span);
+            }
         }
         if let Some(more @ 1..) = self.0.len().checked_sub(MAX_NAMED) {
             let more = theme

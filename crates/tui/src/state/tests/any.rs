@@ -365,6 +365,7 @@ impl Stage {
             match effect {
                 Effect::Send(Op::Complete(request)) => {
                     let item = |label: &str, is_folder| CompletionItem {
+                        detail: String::new(),
                         insert: label.into(),
                         label: label.into(),
                         is_folder,

@@ -1,6 +1,6 @@
 //! Model servers on this machine. Only `setup` looks for them, and only on the loopback address.
 
-use super::probe::{Answer, Endpoint, Probe};
+use crate::cmd::probe::{Answer, Endpoint, Probe};
 use ostler_wire::Language;
 use serde::Deserialize;
 use std::net::Ipv4Addr;
@@ -22,6 +22,10 @@ struct Table {
 struct Row {
     name: String,
     port: u16,
+    /// The command that starts it, where there is one for all.
+    start: Option<String>,
+    /// The command that fetches a first model.
+    get_model: Option<String>,
 }
 
 /// A server that answered.
@@ -32,13 +36,40 @@ pub struct LocalServer {
     pub models: Vec<String>,
 }
 
+/// A server that does not run, and how it is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoppedServer {
+    pub name: String,
+    pub start: String,
+}
+
+/// The servers that can be started and are none of those that run.
+pub fn stopped(running: &[LocalServer]) -> Vec<StoppedServer> {
+    let runs = |row: &Row| running.iter().any(|server| server.name == row.name);
+    let rows = table().into_iter().filter(|row| !runs(row));
+    rows.filter_map(|row| {
+        let (name, start) = (row.name, row.start?);
+        Some(StoppedServer { name, start })
+    })
+    .collect()
+}
+
+/// The command that fetches a first model for a server.
+pub fn get_model(name: &str) -> Option<String> {
+    table().into_iter().find(|row| row.name == name)?.get_model
+}
+
+fn table() -> Vec<Row> {
+    toml::from_str::<Table>(TABLE).map_or_else(|_| Vec::new(), |table| table.server)
+}
+
 /// Every usual port that a model server answers on. `kind` is the protocol they all speak.
 pub async fn find(kind: &str, language: Language) -> Vec<LocalServer> {
-    let (Ok(table), Ok(probe)) = (toml::from_str::<Table>(TABLE), Probe::direct(language)) else {
+    let Ok(probe) = Probe::direct(language) else {
         return Vec::new();
     };
     let mut found = Vec::new();
-    for row in table.server {
+    for row in table() {
         let address = (Ipv4Addr::LOCALHOST, row.port);
         if !matches!(
             tokio::time::timeout(CONNECT, TcpStream::connect(address)).await,
@@ -75,5 +106,16 @@ mod tests {
     fn the_table_is_read() {
         let table: Table = toml::from_str(TABLE).unwrap();
         assert_eq!(table.server.len(), 4);
+        let [first, ..] = table.server.as_slice() else {
+            return;
+        };
+        let running = LocalServer {
+            name: first.name.clone(),
+            base_url: String::new(),
+            models: Vec::new(),
+        };
+        assert_eq!(stopped(&[])[0].name, first.name);
+        assert!(stopped(&[running]).is_empty());
+        assert!(get_model(&first.name).is_some());
     }
 }

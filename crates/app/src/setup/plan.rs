@@ -1,9 +1,10 @@
 //! Which provider `setup` is about: from the flags, or from what is found on this machine. It tests and writes nothing.
 
-use super::choose::{self, Person, Picked};
-use super::local::{self, LocalServer};
-use super::probe::Endpoint;
+use super::desk::{Desk, Row};
+use super::local::{self, LocalServer, StoppedServer};
 use crate::boot::Boot;
+use crate::cmd::choose::Picked;
+use crate::cmd::probe::Endpoint;
 use crate::errors::UsageError;
 use crate::flags::Setup;
 use anyhow::{anyhow, bail};
@@ -15,6 +16,7 @@ use ostler_config::resolve::Resolver;
 use ostler_config::text::Speak as _;
 use ostler_config::tree::Layer;
 use ostler_llm::Secret;
+use ostler_tui::dialog::{Question, Typing};
 use ostler_wire::{Language, Why, Word};
 
 /// The name of a server that is given by its address alone.
@@ -35,14 +37,14 @@ pub struct Plan {
 }
 
 /// The plan, or nothing when the person left.
-pub async fn make(boot: &Boot, args: &Setup, person: Person) -> anyhow::Result<Option<Plan>> {
+pub async fn make(boot: &Boot, args: &Setup, desk: &mut Desk) -> anyhow::Result<Option<Plan>> {
     let language = boot.language;
     let resolver = boot.resolver();
     let named = named(boot, args, &resolver);
     let mut plan = if named.is_some() || args.base_url.is_some() {
         by_flags(boot, args, &resolver, named)?
     } else {
-        match by_choice(boot, &resolver, person).await? {
+        match by_choice(boot, &resolver, desk).await? {
             Some(plan) => plan,
             None => return Ok(None),
         }
@@ -205,6 +207,8 @@ struct Candidate {
 enum What {
     Provider(usize),
     Server(LocalServer),
+    /// One that does not run yet.
+    Stopped(StoppedServer),
     /// An address that the person will type.
     Elsewhere,
 }
@@ -212,57 +216,90 @@ enum What {
 async fn by_choice(
     boot: &Boot,
     resolver: &Resolver<'_>,
-    person: Person,
+    desk: &mut Desk,
 ) -> anyhow::Result<Option<Plan>> {
     let language = boot.language;
-    let servers = local::find(&usual_kind().unwrap_or_default(), language).await;
-    let (ready, without_key) = candidates(resolver, servers, language);
-    let mut all = ready;
-    let chosen = match (person, all.len()) {
-        (Person::Away, 0) => return Err(nothing_found(resolver, language)),
-        (Person::Away, 1) => 0,
-        (Person::Away, _) => {
+    let kind = usual_kind().unwrap_or_default();
+    loop {
+        let looks = local::find(&kind, language);
+        let Some(servers) = desk.wait(language.say(Word::PlanLooks), looks).await? else {
+            return Ok(None);
+        };
+        let stopped = local::stopped(&servers);
+        let (mut all, without_key) = candidates(resolver, servers, language);
+        if desk.is_away() {
             let names: Vec<&str> = all.iter().map(|c| c.name.as_str()).collect();
-            return Err(
-                UsageError(language.filled(Word::PlanSeveral, &[&names.join(", ")])).into(),
-            );
+            let several = language.filled(Word::PlanSeveral, &[&names.join(", ")]);
+            return match all.len() {
+                0 => Err(nothing_found(resolver, language)),
+                1 => of_candidate(boot, resolver, desk, all.remove(0).what).await,
+                _ => Err(UsageError(several).into()),
+            };
         }
-        (Person::Here, _) => {
-            all.extend(without_key);
-            all.push(Candidate {
-                name: "another".into(),
-                why: language.say(Word::PlanByAddress).into(),
-                what: What::Elsewhere,
-            });
-            let options: Vec<String> = all
-                .iter()
-                .map(|c| format!("{:12} {}", c.name, c.why))
-                .collect();
-            match choose::pick(language.say(Word::PlanWhich), &options, 0, language)? {
-                Picked::Option(i) => i,
-                Picked::Left => return Ok(None),
-                Picked::Other(name) => match all.iter().position(|c| c.name == name) {
-                    Some(i) => i,
-                    None => bail!(language.filled(Word::PlanNoName, &[&name])),
-                },
+        all.extend(without_key);
+        all.extend(stopped.into_iter().map(|server| Candidate {
+            name: server.name.clone(),
+            why: language.filled(Word::PlanStopped, &[&server.start]),
+            what: What::Stopped(server),
+        }));
+        all.push(Candidate {
+            name: "another".into(),
+            why: language.say(Word::PlanByAddress).into(),
+            what: What::Elsewhere,
+        });
+        let rows = all
+            .iter()
+            .map(|c| Row::new(c.name.as_str(), c.why.as_str()));
+        let rows: Vec<Row> = rows.collect();
+        let question = language.say(Word::PlanWhich);
+        let chosen = match desk.pick(question, &rows, language).await? {
+            Picked::Option(i) => i,
+            Picked::Left => return Ok(None),
+            Picked::Other(name) => match all.iter().position(|c| c.name == name) {
+                Some(i) => i,
+                None => bail!(language.filled(Word::PlanNoName, &[&name])),
+            },
+        };
+        match all.into_iter().nth(chosen).map(|c| c.what) {
+            // Who has started it finds it in the list.
+            Some(What::Stopped(server)) => {
+                desk.say(&language.filled(Word::PlanStart, &[&server.name, &server.start]))?;
             }
+            Some(what) => return of_candidate(boot, resolver, desk, what).await,
+            None => return Ok(None),
         }
-    };
-    match all.into_iter().nth(chosen).map(|c| c.what) {
-        Some(What::Provider(i)) => match resolver.providers().get(i) {
+    }
+}
+
+async fn of_candidate(
+    boot: &Boot,
+    resolver: &Resolver<'_>,
+    desk: &mut Desk,
+    what: What,
+) -> anyhow::Result<Option<Plan>> {
+    let language = boot.language;
+    match what {
+        What::Provider(i) => match resolver.providers().get(i) {
             Some(provider) => of_provider(boot, resolver, provider).map(Some),
             None => Ok(None),
         },
-        Some(What::Server(server)) => {
+        What::Server(server) => {
             let mut plan = of_address(server.name, server.base_url);
             plan.models = server.models;
             Ok(Some(plan))
         }
-        Some(What::Elsewhere) => match choose::ask(language.say(Word::PlanAskUrl))? {
-            Some(url) => Ok(Some(of_address(UNNAMED.into(), address(&url, language)?))),
-            None => Ok(None),
-        },
-        None => Ok(None),
+        What::Stopped(_) => Ok(None),
+        What::Elsewhere => {
+            let question = Question {
+                title: language.say(Word::PlanAskUrl),
+                hint: "",
+                typing: Typing::Shown,
+            };
+            match desk.ask(&question).await? {
+                Some(url) => Ok(Some(of_address(UNNAMED.into(), address(&url, language)?))),
+                None => Ok(None),
+            }
+        }
     }
 }
 
@@ -300,7 +337,11 @@ fn candidates(
             (Ok(None), None) => {}
             (Err(KeyError::Missing { .. }), _) if is_login => {}
             (Err(KeyError::Missing { .. }), _) => {
-                without_key.push(candidate(language.say(Word::PlanNoKeyYet).into()))
+                let page = key_page(&name);
+                without_key.push(candidate(match page {
+                    Some(page) => language.filled(Word::PlanGetKey, &[&page]),
+                    None => language.say(Word::PlanNoKeyYet).into(),
+                }));
             }
             (Err(KeyError::File { .. } | KeyError::Unsendable { .. }), _) => {
                 without_key.push(candidate(language.say(Word::PlanBadKey).into()));
@@ -313,6 +354,14 @@ fn candidates(
         what: What::Server(server),
     }));
     (ready, without_key)
+}
+
+/// Where a person gets a key for a provider.
+pub fn key_page(provider: &str) -> Option<&'static str> {
+    let mut all = ostler_llm::builtin_providers().iter();
+    all.find(|known| known.name == provider)?
+        .key_page
+        .as_deref()
 }
 
 fn nothing_found(resolver: &Resolver<'_>, language: Language) -> anyhow::Error {
