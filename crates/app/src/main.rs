@@ -176,6 +176,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Resume(args)) => resume::run(begin(boot()?).await?, args).await,
         Some(Command::Host(what)) => place::run(boot()?, what).await,
         Some(Command::Setup(args)) => cmd::setup::run(&*boot()?, args).await,
+        Some(Command::Import(args)) => cmd::import::run(lenient()?, args),
         Some(Command::Sessions(SessionsCommand::Resume(args))) => {
             resume::run(lenient()?.strict()?, args).await
         }
@@ -211,7 +212,11 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
         None => {
-            let boot = begin(boot()?).await?;
+            let mut boot = boot()?;
+            if cmd::import::offer(&boot)? {
+                boot = Arc::new(boot.anew()?);
+            }
+            let boot = begin(boot).await?;
             let which = match (cli.continue_last, cli.resume.as_deref()) {
                 (true, _) => ostler_wire::Open::Last,
                 (false, Some(id)) if !id.is_empty() => ostler_wire::Open::Resume(id.to_owned()),
@@ -347,6 +352,7 @@ fn with_output(
         | Command::Skills(_)
         | Command::Agents(_)
         | Command::Setup(_)
+        | Command::Import(_)
         | Command::Login(_)
         | Command::Logout(_)
         | Command::Auth(_)

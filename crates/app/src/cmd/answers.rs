@@ -146,6 +146,7 @@ async fn view(start: &Lenient, command: Command) -> anyhow::Result<Option<View>>
         | Command::Resume(_)
         | Command::Handoff(_)
         | Command::Setup(_)
+        | Command::Import(_)
         | Command::Login(_)
         | Command::Logout(_)
         | Command::Auth(_)

@@ -441,6 +441,26 @@ fn import(boot: &Boot, file: Option<PathBuf>) -> anyhow::Result<u8> {
     Ok(OK)
 }
 
+/// The person's own list of servers; none where it cannot be read.
+pub(super) fn own_servers(boot: &Boot) -> Map<String, Value> {
+    let file = read(boot, &path_of(boot, McpScope::User));
+    file.map(|file| file.servers).unwrap_or_default()
+}
+
+/// Adds a server to the person's own list, unless one of its name is there. Where the list lies.
+pub(super) fn add_own(boot: &Boot, name: &str, entry: &Value) -> anyhow::Result<String> {
+    let language = boot.language;
+    let path = path_of(boot, McpScope::User);
+    change(boot, &path, |file| {
+        if file.servers.contains_key(name) {
+            return Err(anyhow!(language.filled(Word::McpExists, &[&name, &name])));
+        }
+        file.servers.insert(name.to_owned(), entry.clone());
+        Ok(())
+    })?;
+    Ok(boot.places.shown(&path))
+}
+
 /// The servers of a file, by their names.
 fn servers_in(boot: &Boot, path: &Path) -> anyhow::Result<Map<String, Value>> {
     let language = boot.language;

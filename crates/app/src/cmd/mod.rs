@@ -9,6 +9,7 @@ pub mod config;
 
 pub mod doctor;
 pub mod handoff;
+pub mod import;
 pub mod login;
 pub mod mcp;
 pub mod mcp_test;
