@@ -12,6 +12,7 @@ mod memory;
 mod place;
 mod serve;
 mod sessions;
+mod uninstall;
 
 pub use agents::{Agents, Skills};
 pub use attach::{Attach, Remote, RemotePlace};
@@ -24,6 +25,7 @@ pub use memory::{Memory, MemorySwitch};
 pub use place::{Host, PlaceFlags};
 pub use serve::Serve;
 pub use sessions::{ExportFormat, Sessions, SessionsCommand};
+pub use uninstall::Uninstall;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -235,6 +237,8 @@ pub enum Command {
     Acp,
     /// Offer this agent as an MCP server to other agents and programs
     McpServer(McpServer),
+    /// Remove the program, and with --purge all that it keeps
+    Uninstall(Uninstall),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
     /// Print the manual page

@@ -62,7 +62,11 @@ use std::sync::Arc;
 use std::time::Instant;
 use wiring::plugins::learn;
 
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// That of the release, which the build is told; else that of the sources.
+pub const VERSION: &str = match option_env!("OSTLER_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};
 
 fn main() -> ExitCode {
     // The process may have been started to look after the commands of another one.
@@ -108,6 +112,9 @@ fn main() -> ExitCode {
     // Servers and plugins are dead before anybody else reads what they wrote.
     if let Some(notice) = runtime.block_on(ostler_engine::confine::helpers::finish()) {
         let _ = writeln!(std::io::stderr(), "{notice}");
+    }
+    if let Some(word) = ostler_llm::trust_notice() {
+        output::say(language.get().say(word));
     }
     // A thread may still sit in a read of stdin; nothing is worth waiting for.
     runtime.shutdown_background();
@@ -209,6 +216,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Serve(args)) => serve::run(global, args, language).await,
         Some(Command::Acp) => acp::run(&global, language).await,
         Some(Command::McpServer(args)) => Box::pin(mcp_server::run(global, args, language)).await,
+        Some(Command::Uninstall(args)) => cmd::uninstall::run(&lenient()?.warned(), &args),
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
         None => {
@@ -366,6 +374,7 @@ fn with_output(
         | Command::Acp
         | Command::Host(_)
         | Command::McpServer(_)
+        | Command::Uninstall(_)
         | Command::Completions { .. }
         | Command::Man => {
             return Err(UsageError(language.say(Word::FormatAfter).into()));

@@ -10,6 +10,8 @@ use std::path::PathBuf;
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     Model,
+    /// A setting that is named and stays behind.
+    Setting,
     Provider,
     Rule,
     Server,
@@ -22,8 +24,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Model,
+        Self::Setting,
         Self::Provider,
         Self::Rule,
         Self::Server,
@@ -39,6 +42,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Model => "model",
+            Self::Setting => "settings",
             Self::Provider => "providers",
             Self::Rule => "rules",
             Self::Server => "servers",
@@ -61,7 +65,7 @@ impl Kind {
             Self::Provider | Self::Rule | Self::Server | Self::Hook => true,
             // Commands, skills and roles may allow tools and hold commands that run when they are called.
             Self::Command | Self::Skill | Self::Role => true,
-            Self::Model | Self::Memory | Self::Session => false,
+            Self::Model | Self::Setting | Self::Memory | Self::Session => false,
         }
     }
 }

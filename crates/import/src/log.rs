@@ -32,6 +32,9 @@ pub struct Ours {
 /// Finds the tool of ours that means the same, with its arguments in our names.
 pub trait OurTools {
     fn find(&self, name: &str, input: &Value) -> Option<Ours>;
+
+    /// Whether a tool of ours goes by this name.
+    fn is_taken(&self, name: &str) -> bool;
 }
 
 /// The id that a session of another agent has here: always the same one, in the form that ours have.
@@ -208,6 +211,10 @@ impl Maker<'_> {
         let form = ours.as_ref().map(|ours| ours.form);
         let (name, input, title) = match ours {
             Some(ours) => (ours.name, ours.input, ours.title),
+            // A result in another form must not be laid out as one of ours.
+            None if self.tools.is_taken(name) => {
+                (format!("{}_{name}", self.agent.name), input.clone(), None)
+            }
             None => (name.to_owned(), input.clone(), None),
         };
         self.calls.insert(id.to_owned(), (form, is_server, input.clone()));

@@ -49,7 +49,7 @@ pub fn items(row: &Prose, pattern: &Path, files: &mut Files<'_>) -> Vec<Item> {
             },
             Kind::Memory if text.trim().is_empty() => continue,
             Kind::Command | Kind::Memory => Taken::Text(text),
-            Kind::Model | Kind::Provider | Kind::Server | Kind::Hook | Kind::Session => continue,
+            Kind::Model | Kind::Setting | Kind::Provider | Kind::Server | Kind::Hook | Kind::Session => continue,
         };
         out.push(Item::new(row.kind, name, &path, taken));
     }
@@ -72,6 +72,7 @@ fn name_of(path: &Path, base: &Path, kind: Kind) -> String {
         | Kind::Role
         | Kind::Rule
         | Kind::Model
+        | Kind::Setting
         | Kind::Provider
         | Kind::Server
         | Kind::Hook

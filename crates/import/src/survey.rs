@@ -59,7 +59,7 @@ fn of_settings(agent: &Agent, row: &SettingsFile, files: &mut Files<'_>, out: &m
         let there = settings::at(&tree, key).filter(|value| !is_empty(value));
         if there.is_some() {
             let why = Word::ImportSettingLeft.into();
-            out.push(Item::new(Kind::Model, key.as_str(), &path, Taken::Left(why)));
+            out.push(Item::new(Kind::Setting, key.as_str(), &path, Taken::Left(why)));
         }
     }
 }

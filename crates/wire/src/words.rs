@@ -877,6 +877,7 @@ words! {
     LlmBadHeader: "the header `{}` for {} has characters that cannot be sent; look for line breaks and quotes in the key and in `headers`", "发给 {1} 的请求头 `{0}` 含有无法发送的字符；请检查密钥与 `headers` 中是否有换行或引号";
     LlmBadTrustFile: "the certificate file {} cannot be read: {}", "无法读取证书文件 {}：{}";
     LlmNoCertificate: "the certificate file {} holds no usable certificate in PEM form", "证书文件 {} 中没有可用的 PEM 证书";
+    LlmBundledRoots: "This system has no CA certificates, so those that come with Ostler were used. Install ca-certificates, or name a file in network.ca_file.", "本系统没有 CA 证书，因此使用了 Ostler 自带的证书。请安装 ca-certificates，或在 network.ca_file 中指定文件。";
     LlmNoTrustStore: "the system's trust store cannot be read: {}", "无法读取系统的信任证书库：{}";
     LlmPatience: "{}. It wants {} to pass first", "{}。它要求先等待 {}";
     LlmMinutes: "{} min", "{} 分钟";
@@ -1893,6 +1894,14 @@ words! {
     CpLeftAsIs: "{} was left as it is: {}", "{} 保持不变：{}";
     BadQuota: "--quota {} is not a size; write it like 500MB or 2GB", "--quota {} 不是大小；请写如 500MB 或 2GB";
     CpWasLeft: "{} was left out: {}", "{} 已略过：{}";
+    // Taking the program away
+    UninstallNoProgram: "where the program lies cannot be found out", "无法确定程序所在位置";
+    UninstallManager: "{} was installed by a package manager; it is removed with: {}", "{} 由包管理器安装；请用以下命令移除：{}";
+    UninstallHomeStays: "stays: {} (settings, keys, sessions; --purge removes it, too)", "保留：{}（设置、密钥、会话；--purge 会一并移除）";
+    UninstallAway: "nobody can be asked here: add --yes, or look with --dry-run", "此处无人可问：请加 --yes，或用 --dry-run 查看";
+    UninstallAsk: "Remove these? [y/N] ", "移除这些吗？[y/N] ";
+    UninstallLeft: "{} could not be removed: {}", "无法移除 {}：{}";
+
     // What is taken over from other agents
     ImportNotText: "it is not UTF-8 text", "它不是 UTF-8 文本";
     ImportTooLarge: "it is too large", "它太大";
@@ -1932,7 +1941,7 @@ words! {
     ImportStateOther: "yours stays", "保留您的";
     ImportStateInPlace: "read in place", "就地读取";
     ImportStateLeft: "not taken", "不采用";
-    ImportSessionsRow: "{} sessions, {} of this project, {}", "{} 个会话，其中 {} 个属于本项目，{}";
+    ImportSessionsRow: "{} in all, {} of this project, {}", "共 {} 个，其中 {} 个属于本项目，{}";
     ImportShown: "\n{} of kind {} from {}. They start programs, send data, or allow something; all of them:", "\n{} 项 {}，来自 {}。它们会启动程序、发送数据或放行操作；全部如下：";
     ImportNotNamed: "{}: not taken. To take them without a question, name the kind: --take {}", "{}：未采用。若要不经询问采用，请指定类型：--take {}";
     ImportAsk: "Take these ({} of kind {} from {})? [y/N] ", "采用这些吗（{} 项 {}，来自 {}）？[y/N] ";
@@ -1945,7 +1954,7 @@ words! {
     ImportSessionLeft: "session not taken, {}: {}", "未采用会话 {}：{}";
     ImportTookSessions: "sessions: {} new, {} continued, {} here already, from {}\n", "会话：{} 个新的，{} 个续写，{} 个已有，来自 {}\n";
     ImportOtherProject: "left out: sessions are kept in projects here, and this one is of another", "已略过：会话保存在各项目中，而此会话属于另一个项目";
-    ImportNotice: "This session began in {} {} ({}). The conversation can be rewound; files only from here on.", "此会话始于 {} {}（{}）。对话可以回退；文件只能从此处起回退。";
+    ImportNotice: "This session began in {} ({}). The conversation can be rewound; files only from here on.", "此会话始于 {}（{}）。对话可以回退；文件只能从此处起回退。";
     ImportUnreadLines: "{}: {} lines could not be read and were passed over", "{}：有 {} 行无法读取，已跳过";
     ImportCut: "{}: it is too long; its end is left out", "{}：太长；末尾已略去";
     ImportNewer: "{} {} is newer than {}, whose files this version knows; something may be missing", "{} {} 比本版本所知的 {} 更新；可能有遗漏";

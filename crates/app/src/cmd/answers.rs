@@ -155,6 +155,7 @@ async fn view(start: &Lenient, command: Command) -> anyhow::Result<Option<View>>
         | Command::Acp
         | Command::Host(_)
         | Command::McpServer(_)
+        | Command::Uninstall(_)
         | Command::Completions { .. }
         | Command::Man => Ok(None),
     }

@@ -20,6 +20,7 @@ pub mod permissions;
 pub mod sessions;
 pub mod setup;
 pub mod trust;
+pub mod uninstall;
 pub mod usage;
 
 pub mod choose;

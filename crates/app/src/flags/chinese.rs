@@ -58,6 +58,9 @@ fn of(english: &StyledStr) -> Option<&'static str> {
 // tidy: table
 #[rustfmt::skip]
 const TABLE: &[(&str, &str)] = &[
+    ("Remove the program, and with --purge all that it keeps", "移除程序；加 --purge 时连同其保存的一切"),
+    ("Only show what would be removed", "只显示会移除什么"),
+    ("Your settings, keys, sessions and checkpoints, too", "连同您的设置、密钥、会话和检查点"),
     ("Take over settings, servers, commands and sessions of other agents", "采用其他代理的设置、服务器、命令和会话"),
     ("Only from this agent; may be repeated", "仅来自此代理；可重复"),
     ("Only show what would be taken", "只显示会采用什么"),

@@ -10,7 +10,7 @@ use ostler_config::schema::SessionLocation;
 use ostler_config::text::Speak as _;
 use ostler_engine::store::Store;
 use ostler_engine::taken::{self, TakenLog};
-use ostler_engine::tools::{Tools, find_foreign_name, fit_arguments};
+use ostler_engine::tools::{Tools, canonical_name, find_foreign_name, fit_arguments};
 use ostler_import::{Agent, Conversation, Ours, OurTools, SessionRef, TOLD_FIRST};
 use ostler_wire::{CallTitle, Column, ColumnKind, Table, View, Word};
 use serde::Serialize;
@@ -77,10 +77,8 @@ fn take(boot: &Boot, agent: &Agent, session: &SessionRef) -> anyhow::Result<Opti
         return Ok(None);
     }
     tell_gaps(boot, agent, &conversation);
-    let notice = language.filled(
-        Word::ImportNotice,
-        &[&agent.title, &conversation.version, &conversation.id],
-    );
+    let author = format!("{} {}", agent.title, conversation.version);
+    let notice = language.filled(Word::ImportNotice, &[&author.trim(), &conversation.id]);
     let tools = OwnTools::new();
     let dated = ostler_import::bodies(agent, &conversation, (&tools, &notice, crate::VERSION));
     let store = Store::new(&boot.sessions_dir(), &root).of_home(&boot.places.home);
@@ -130,20 +128,15 @@ impl OwnTools {
     }
 }
 
-impl OurTools for OwnTools {
-    fn find(&self, name: &str, input: &Value) -> Option<Ours> {
-        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-        let name = match self.tools.find(name) {
-            Some(tool) => tool.name().to_owned(),
-            None => find_foreign_name(name, input, &names)?,
-        };
-        let tool = self.tools.find(&name)?;
-        let (input, _) = fit_arguments(&name, input)?.ok()?;
-        // What ours would refuse is shown as theirs.
+impl OwnTools {
+    /// The call as a tool of ours would have it; nothing for one that it would refuse.
+    fn call(&self, name: &str, input: &Value) -> Option<Ours> {
+        let tool = self.tools.find(name)?;
+        let (input, _) = fit_arguments(tool.name(), input)?.ok()?;
         let call = tool.read(&input).ok()?;
         let (about, subject) = (tool.about(), call.subject());
         Some(Ours {
-            name,
+            name: tool.name().to_owned(),
             input,
             form: about.result,
             title: Some(CallTitle {
@@ -154,6 +147,26 @@ impl OurTools for OwnTools {
                 result: about.result,
             }),
         })
+    }
+}
+
+impl OurTools for OwnTools {
+    fn find(&self, name: &str, input: &Value) -> Option<Ours> {
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        let own = match self.tools.find(name) {
+            Some(tool) => tool.name().to_owned(),
+            None => find_foreign_name(name, input, &names)?,
+        };
+        self.call(&own, input).or_else(|| {
+            // One name there may be two tools here: the one of its kind that takes these arguments.
+            let kind = self.tools.find(&own)?.about().kind;
+            let mut others = self.tools.declarations().filter(|about| about.kind == kind);
+            others.find_map(|about| self.call(&about.name, input))
+        })
+    }
+
+    fn is_taken(&self, name: &str) -> bool {
+        canonical_name(name).is_some()
     }
 }
 

@@ -186,6 +186,7 @@ pub fn file_of(home: &Path, item: &Item) -> Option<PathBuf> {
         }
         Kind::Skill => home.join("skills").join(name).join("SKILL.md"),
         Kind::Model
+        | Kind::Setting
         | Kind::Provider
         | Kind::Rule
         | Kind::Server

@@ -47,7 +47,10 @@ fn apply(boot: &Boot, agent: &Agent, item: &Item) -> anyhow::Result<String> {
         Taken::Model(model) => {
             let now = boot.anew()?;
             let resolved = now.resolver().resolve(model);
-            resolved.map_err(|error| anyhow::anyhow!("{error}"))?;
+            resolved.map_err(|error| {
+                let why = error.to_string();
+                anyhow::anyhow!(why.lines().next().unwrap_or_default().to_owned())
+            })?;
             set(boot, "default_model", &Value::from(model.as_str()))
         }
         Taken::Provider(entry) => provider(boot, &item.name, entry),
