@@ -7,6 +7,7 @@ mod config;
 mod demo;
 mod docs;
 mod doctor;
+mod import;
 mod json;
 mod permissions;
 mod resume;
