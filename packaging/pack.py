@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import sys
 import tarfile
 import zipfile
@@ -212,7 +213,9 @@ def formula(out, version, hashes):
         found = hashes.get(f"ostler-{version}-{triple}.tar.gz")
         if name and found:
             text = text.replace(f"@{name}@", found)
-    return text
+    # A system that was not built has no block.
+    text = re.sub(r"    on_(arm|intel) do\n.*\n.*\"@\w+@\"\n    end\n", "", text)
+    return re.sub(r"  on_(macos|linux) do\n  end\n\n?", "", text)
 
 
 def main():

@@ -53,7 +53,12 @@ fn targets(words: &[&str]) -> anyhow::Result<Vec<String>> {
         anyhow::bail!("{other} is not shipped; known: {}", TARGETS.join(", "));
     }
     if out.is_empty() {
-        out.extend(TARGETS.iter().take(USUAL).map(|target| (*target).to_owned()));
+        out.extend(
+            TARGETS
+                .iter()
+                .take(USUAL)
+                .map(|target| (*target).to_owned()),
+        );
     }
     Ok(out)
 }
@@ -85,8 +90,14 @@ enum Builder {
 
 fn can_build(target: &str) -> Result<Builder, String> {
     let listed = output(Command::new("rustup").args(["target", "list", "--installed"]));
-    if !listed.unwrap_or_default().lines().any(|line| line == target) {
-        return Err(format!("its standard library is missing: rustup target add {target}"));
+    if !listed
+        .unwrap_or_default()
+        .lines()
+        .any(|line| line == target)
+    {
+        return Err(format!(
+            "its standard library is missing: rustup target add {target}"
+        ));
     }
     if target.ends_with("apple-darwin") && cfg!(target_os = "macos") {
         return Ok(Builder::Cargo);
@@ -121,7 +132,11 @@ fn stage(target: &str, builder: Builder, version: &str) -> anyhow::Result<()> {
     }
     fs::create_dir_all(folder.join("share/completions"))?;
     fs::create_dir_all(folder.join("share/man/man1"))?;
-    let ending = if target.contains("windows") { ".exe" } else { "" };
+    let ending = if target.contains("windows") {
+        ".exe"
+    } else {
+        ""
+    };
     for name in ["ostler", "ostler-host"] {
         let file = format!("{name}{ending}");
         let from = built.join(&file);
@@ -129,7 +144,10 @@ fn stage(target: &str, builder: Builder, version: &str) -> anyhow::Result<()> {
             continue;
         }
         let size = fs::metadata(&from)?.len();
-        ensure!(size <= MAX_PROGRAM, "{file} for {target} has {size} bytes, more than {MAX_PROGRAM}");
+        ensure!(
+            size <= MAX_PROGRAM,
+            "{file} for {target} has {size} bytes, more than {MAX_PROGRAM}"
+        );
         println!("  {size:>10}  {file}");
         fs::copy(&from, folder.join(&file))?;
     }
@@ -182,7 +200,10 @@ fn smoke(target: &str, program: &Path, version: &str) -> anyhow::Result<()> {
         None => Command::new(program),
     };
     let said = output(command.arg("--version")).context("the program does not start")?;
-    ensure!(said.contains(version), "--version says {said}, not {version}");
+    ensure!(
+        said.contains(version),
+        "--version says {said}, not {version}"
+    );
     println!("  started: {}", said.trim());
     Ok(())
 }
@@ -211,7 +232,9 @@ fn out_dir() -> anyhow::Result<PathBuf> {
 /// What git calls this commit, without the `v` of tags; that of the sources where there is no tag.
 fn version() -> String {
     let said = git(&["describe", "--tags", "--match", "v[0-9]*", "--dirty"]);
-    let tag = said.as_deref().and_then(|tag| tag.trim().strip_prefix('v').map(str::to_owned));
+    let tag = said
+        .as_deref()
+        .and_then(|tag| tag.trim().strip_prefix('v').map(str::to_owned));
     tag.unwrap_or_else(|| {
         let own = env!("CARGO_PKG_VERSION");
         match git(&["rev-parse", "--short=8", "HEAD"]) {
@@ -244,7 +267,11 @@ fn git(args: &[&str]) -> Option<String> {
 
 /// What a program prints, if it ends well.
 fn output(command: &mut Command) -> Option<String> {
-    let out = command.stderr(Stdio::null()).stdin(Stdio::null()).output().ok()?;
+    let out = command
+        .stderr(Stdio::null())
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     out.status.success().then_some(text)
 }
@@ -258,7 +285,11 @@ mod tests {
         assert_eq!(targets(&[]).unwrap(), TARGETS[..USUAL]);
         assert_eq!(targets(&["--all"]).unwrap(), TARGETS);
         assert_eq!(targets(&["--target", TARGETS[3]]).unwrap(), [TARGETS[3]]);
-        for wrong in [&["--target"][..], &["--target", "sparc-sun-solaris"], &["--fast"]] {
+        for wrong in [
+            &["--target"][..],
+            &["--target", "sparc-sun-solaris"],
+            &["--fast"],
+        ] {
             assert!(targets(wrong).is_err(), "{wrong:?}");
         }
     }

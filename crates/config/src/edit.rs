@@ -78,7 +78,11 @@ impl<'a> EditableFile<'a> {
     }
 
     /// Appends an entry to a list of tables, like `[[hooks]]`. Each value is TOML.
-    pub fn append(self, list: &str, fields: &[(&str, toml_edit::Value)]) -> Result<(), ConfigError> {
+    pub fn append(
+        self,
+        list: &str,
+        fields: &[(&str, toml_edit::Value)],
+    ) -> Result<(), ConfigError> {
         let home = Some(&self.places.home).filter(|home| home.exists());
         let _lock = home.and_then(|home| files::lock(home).ok());
         let mut draft = self.open("")?;

@@ -290,10 +290,16 @@ mod tests {
         };
         let codex = agent("codex").unwrap();
         let file = "{home}/config.toml";
-        assert_eq!(codex.path(file, &places), Path::new("/home/ann/.codex/config.toml"));
+        assert_eq!(
+            codex.path(file, &places),
+            Path::new("/home/ann/.codex/config.toml")
+        );
         places.env.insert("CODEX_HOME".into(), "/else".into());
         assert_eq!(codex.path(file, &places), Path::new("/else/config.toml"));
         places.env.insert("CODEX_HOME".into(), "relative".into());
-        assert_eq!(codex.path(file, &places), Path::new("/home/ann/.codex/config.toml"));
+        assert_eq!(
+            codex.path(file, &places),
+            Path::new("/home/ann/.codex/config.toml")
+        );
     }
 }

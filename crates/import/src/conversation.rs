@@ -33,7 +33,10 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
     /// The person said it.
-    Said { text: String, images: Vec<Image> },
+    Said {
+        text: String,
+        images: Vec<Image>,
+    },
     /// The model answered.
     Answer {
         pieces: Vec<Piece>,
@@ -43,7 +46,9 @@ pub enum What {
     Result(ResultFacts),
     Interrupted,
     /// All before stands in this digest.
-    Folded { digest: String },
+    Folded {
+        digest: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]

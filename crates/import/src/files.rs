@@ -80,7 +80,12 @@ impl<'a> Files<'a> {
     /// Whether a file is the person's own, wherever links lead.
     pub fn check(&self, path: &Path) -> Result<(), Why> {
         let real = real_path(path);
-        match self.places.others.iter().any(|other| real.starts_with(other)) {
+        match self
+            .places
+            .others
+            .iter()
+            .any(|other| real.starts_with(other))
+        {
             true => Err(Word::ImportOfProject.into()),
             false => Ok(()),
         }

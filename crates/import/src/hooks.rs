@@ -18,7 +18,12 @@ pub fn hooks(value: &Value, form: HookForm, from: &Path) -> Vec<Item> {
         HookForm::Tables => tables(value, from),
         HookForm::Program => {
             let why = Word::ImportHookProgram.into();
-            vec![Item::new(Kind::Hook, value.to_string(), from, Taken::Left(why))]
+            vec![Item::new(
+                Kind::Hook,
+                value.to_string(),
+                from,
+                Taken::Left(why),
+            )]
         }
     };
     out.truncate(MAX_HOOKS);

@@ -18,6 +18,6 @@ pub use agents::{Agent, agent, agents};
 pub use conversation::{Conversation, Piece, ResultFacts, Step, What};
 pub use files::{Files, Places};
 pub use item::{Found, Item, Kind, List, Taken};
-pub use log::{Ours, OurTools, TOLD_FIRST, bodies, log_id};
-pub use sessions::{SessionRef, list, open};
+pub use log::{OurTools, Ours, TOLD_FIRST, bodies, log_id};
+pub use sessions::{Opener, SessionRef, list};
 pub use survey::survey;

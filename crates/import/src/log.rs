@@ -64,14 +64,21 @@ pub fn bodies(
         calls: HashMap::new(),
         agent,
         tools,
-        ts: conversation.steps.iter().map(|step| step.ts.clone()).find(|ts| !ts.is_empty()).unwrap_or_default(),
+        ts: conversation
+            .steps
+            .iter()
+            .map(|step| step.ts.clone())
+            .find(|ts| !ts.is_empty())
+            .unwrap_or_default(),
         open: Open::Nothing,
     };
     let root = conversation.root.as_ref();
     maker.push(Body::Meta(Meta {
         schema_version: SCHEMA_VERSION,
         session_id: log_id(agent, &conversation.id),
-        root: root.map(|root| root.display().to_string()).unwrap_or_default(),
+        root: root
+            .map(|root| root.display().to_string())
+            .unwrap_or_default(),
         host: "local".into(),
         prefix: String::new(),
         rendering: RENDERING,
@@ -83,7 +90,10 @@ pub fn bodies(
         text: notice.to_owned(),
     }));
     // A place for the title is kept, so that a title that comes later changes no number.
-    let title = conversation.title.as_deref().map(|title| clipped(title, MAX_TITLE));
+    let title = conversation
+        .title
+        .as_deref()
+        .map(|title| clipped(title, MAX_TITLE));
     maker.push(Body::Settings(Settings {
         title: title.filter(|title| !title.trim().is_empty()),
         ..Settings::default()
@@ -217,7 +227,8 @@ impl Maker<'_> {
             }
             None => (name.to_owned(), input.clone(), None),
         };
-        self.calls.insert(id.to_owned(), (form, is_server, input.clone()));
+        self.calls
+            .insert(id.to_owned(), (form, is_server, input.clone()));
         ToolUse {
             id: id.to_owned(),
             name,
@@ -250,7 +261,8 @@ impl Maker<'_> {
             duration_ms: 0,
         }));
         let items = input.get("items").cloned().unwrap_or_default();
-        if ok && form == Some(ResultForm::Entry)
+        if ok
+            && form == Some(ResultForm::Entry)
             && let Ok(items) = serde_json::from_value(items)
         {
             self.push(Body::Todo(Todo { items }));
@@ -267,7 +279,8 @@ impl Maker<'_> {
         let told = |line: &str| {
             let marks = self.agent.exit_marks.iter();
             let rest = marks.filter_map(|mark| line.trim().strip_prefix(mark.as_str()));
-            rest.filter_map(|rest| rest.split_whitespace().next()?.parse().ok()).next()
+            rest.filter_map(|rest| rest.split_whitespace().next()?.parse().ok())
+                .next()
         };
         if facts.exit.is_none() {
             facts.exit = facts.text.lines().find_map(told);
@@ -305,13 +318,19 @@ fn data(form: Option<ResultForm>, facts: &ResultFacts, input: &Value) -> Value {
             json!({"path": path, "content": content, "truncated": false, "bytes": content.len(), "lines": count})
         }
         ResultForm::WholeFile => {
-            let content = input.get("content").and_then(Value::as_str).unwrap_or_default();
+            let content = input
+                .get("content")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             let created = facts.text.to_lowercase().contains("creat");
             json!({"path": path, "bytes": content.len(), "created": created})
         }
         ResultForm::Edit => {
             let diff = facts.diff.as_deref().map_or(text, bounded);
-            let count = input.get("edits").and_then(Value::as_array).map_or(1, Vec::len);
+            let count = input
+                .get("edits")
+                .and_then(Value::as_array)
+                .map_or(1, Vec::len);
             json!({"path": path, "replacements": count.max(1), "match": "exact", "diff": diff})
         }
         ResultForm::Matches => {

@@ -49,7 +49,12 @@ pub fn items(row: &Prose, pattern: &Path, files: &mut Files<'_>) -> Vec<Item> {
             },
             Kind::Memory if text.trim().is_empty() => continue,
             Kind::Command | Kind::Memory => Taken::Text(text),
-            Kind::Model | Kind::Setting | Kind::Provider | Kind::Server | Kind::Hook | Kind::Session => continue,
+            Kind::Model
+            | Kind::Setting
+            | Kind::Provider
+            | Kind::Server
+            | Kind::Hook
+            | Kind::Session => continue,
         };
         out.push(Item::new(row.kind, name, &path, taken));
     }
@@ -67,7 +72,13 @@ fn name_of(path: &Path, base: &Path, kind: Kind) -> String {
     let inner = path.strip_prefix(base).unwrap_or(path);
     let inner = match kind {
         Kind::Skill => inner.parent().unwrap_or(inner).to_owned(),
-        Kind::Memory => return path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        Kind::Memory => {
+            return path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+        }
         Kind::Command
         | Kind::Role
         | Kind::Rule
@@ -113,14 +124,20 @@ fn command_of_toml(path: &Path, text: &str) -> Result<String, Why> {
 
 /// A role: what it says of itself and its text. One that limits its tools by a table stays behind: here it would have all.
 fn role(text: &str) -> Result<String, Word> {
-    let Some((front, body)) = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---")) else {
+    let Some((front, body)) = text
+        .strip_prefix("---\n")
+        .and_then(|rest| rest.split_once("\n---"))
+    else {
         return Ok(text.to_owned());
     };
     let mut kept = Vec::new();
     let mut lines = front.lines().peekable();
     while let Some(line) = lines.next() {
         let key = line.split(':').next().unwrap_or_default().trim();
-        let value = line.split_once(':').map(|(_, value)| value.trim()).unwrap_or_default();
+        let value = line
+            .split_once(':')
+            .map(|(_, value)| value.trim())
+            .unwrap_or_default();
         match key {
             "tools" | "permission" | "disallowedTools" | "disallowed-tools" => {
                 let is_list = key == "tools" && !value.is_empty() && !value.starts_with('{');
@@ -173,8 +190,12 @@ fn gather(
         if !kind.is_file() {
             return Err(Word::ImportSkillLink);
         }
-        let bytes = files.bytes(&path, *left as u64).ok_or(Word::ImportSkillLarge)?;
-        *left = left.checked_sub(bytes.len()).ok_or(Word::ImportSkillLarge)?;
+        let bytes = files
+            .bytes(&path, *left as u64)
+            .ok_or(Word::ImportSkillLarge)?;
+        *left = left
+            .checked_sub(bytes.len())
+            .ok_or(Word::ImportSkillLarge)?;
         out.push((inner, bytes));
         if out.len() > MAX_FILES {
             return Err(Word::ImportSkillLarge);
@@ -200,10 +221,20 @@ mod tests {
     #[test]
     fn roles_keep_their_words_and_never_gain_tools() {
         let open = "---\ndescription: Looks\nmode: subagent\nmodel: acme/x\n---\nYou look.";
-        assert_eq!(role(open).unwrap(), "---\ndescription: Looks\n---\nYou look.");
+        assert_eq!(
+            role(open).unwrap(),
+            "---\ndescription: Looks\n---\nYou look."
+        );
         let listed = "---\nname: a\ntools: Read, Grep\n---\nx";
-        assert_eq!(role(listed).unwrap(), "---\nname: a\ntools: Read, Grep\n---\nx");
-        for front in ["tools:\n  write: false", "permission:\n  edit: deny", "tools: {write: false}"] {
+        assert_eq!(
+            role(listed).unwrap(),
+            "---\nname: a\ntools: Read, Grep\n---\nx"
+        );
+        for front in [
+            "tools:\n  write: false",
+            "permission:\n  edit: deny",
+            "tools: {write: false}",
+        ] {
             assert!(role(&format!("---\n{front}\n---\nx")).is_err(), "{front}");
         }
     }

@@ -20,10 +20,14 @@ pub fn rules(value: &Value, form: RuleForm, from: &Path) -> Vec<Item> {
             }
         }
         RuleForm::Allowed => {
-            out.extend(texts(Some(value)).map(|rule| item(List::Allow, rule, of_prefix(rule), from)));
+            out.extend(
+                texts(Some(value)).map(|rule| item(List::Allow, rule, of_prefix(rule), from)),
+            );
         }
         RuleForm::Excluded => {
-            out.extend(texts(Some(value)).map(|rule| item(List::Deny, rule, of_prefix(rule), from)));
+            out.extend(
+                texts(Some(value)).map(|rule| item(List::Deny, rule, of_prefix(rule), from)),
+            );
         }
         RuleForm::Answers => answers(value, from, &mut out),
     }
@@ -82,7 +86,9 @@ fn host(spec: &str) -> Result<String, Word> {
         None => host,
     };
     let is_host = !host.is_empty()
-        && host.chars().all(|c| c.is_ascii_alphanumeric() || ".-*:".contains(c));
+        && host
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || ".-*:".contains(c));
     match is_host {
         true => Ok(host.to_owned()),
         false => Err(Word::ImportRuleUnread),
@@ -101,7 +107,10 @@ fn path(spec: &str) -> Result<String, Word> {
 /// `Tool`, or `Tool(words)` where the words are the first ones of a command.
 fn of_prefix(written: &str) -> Result<String, Word> {
     let rule = of_text(written)?;
-    match rule.strip_prefix("Bash(").and_then(|rest| rest.strip_suffix(')')) {
+    match rule
+        .strip_prefix("Bash(")
+        .and_then(|rest| rest.strip_suffix(')'))
+    {
         Some(words) if !words.contains('*') => Ok(format!("Bash({words}:*)")),
         Some(_) | None => Ok(rule),
     }
@@ -112,7 +121,12 @@ fn of_prefix(written: &str) -> Result<String, Word> {
 fn answers(value: &Value, from: &Path, out: &mut Vec<Item>) {
     if let Some(answer) = value.as_str() {
         let name = format!("* = {answer}");
-        out.push(Item::new(Kind::Rule, name, from, Taken::Left(Word::ImportRuleAll.into())));
+        out.push(Item::new(
+            Kind::Rule,
+            name,
+            from,
+            Taken::Left(Word::ImportRuleAll.into()),
+        ));
         return;
     }
     for (tool, answer) in value.as_object().into_iter().flatten() {
@@ -144,7 +158,9 @@ fn one_answer(tool: &str, pattern: Option<&str>, answer: &str, from: &Path) -> I
     match list {
         None => left(Word::ImportRuleUnread),
         // Asking is what happens anyway.
-        Some(List::Ask | List::Deny) if is_general && pattern.is_some() => left(Word::ImportRuleAll),
+        Some(List::Ask | List::Deny) if is_general && pattern.is_some() => {
+            left(Word::ImportRuleAll)
+        }
         Some(_) if tool == "*" => left(Word::ImportRuleAll),
         Some(list) => item(list, &written, of_text(&written), from),
     }
@@ -154,10 +170,16 @@ fn one_answer(tool: &str, pattern: Option<&str>, answer: &str, from: &Path) -> I
 pub fn prefix_rules(text: &str, from: &Path) -> Vec<Item> {
     let mut out = Vec::new();
     for call in text.split("prefix_rule").skip(1).take(MAX_RULES) {
-        let Some((inner, _)) = call.trim_start().strip_prefix('(').and_then(|c| c.split_once(")\n").or_else(|| c.rsplit_once(')'))) else {
+        let Some((inner, _)) = call
+            .trim_start()
+            .strip_prefix('(')
+            .and_then(|c| c.split_once(")\n").or_else(|| c.rsplit_once(')')))
+        else {
             continue;
         };
-        let pattern = inner.split_once("pattern").and_then(|(_, rest)| rest.split_once('['));
+        let pattern = inner
+            .split_once("pattern")
+            .and_then(|(_, rest)| rest.split_once('['));
         let words = pattern.and_then(|(_, rest)| rest.split_once(']'));
         let decision = inner.split_once("decision").map(|(_, rest)| quoted(rest));
         let decision = decision.and_then(|words| words.first().cloned());
@@ -253,7 +275,11 @@ mod tests {
         let items = rules(&value, RuleForm::Allowed, Path::new("f"));
         assert_eq!(
             told(&items),
-            ["allow Bash(git status:*)", "allow Bash", "left: allow save_memory"]
+            [
+                "allow Bash(git status:*)",
+                "allow Bash",
+                "left: allow save_memory"
+            ]
         );
         let text = "prefix_rule(pattern=[\"git\", \"push\"], decision=\"prompt\")\nprefix_rule(\n    pattern = [\"ls\"],\n)\nprefix_rule(pattern=[[\"a\",\"b\"]], decision=\"allow\")\nprefix_rule(pattern=[\"rm\"], decision=\"forbidden\")\n";
         let items = prefix_rules(text, Path::new("f"));

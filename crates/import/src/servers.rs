@@ -16,7 +16,9 @@ pub fn servers(value: &Value, from: &Path) -> Vec<Item> {
         Value::Object(all) => all.iter().map(|(name, one)| (name.clone(), one)).collect(),
         Value::Array(all) => {
             let name = |one: &Value| text(one, "name").map(str::to_owned);
-            all.iter().filter_map(|one| Some((name(one)?, one))).collect()
+            all.iter()
+                .filter_map(|one| Some((name(one)?, one)))
+                .collect()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
     };
@@ -30,7 +32,12 @@ fn server(name: &str, one: &Value, from: &Path) -> Item {
     let first = |keys: &[&str]| keys.iter().find_map(|key| text(one, key));
     if let Some(url) = first(&["url", "httpUrl", "http_url", "uri"]) {
         if text(one, "type") == Some("sse") {
-            return Item::new(Kind::Server, name, from, Taken::Left(Word::ServerSse.into()));
+            return Item::new(
+                Kind::Server,
+                name,
+                from,
+                Taken::Left(Word::ServerSse.into()),
+            );
         }
         entry.insert("type".into(), "http".into());
         entry.insert("url".into(), url.into());
@@ -44,7 +51,13 @@ fn server(name: &str, one: &Value, from: &Path) -> Item {
             Some(Value::Array(words)) => words.clone(),
             Some(_) | None => Vec::new(),
         };
-        words.extend(one.get("args").and_then(Value::as_array).into_iter().flatten().cloned());
+        words.extend(
+            one.get("args")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .cloned(),
+        );
         words.retain(|word| word.is_string());
         let Some((command, args)) = words.split_first() else {
             let why = Word::ImportServerNothing.into();
@@ -75,7 +88,12 @@ fn server(name: &str, one: &Value, from: &Path) -> Item {
 fn env(one: &Value, remarks: &mut Vec<Why>) -> Map<String, Value> {
     let mut out = Map::new();
     for key in ["env", "environment", "envs"] {
-        for (name, value) in one.get(key).and_then(Value::as_object).into_iter().flatten() {
+        for (name, value) in one
+            .get(key)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
             let written = plain(value);
             let value = match (variable(&written), is_secret(name)) {
                 (Some(variable), _) => format!("${{{variable}}}"),
@@ -94,7 +112,12 @@ fn env(one: &Value, remarks: &mut Vec<Why>) -> Map<String, Value> {
 fn headers(one: &Value, server: &str, remarks: &mut Vec<Why>) -> Map<String, Value> {
     let mut out = Map::new();
     for key in ["headers", "http_headers"] {
-        for (name, value) in one.get(key).and_then(Value::as_object).into_iter().flatten() {
+        for (name, value) in one
+            .get(key)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
             let written = plain(value);
             let is_named = written.contains("${") || written.contains("{env:");
             let value = match is_secret(name) && !is_named {
@@ -111,11 +134,19 @@ fn headers(one: &Value, server: &str, remarks: &mut Vec<Why>) -> Map<String, Val
             out.insert(name.clone(), value.into());
         }
     }
-    for (name, value) in one.get("env_http_headers").and_then(Value::as_object).into_iter().flatten() {
+    for (name, value) in one
+        .get("env_http_headers")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
         out.insert(name.clone(), format!("${{{}}}", plain(value)).into());
     }
     if let Some(variable) = text(one, "bearer_token_env_var") {
-        out.insert("Authorization".into(), format!("Bearer ${{{variable}}}").into());
+        out.insert(
+            "Authorization".into(),
+            format!("Bearer ${{{variable}}}").into(),
+        );
     }
     out
 }
@@ -163,13 +194,30 @@ mod tests {
             "f": {"trust": true},
         });
         let expect = [
-            ("a", json!({"command": "npx", "args": ["-y", "x"], "env": {"DEBUG": "1", "API_TOKEN": "${API_TOKEN}"}}), 1),
-            ("b", json!({"command": "uvx", "args": ["y"], "env": {"ACME_KEY": "${MINE}"}, "disabled": true}), 0),
-            ("c", json!({"type": "http", "url": "https://c/mcp", "headers": {"Authorization": "${C_AUTHORIZATION}", "X-Team": "7"}}), 1),
-            ("d", json!({"type": "http", "url": "https://d/mcp", "headers": {"Authorization": "Bearer ${D_TOKEN}"}}), 0),
+            (
+                "a",
+                json!({"command": "npx", "args": ["-y", "x"], "env": {"DEBUG": "1", "API_TOKEN": "${API_TOKEN}"}}),
+                1,
+            ),
+            (
+                "b",
+                json!({"command": "uvx", "args": ["y"], "env": {"ACME_KEY": "${MINE}"}, "disabled": true}),
+                0,
+            ),
+            (
+                "c",
+                json!({"type": "http", "url": "https://c/mcp", "headers": {"Authorization": "${C_AUTHORIZATION}", "X-Team": "7"}}),
+                1,
+            ),
+            (
+                "d",
+                json!({"type": "http", "url": "https://d/mcp", "headers": {"Authorization": "Bearer ${D_TOKEN}"}}),
+                0,
+            ),
         ];
-        let expect: Vec<(String, Value, usize)> =
-            expect.map(|(name, entry, n)| (name.to_owned(), entry, n)).to_vec();
+        let expect: Vec<(String, Value, usize)> = expect
+            .map(|(name, entry, n)| (name.to_owned(), entry, n))
+            .to_vec();
         assert_eq!(entries(&all), expect);
         let list = json!([{"name": "z", "command": "zed"}, {"command": "nameless"}]);
         assert_eq!(entries(&list)[0].0, "z");

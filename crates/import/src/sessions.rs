@@ -19,8 +19,8 @@ use ostler_wire::{Why, Word};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Bytes at the start of a log that a list looks at.
-const PEEK: u64 = 256 << 10;
+/// Bytes at the start of a log that a list looks at, and once more if nobody spoke in them.
+const PEEKS: [u64; 2] = [64 << 10, 2 << 20];
 /// Bytes of one log.
 const MAX_LOG: u64 = 512 << 20;
 /// Sessions of one agent.
@@ -50,7 +50,11 @@ impl Context<'_> {
     /// Whether the person said it: agents put words of their own into messages of the person.
     fn is_said(&self, text: &str) -> bool {
         let text = text.trim_start();
-        !self.agent.not_said.iter().any(|begin| text.starts_with(begin.as_str()))
+        !self
+            .agent
+            .not_said
+            .iter()
+            .any(|begin| text.starts_with(begin.as_str()))
     }
 }
 
@@ -97,37 +101,96 @@ pub fn list(agent: &Agent, places: &Places) -> (Vec<SessionRef>, Vec<Why>) {
 
 /// What the start of a log tells of it; nothing of one in which nobody said anything.
 fn peek(context: &Context<'_>, form: SessionForm) -> Result<Option<SessionRef>, Why> {
-    let read = read(context, form, PEEK)?;
-    let said = read.steps.iter().find_map(|step| match &step.what {
-        What::Said { text, .. } => Some(text.clone()),
-        What::Answer { .. } | What::Result(_) | What::Interrupted | What::Folded { .. } => None,
-    });
-    let Some(said) = read.title.clone().or(said) else {
+    let meta = std::fs::metadata(context.path).map_err(|e| Why::from(&e))?;
+    let [first, second] = PEEKS;
+    let mut read = self::read(context, form, first)?;
+    if read.title.is_none() && said(&read).is_none() && meta.len() > first {
+        read = self::read(context, form, second)?;
+    }
+    let Some(said) = read.title.clone().or_else(|| said(&read)) else {
         return Ok(None);
     };
-    let meta = std::fs::metadata(context.path).map_err(|e| Why::from(&e))?;
-    let updated = meta.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
+    let updated = meta
+        .modified()
+        .ok()
+        .and_then(|at| Timestamp::try_from(at).ok());
     Ok(Some(SessionRef {
         id: read.id,
         path: context.path.to_owned(),
         form,
         bytes: meta.len(),
         updated: updated.map(|at| format!("{at:.3}")).unwrap_or_default(),
-        title: said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned(),
+        title: said
+            .lines()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or_default()
+            .trim()
+            .to_owned(),
         root: read.root,
     }))
 }
 
-/// Reads a session whole.
-pub fn open(agent: &Agent, session: &SessionRef, places: &Places) -> Result<Conversation, Why> {
-    Files::new(places).check(&session.path)?;
+/// What the person said first.
+fn said(conversation: &Conversation) -> Option<String> {
+    conversation.steps.iter().find_map(|step| match &step.what {
+        What::Said { text, .. } => Some(text.clone()),
+        What::Answer { .. } | What::Result(_) | What::Interrupted | What::Folded { .. } => None,
+    })
+}
+
+/// Reads sessions whole. A database is copied once for all that are read from it.
+#[derive(Default)]
+pub struct Opener {
+    copy: Option<(PathBuf, parts::Copy)>,
+}
+
+impl Opener {
+    pub fn open(
+        &mut self,
+        agent: &Agent,
+        session: &SessionRef,
+        places: &Places,
+    ) -> Result<Conversation, Why> {
+        Files::new(places).check(&session.path)?;
+        let is_database = matches!(session.form, SessionForm::Parts | SessionForm::Requests);
+        let is_there = self
+            .copy
+            .as_ref()
+            .is_some_and(|(path, _)| *path == session.path);
+        if is_database && !is_there {
+            let copy = parts::Copy::of(&session.path)?;
+            self.copy = Some((session.path.clone(), copy));
+        }
+        match &self.copy {
+            Some((_, copy)) if is_database => of_database(agent, session, copy),
+            Some(_) | None => of_file(agent, session),
+        }
+    }
+}
+
+fn of_database(
+    agent: &Agent,
+    session: &SessionRef,
+    copy: &parts::Copy,
+) -> Result<Conversation, Why> {
+    let context = Context {
+        agent,
+        path: &session.path,
+    };
+    match session.form == SessionForm::Parts {
+        true => parts::read(copy, &session.id),
+        false => requests::read(copy, &context, &session.id),
+    }
+}
+
+fn of_file(agent: &Agent, session: &SessionRef) -> Result<Conversation, Why> {
     let context = Context {
         agent,
         path: &session.path,
     };
     match session.form {
-        SessionForm::Parts => parts::read(&session.path, &session.id),
-        SessionForm::Requests => requests::read(&context, &session.id),
+        // These are no files of lines.
+        SessionForm::Parts | SessionForm::Requests => Err(Word::ImportUnknownForm.into()),
         form @ (SessionForm::Blocks
         | SessionForm::Items
         | SessionForm::Changes
@@ -167,7 +230,10 @@ fn read(context: &Context<'_>, form: SessionForm, most: u64) -> Result<Conversat
 }
 
 fn stem(path: &Path) -> String {
-    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    path.file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// A time as ours are written: of text, or of seconds or milliseconds since 1970.

@@ -15,8 +15,9 @@ pub fn parse(path: &Path, text: &str) -> Result<Value, Why> {
     let is_toml = path.extension().is_some_and(|e| e == "toml");
     match is_toml {
         true => toml::from_str::<Value>(text).map_err(|e| Why::from(e.message().to_owned())),
-        false => serde_json::from_str(&without_comments(text))
-            .map_err(|e| Why::from(e.to_string())),
+        false => {
+            serde_json::from_str(&without_comments(text)).map_err(|e| Why::from(e.to_string()))
+        }
     }
 }
 
@@ -98,12 +99,16 @@ pub fn providers(tree: &Value, rows: &ProvidersAt, from: &Path) -> Vec<Item> {
         Value::Object(all) => all.iter().map(|(name, one)| (name.clone(), one)).collect(),
         Value::Array(all) => {
             let name = |one: &Value| text(one, "name").map(str::to_owned);
-            all.iter().filter_map(|one| Some((name(one)?, one))).collect()
+            all.iter()
+                .filter_map(|one| Some((name(one)?, one)))
+                .collect()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
     };
     let named = named.into_iter().take(MAX_PROVIDERS);
-    named.map(|(name, one)| provider(&name, one, rows, from)).collect()
+    named
+        .map(|(name, one)| provider(&name, one, rows, from))
+        .collect()
 }
 
 fn provider(name: &str, one: &Value, rows: &ProvidersAt, from: &Path) -> Item {
@@ -187,7 +192,11 @@ fn models(value: &Value) -> Value {
     let names: Vec<Value> = match value {
         Value::Object(all) => all.keys().map(|name| name.as_str().into()).collect(),
         Value::Array(all) => {
-            let name = |one: &Value| one.as_str().or_else(|| one.get("id")?.as_str()).map(Value::from);
+            let name = |one: &Value| {
+                one.as_str()
+                    .or_else(|| one.get("id")?.as_str())
+                    .map(Value::from)
+            };
             all.iter().filter_map(name).collect()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
@@ -213,7 +222,15 @@ fn headers(value: &Value, entry: &mut Map<String, Value>, remarks: &mut Vec<Why>
 /// Whether what goes by this name is a secret.
 pub fn is_secret(name: &str) -> bool {
     const PARTS: [&str; 9] = [
-        "key", "token", "secret", "password", "passwd", "auth", "credential", "cookie", "bearer",
+        "key",
+        "token",
+        "secret",
+        "password",
+        "passwd",
+        "auth",
+        "credential",
+        "cookie",
+        "bearer",
     ];
     let name = name.to_ascii_lowercase();
     PARTS.iter().any(|part| name.contains(part))

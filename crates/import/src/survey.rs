@@ -36,7 +36,11 @@ fn of_settings(agent: &Agent, row: &SettingsFile, files: &mut Files<'_>, out: &m
         Ok(tree) => tree,
         Err(why) => return files.fault(&path, why),
     };
-    out.extend(row.model.as_ref().and_then(|at| settings::model(&tree, at, &path)));
+    out.extend(
+        row.model
+            .as_ref()
+            .and_then(|at| settings::model(&tree, at, &path)),
+    );
     if let Some(rows) = &row.providers {
         out.extend(settings::providers(&tree, rows, &path));
     }
@@ -59,7 +63,12 @@ fn of_settings(agent: &Agent, row: &SettingsFile, files: &mut Files<'_>, out: &m
         let there = settings::at(&tree, key).filter(|value| !is_empty(value));
         if there.is_some() {
             let why = Word::ImportSettingLeft.into();
-            out.push(Item::new(Kind::Setting, key.as_str(), &path, Taken::Left(why)));
+            out.push(Item::new(
+                Kind::Setting,
+                key.as_str(),
+                &path,
+                Taken::Left(why),
+            ));
         }
     }
 }

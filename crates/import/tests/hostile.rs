@@ -1,7 +1,7 @@
 //! Files that were made to hurt: each ends in a sentence or is passed over, and nothing of theirs changes.
 #![cfg(unix)]
 
-use ostler_import::{Places, agent, agents, list, open, survey};
+use ostler_import::{Opener, Places, agent, agents, list, survey};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -36,7 +36,10 @@ fn settings_that_cannot_be_read_are_named() {
         write(&home.path().join(".gemini/settings.json"), &bytes);
         let faults = faults(home.path(), "gemini");
         assert_eq!(faults.len(), 1, "{faults:?}");
-        assert!(faults[0].contains("settings.json") && faults[0].contains(says), "{faults:?}");
+        assert!(
+            faults[0].contains("settings.json") && faults[0].contains(says),
+            "{faults:?}"
+        );
     }
 }
 
@@ -56,7 +59,11 @@ fn a_device_a_folder_and_a_file_of_the_project_are_not_settings() {
     symlink(&theirs, &file).unwrap();
     let found = survey(agent("claude").unwrap(), &places(home.path()));
     assert_eq!(found.items, []);
-    assert!(found.faults[0].to_string().contains("does not count as yours"));
+    assert!(
+        found.faults[0]
+            .to_string()
+            .contains("does not count as yours")
+    );
 }
 
 #[test]
@@ -72,7 +79,9 @@ fn logs_of_nonsense_are_read_without_harm() {
     let claude = agent("claude").unwrap();
     let (sessions, faults) = list(claude, &places);
     assert_eq!((sessions.len(), faults.len()), (1, 0));
-    let read = open(claude, &sessions[0], &places).unwrap();
+    let read = Opener::default()
+        .open(claude, &sessions[0], &places)
+        .unwrap();
     assert_eq!(read.steps.len(), 2);
     assert_eq!(read.unread, 3);
 }
@@ -111,7 +120,7 @@ fn nonsense_in_every_place_panics_nowhere() {
             }
             drop(survey(agent, &places));
             for session in list(agent, &places).0 {
-                drop(open(agent, &session, &places));
+                drop(Opener::default().open(agent, &session, &places));
             }
         }
     }

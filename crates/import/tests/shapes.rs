@@ -1,7 +1,7 @@
 //! Sessions in the shapes that other agents write, as their versions named here wrote them.
 
 use base64::Engine as _;
-use ostler_import::{Conversation, Piece, Places, Step, What, agent, list, open};
+use ostler_import::{Conversation, Opener, Piece, Places, Step, What, agent, list};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,9 @@ impl Home {
         let (sessions, faults) = list(agent, &self.places());
         assert_eq!(faults, [], "{name}");
         assert_eq!(sessions.len(), 1, "{name}");
-        let read = open(agent, &sessions[0], &self.places()).unwrap();
+        let read = Opener::default()
+            .open(agent, &sessions[0], &self.places())
+            .unwrap();
         assert_eq!(sessions[0].id, read.id);
         assert_eq!(sessions[0].root, read.root);
         read
@@ -82,10 +84,20 @@ fn claude_2_1_325_writes_linked_lines_of_blocks() {
     };
     let mut meta = line("m", json!("u1"), "user", json!("<system-reminder>\nx"));
     meta["isMeta"] = true.into();
-    let mut side = line("s", json!("u1"), "assistant", json!([{"type": "text", "text": "side"}]));
+    let mut side = line(
+        "s",
+        json!("u1"),
+        "assistant",
+        json!([{"type": "text", "text": "side"}]),
+    );
     side["isSidechain"] = true.into();
-    let mut read = line("r2", json!("a2"), "user", json!([{"type": "tool_result", "tool_use_id": "t2",
-        "content": "1\talpha", "is_error": false}]));
+    let mut read = line(
+        "r2",
+        json!("a2"),
+        "user",
+        json!([{"type": "tool_result", "tool_use_id": "t2",
+        "content": "1\talpha", "is_error": false}]),
+    );
     read["toolUseResult"] = json!({"type": "text", "file": {"content": "alpha\n"}});
     let text = lines(&[
         json!({"type": "queue-operation", "operation": "enqueue", "sessionId": "b12f"}),
@@ -93,14 +105,39 @@ fn claude_2_1_325_writes_linked_lines_of_blocks() {
         meta,
         json!({"type": "attachment", "uuid": "at", "parentUuid": "m", "attachment": {"type": "date"}}),
         side,
-        line("a1", json!("at"), "assistant", json!([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Step."}])),
-        line("a2", json!("a1"), "assistant", json!([{"type": "tool_use", "id": "t2", "name": "Read", "input": {"file_path": "/work/app/a"}}])),
+        line(
+            "a1",
+            json!("at"),
+            "assistant",
+            json!([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Step."}]),
+        ),
+        line(
+            "a2",
+            json!("a1"),
+            "assistant",
+            json!([{"type": "tool_use", "id": "t2", "name": "Read", "input": {"file_path": "/work/app/a"}}]),
+        ),
         read,
         // Rewound: another branch goes on from the result.
         line("old", json!("r2"), "user", json!("Never mind")),
-        line("a3", json!("r2"), "assistant", json!([{"type": "text", "text": "Done."}])),
-        line("u2", json!("a3"), "user", json!([{"type": "text", "text": "[Request interrupted by user]"}])),
-        line("u3", json!("u2"), "user", json!("<command-name>/review</command-name>\n<command-args>now</command-args>")),
+        line(
+            "a3",
+            json!("r2"),
+            "assistant",
+            json!([{"type": "text", "text": "Done."}]),
+        ),
+        line(
+            "u2",
+            json!("a3"),
+            "user",
+            json!([{"type": "text", "text": "[Request interrupted by user]"}]),
+        ),
+        line(
+            "u3",
+            json!("u2"),
+            "user",
+            json!("<command-name>/review</command-name>\n<command-args>now</command-args>"),
+        ),
     ]);
     let home = Home::new(&[(".claude/projects/-work-app/b12f.jsonl", text)]);
     let session = home.session("claude");
@@ -129,25 +166,55 @@ fn codex_0_166_0_writes_items_of_responses() {
     let line = |kind: &str, payload: Value| json!({"timestamp": "2026-11-19T20:14:15.010Z", "type": kind, "payload": payload});
     let item = |payload: Value| line("response_item", payload);
     let text = lines(&[
-        line("session_meta", json!({"id": "01a1", "cwd": "/work/app", "cli_version": "0.166.0"})),
-        item(json!({"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "rules"}]})),
-        item(json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "<environment_context>x"}]})),
+        line(
+            "session_meta",
+            json!({"id": "01a1", "cwd": "/work/app", "cli_version": "0.166.0"}),
+        ),
+        item(
+            json!({"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "rules"}]}),
+        ),
+        item(
+            json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "<environment_context>x"}]}),
+        ),
         line("turn_context", json!({"model": "m-1"})),
-        item(json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Write it"}]})),
-        line("event_msg", json!({"type": "item_completed", "item": {"type": "UserMessage"}})),
+        item(
+            json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Write it"}]}),
+        ),
+        line(
+            "event_msg",
+            json!({"type": "item_completed", "item": {"type": "UserMessage"}}),
+        ),
         item(json!({"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]})),
-        item(json!({"type": "function_call", "name": "exec_command", "call_id": "c1", "arguments": "{\"cmd\": \"false\"}"})),
-        item(json!({"type": "function_call_output", "call_id": "c1", "output": "Chunk ID: a\nProcess exited with code 1\nOutput:\nno"})),
-        item(json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": "c2", "input": "*** Begin Patch"})),
+        item(
+            json!({"type": "function_call", "name": "exec_command", "call_id": "c1", "arguments": "{\"cmd\": \"false\"}"}),
+        ),
+        item(
+            json!({"type": "function_call_output", "call_id": "c1", "output": "Chunk ID: a\nProcess exited with code 1\nOutput:\nno"}),
+        ),
+        item(
+            json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": "c2", "input": "*** Begin Patch"}),
+        ),
         item(json!({"type": "custom_tool_call_output", "call_id": "c2", "output": "ok"})),
-        item(json!({"type": "local_shell_call", "call_id": "c3", "action": {"command": ["bash", "-lc", "ls"]}})),
-        item(json!({"type": "function_call_output", "call_id": "c3", "output": "{\"output\":\"a\",\"metadata\":{\"exit_code\":0}}"})),
+        item(
+            json!({"type": "local_shell_call", "call_id": "c3", "action": {"command": ["bash", "-lc", "ls"]}}),
+        ),
+        item(
+            json!({"type": "function_call_output", "call_id": "c3", "output": "{\"output\":\"a\",\"metadata\":{\"exit_code\":0}}"}),
+        ),
         line("compacted", json!({"message": "so far"})),
-        item(json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]})),
+        item(
+            json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}),
+        ),
     ]);
-    let home = Home::new(&[(".codex/sessions/2026/11/19/rollout-2026-11-19T20-14-14-01a1.jsonl", text)]);
+    let home = Home::new(&[(
+        ".codex/sessions/2026/11/19/rollout-2026-11-19T20-14-14-01a1.jsonl",
+        text,
+    )]);
     let session = home.session("codex");
-    assert_eq!((session.id.as_str(), session.version.as_str()), ("01a1", "0.166.0"));
+    assert_eq!(
+        (session.id.as_str(), session.version.as_str()),
+        ("01a1", "0.166.0")
+    );
     assert_eq!(
         told(&session),
         [
@@ -180,7 +247,10 @@ fn gemini_0_61_0_writes_changes_of_messages() {
         json!({"id": "4", "type": "info", "content": "Update available"}),
     ]);
     let home = Home::new(&[
-        (".gemini/tmp/app/chats/session-2026-11-19T20-14-6abd.jsonl", text),
+        (
+            ".gemini/tmp/app/chats/session-2026-11-19T20-14-6abd.jsonl",
+            text,
+        ),
         (".gemini/tmp/app/.project_root", "/work/app".into()),
     ]);
     let session = home.session("gemini");
@@ -197,18 +267,32 @@ fn gemini_0_61_0_writes_changes_of_messages() {
 
 #[test]
 fn pi_0_87_1_writes_a_tree() {
-    let line = |id: &str, parent: Value, message: Value| {
-        json!({"type": "message", "id": id, "parentId": parent, "timestamp": "2026-11-19T20:14:25.579Z", "message": message})
-    };
+    let line = |id: &str, parent: Value, message: Value| json!({"type": "message", "id": id, "parentId": parent, "timestamp": "2026-11-19T20:14:25.579Z", "message": message});
     let text = lines(&[
         json!({"type": "session", "version": 3, "id": "01a1", "timestamp": "2026-11-19T20:14:25.539Z", "cwd": "/work/app"}),
         json!({"type": "model_change", "id": "a", "parentId": null, "provider": "mock", "modelId": "m-1"}),
         line("b", json!("a"), json!({"role": "system", "content": ""})),
-        line("c", json!("b"), json!({"role": "user", "content": [{"type": "text", "text": "Write it"}]})),
-        line("x", json!("c"), json!({"role": "assistant", "content": [{"type": "text", "text": "another branch"}]})),
-        line("d", json!("c"), json!({"role": "assistant", "provider": "mock", "model": "m-1", "content": [
-            {"type": "text", "text": "Step."}, {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "false"}}]})),
-        line("e", json!("d"), json!({"role": "toolResult", "toolCallId": "c1", "content": [{"type": "text", "text": "no\n\nCommand exited with code 1"}], "isError": true})),
+        line(
+            "c",
+            json!("b"),
+            json!({"role": "user", "content": [{"type": "text", "text": "Write it"}]}),
+        ),
+        line(
+            "x",
+            json!("c"),
+            json!({"role": "assistant", "content": [{"type": "text", "text": "another branch"}]}),
+        ),
+        line(
+            "d",
+            json!("c"),
+            json!({"role": "assistant", "provider": "mock", "model": "m-1", "content": [
+            {"type": "text", "text": "Step."}, {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "false"}}]}),
+        ),
+        line(
+            "e",
+            json!("d"),
+            json!({"role": "toolResult", "toolCallId": "c1", "content": [{"type": "text", "text": "no\n\nCommand exited with code 1"}], "isError": true}),
+        ),
         json!({"type": "compaction", "id": "f", "parentId": "e", "summary": "so far", "firstKeptEntryId": "e"}),
         json!({"type": "session_info", "id": "g", "parentId": "f", "name": "My work"}),
     ]);
@@ -280,7 +364,10 @@ fn reasonix_1_38_11_writes_frames() {
     other["codec"] = "reasonix.session.linear/v9".into();
     fs::write(folder.join("events.frames"), frame(&other)).unwrap();
     let (sessions, faults) = list(agent("reasonix").unwrap(), &home.places());
-    assert!(sessions.is_empty() && faults[0].to_string().contains("linear/v9"), "{faults:?}");
+    assert!(
+        sessions.is_empty() && faults[0].to_string().contains("linear/v9"),
+        "{faults:?}"
+    );
 }
 
 #[test]
@@ -307,7 +394,11 @@ fn opencode_1_18_33_writes_a_database_that_is_left_as_it_is() {
         "input": {"command": "false"}, "output": "no\n", "metadata": {"exit": 1}, "time": {"end": 1_795_119_259_685_u64}}});
     let other = json!({"type": "tool", "tool": "read", "callID": "c2", "state": {"status": "error", "input": {"filePath": "/a"}, "error": "gone"}});
     for (id, part) in [("p4", tool), ("p5", other)] {
-        db.execute("INSERT INTO part VALUES (?1, 'm2', 'ses_1', ?2)", [id, &part.to_string()]).unwrap();
+        db.execute(
+            "INSERT INTO part VALUES (?1, 'm2', 'ses_1', ?2)",
+            [id, &part.to_string()],
+        )
+        .unwrap();
     }
     let before = names(&folder);
     let session = home.session("opencode");
@@ -326,7 +417,12 @@ fn opencode_1_18_33_writes_a_database_that_is_left_as_it_is() {
 
 /// Files with their lengths.
 fn names(folder: &Path) -> Vec<(String, u64)> {
-    let entry = |entry: fs::DirEntry| (entry.file_name().to_string_lossy().into_owned(), entry.metadata().unwrap().len());
+    let entry = |entry: fs::DirEntry| {
+        (
+            entry.file_name().to_string_lossy().into_owned(),
+            entry.metadata().unwrap().len(),
+        )
+    };
     let mut names: Vec<_> = fs::read_dir(folder).unwrap().flatten().map(entry).collect();
     names.sort();
     names
@@ -360,16 +456,29 @@ fn zdx_buddy_and_goose_as_documented() {
     ]);
     assert_eq!(
         told(&home.session("zdx")),
-        ["said Write it [0]", "answer bash c1 {\"command\":\"ls\"}", "ok c1: a\n", "interrupted"]
+        [
+            "said Write it [0]",
+            "answer bash c1 {\"command\":\"ls\"}",
+            "ok c1: a\n",
+            "interrupted"
+        ]
     );
     assert_eq!(
         told(&home.session("buddy")),
-        ["said Write it [0]", "answer run_shell c1 {\"command\":\"ls\"}", "ok c1: a"]
+        [
+            "said Write it [0]",
+            "answer run_shell c1 {\"command\":\"ls\"}",
+            "ok c1: a"
+        ]
     );
     let goose = home.session("goose");
     assert_eq!(goose.title.as_deref(), Some("A title"));
     assert_eq!(
         told(&goose),
-        ["said Write it [0]", "answer developer__shell c1 {\"command\":\"ls\"}", "ok c1: a"]
+        [
+            "said Write it [0]",
+            "answer developer__shell c1 {\"command\":\"ls\"}",
+            "ok c1: a"
+        ]
     );
 }

@@ -76,10 +76,13 @@ mod tests {
     use ostler_wire::{Message, Notice};
 
     fn said(texts: &[&str]) -> Vec<(String, Body)> {
-        let first = Body::Notice(Notice { text: "from".into() });
+        let first = Body::Notice(Notice {
+            text: "from".into(),
+        });
         let bodies = texts.iter().map(|text| Body::Message(Message::user(*text)));
         let all = std::iter::once(first).chain(bodies);
-        all.map(|body| ("2026-01-02T03:04:05.000Z".to_owned(), body)).collect()
+        all.map(|body| ("2026-01-02T03:04:05.000Z".to_owned(), body))
+            .collect()
     }
 
     #[test]
@@ -96,7 +99,8 @@ mod tests {
         let (mut log, entries, _) = Log::open(&path).unwrap();
         assert_eq!(entries.len(), 4);
         assert_eq!(entries[1].ts, "2026-01-02T03:04:05.000Z");
-        log.append(vec![Body::Message(Message::user("here"))]).unwrap();
+        log.append(vec![Body::Message(Message::user("here"))])
+            .unwrap();
         drop(log);
         assert_eq!(write(&["one", "two", "three"]), TakenLog::Same);
         assert_eq!(write(&["one", "two", "three", "there"]), TakenLog::Forked);

@@ -25,9 +25,20 @@ pub struct Used {
 
 /// What is linked into the programs for a target: no tests, no build scripts.
 pub fn used(target: &str) -> anyhow::Result<Vec<Used>> {
-    let args = ["metadata", "--format-version", "1", "--locked", "--filter-platform", target];
+    let args = [
+        "metadata",
+        "--format-version",
+        "1",
+        "--locked",
+        "--filter-platform",
+        target,
+    ];
     let out = cargo(&args).output().context("cargo cannot be started")?;
-    ensure!(out.status.success(), "cargo metadata failed: {}", String::from_utf8_lossy(&out.stderr));
+    ensure!(
+        out.status.success(),
+        "cargo metadata failed: {}",
+        String::from_utf8_lossy(&out.stderr)
+    );
     let metadata: Value = serde_json::from_slice(&out.stdout)?;
     let reached = reached(&metadata);
     let packages = metadata["packages"].as_array().context("no packages")?;
@@ -53,17 +64,28 @@ pub fn used(target: &str) -> anyhow::Result<Vec<Used>> {
         .filter(|one| one.licence.is_empty() && one.texts.is_empty())
         .map(|one| one.name.as_str())
         .collect();
-    ensure!(nameless.is_empty(), "no licence is known for: {}", nameless.join(", "));
+    ensure!(
+        nameless.is_empty(),
+        "no licence is known for: {}",
+        nameless.join(", ")
+    );
     Ok(found)
 }
 
 /// The ids of what our programs need to run.
 fn reached(metadata: &Value) -> BTreeSet<String> {
-    let nodes = metadata["resolve"]["nodes"].as_array().into_iter().flatten();
-    let nodes: BTreeMap<&str, &Value> = nodes.filter_map(|node| Some((node["id"].as_str()?, node))).collect();
+    let nodes = metadata["resolve"]["nodes"]
+        .as_array()
+        .into_iter()
+        .flatten();
+    let nodes: BTreeMap<&str, &Value> = nodes
+        .filter_map(|node| Some((node["id"].as_str()?, node)))
+        .collect();
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let starts = packages.filter(|p| p["name"] == "ostler" || p["name"] == "ostler-host");
-    let mut waiting: Vec<&str> = starts.filter_map(|package| package["id"].as_str()).collect();
+    let mut waiting: Vec<&str> = starts
+        .filter_map(|package| package["id"].as_str())
+        .collect();
     let mut seen = BTreeSet::new();
     while let Some(id) = waiting.pop() {
         if !seen.insert(id.to_owned()) {
@@ -84,8 +106,12 @@ fn texts(folder: &Path) -> BTreeMap<String, String> {
     let mut out = BTreeMap::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let is_licence = FILES.iter().any(|begin| name.to_ascii_uppercase().starts_with(begin));
-        let is_small = entry.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_TEXT);
+        let is_licence = FILES
+            .iter()
+            .any(|begin| name.to_ascii_uppercase().starts_with(begin));
+        let is_small = entry
+            .metadata()
+            .is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_TEXT);
         if let (true, true, Ok(text)) = (is_licence, is_small, fs::read_to_string(entry.path())) {
             out.insert(name, text.trim_end().to_owned());
         }
@@ -98,15 +124,28 @@ pub fn text(used: &[Used]) -> anyhow::Result<String> {
     let mut out = String::from("Ostler contains these crates of others.\n\n");
     let mut by_text: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for one in used {
-        out.push_str(&format!("{} {}  {}  {}\n", one.name, one.version, one.licence, one.repository));
+        out.push_str(&format!(
+            "{} {}  {}  {}\n",
+            one.name, one.version, one.licence, one.repository
+        ));
         for text in one.texts.values() {
-            by_text.entry(text).or_default().push(format!("{} {}", one.name, one.version));
+            by_text
+                .entry(text)
+                .or_default()
+                .push(format!("{} {}", one.name, one.version));
         }
     }
-    let mut texts: Vec<(Vec<String>, &str)> = by_text.into_iter().map(|(text, names)| (names, text)).collect();
+    let mut texts: Vec<(Vec<String>, &str)> = by_text
+        .into_iter()
+        .map(|(text, names)| (names, text))
+        .collect();
     texts.sort();
     for (names, text) in texts {
-        out.push_str(&format!("\n{}\n{}\n\n{text}\n", "=".repeat(80), names.join(", ")));
+        out.push_str(&format!(
+            "\n{}\n{}\n\n{text}\n",
+            "=".repeat(80),
+            names.join(", ")
+        ));
     }
     Ok(out)
 }

@@ -49,10 +49,18 @@ pub fn run() -> anyhow::Result<bool> {
     fs::write(source.join("SUMMARY.md"), summary(&readme, &pages, &source))?;
     fs::write(book.join("book.toml"), BOOK)?;
     let built = Command::new("mdbook").arg("build").arg(&book).status();
-    ensure!(built.context("mdbook cannot be started")?.success(), "the site does not build");
+    ensure!(
+        built.context("mdbook cannot be started")?.success(),
+        "the site does not build"
+    );
     let missing: Vec<&String> = pages
         .iter()
-        .filter(|page| !book.join("book").join(page.replace(".md", ".html")).is_file())
+        .filter(|page| {
+            !book
+                .join("book")
+                .join(page.replace(".md", ".html"))
+                .is_file()
+        })
         .collect();
     ensure!(missing.is_empty(), "not in the site: {missing:?}");
     println!("site: {}", book.join("book/index.html").display());
@@ -84,7 +92,10 @@ fn summary(readme: &str, pages: &[String], source: &Path) -> String {
             }
         }
     }
-    let rest: Vec<&String> = pages.iter().filter(|page| !listed.contains(&page.as_str())).collect();
+    let rest: Vec<&String> = pages
+        .iter()
+        .filter(|page| !listed.contains(&page.as_str()))
+        .collect();
     if !rest.is_empty() {
         out.push_str("\n# more\n\n");
     }
@@ -98,7 +109,12 @@ fn summary(readme: &str, pages: &[String], source: &Path) -> String {
 fn title(page: &Path) -> String {
     let text = fs::read_to_string(page).unwrap_or_default();
     let heading = text.lines().find_map(|line| line.strip_prefix("# "));
-    let name = || page.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = || {
+        page.file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
     heading.map_or_else(name, |heading| heading.trim().to_owned())
 }
 
@@ -122,7 +138,11 @@ mod tests {
     #[test]
     fn chapters_follow_the_readme_and_none_is_lost() {
         let dir = tempfile();
-        for (name, text) in [("a.md", "# First\n"), ("b.md", "text"), ("c.md", "# Third\n")] {
+        for (name, text) in [
+            ("a.md", "# First\n"),
+            ("b.md", "text"),
+            ("c.md", "# Third\n"),
+        ] {
             fs::write(dir.join(name), text).unwrap();
         }
         let readme = "| area | x |\n| see | [a](docs/a.md) |\n\n| to start | |\n|---|---|\n| [c.md](docs/c.md), [a.md](docs/a.md#x) | both |\n";

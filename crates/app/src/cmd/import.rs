@@ -57,8 +57,10 @@ pub fn view(boot: &Boot, args: &Import) -> View {
 /// Whether the configuration may be another one now.
 pub fn offer(boot: &Boot) -> anyhow::Result<bool> {
     let home = &boot.places.home;
-    let is_first = !home.join(ASKED).exists() && !home.join("sessions").exists();
-    let is_wanted = is_first && boot.global.attach.url.is_none() && boot.machines.place.get().is_none();
+    let is_new = |name: &str| !home.join(name).exists();
+    let is_first = is_new(ASKED) && is_new("sessions") && !boot.places.user_config().exists();
+    let is_wanted =
+        is_first && boot.global.attach.url.is_none() && boot.machines.place.get().is_none();
     if !is_wanted || Person::look() == Person::Away || !std::io::stdout().is_terminal() {
         return Ok(false);
     }
@@ -109,7 +111,11 @@ pub fn places(boot: &Boot) -> Places {
     others.retain(|folder| !user_home.starts_with(folder));
     Places {
         user_home,
-        env: boot.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        env: boot
+            .env
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect(),
         others,
     }
 }
@@ -143,12 +149,19 @@ fn plans(boot: &Boot, args: &Import) -> Vec<Plan> {
         Plan {
             agent,
             rows: rows.map(|item| planned.judge(agent, item)).collect(),
-            near: sessions.iter().filter(|one| logs::is_near(boot, one)).count(),
+            near: sessions
+                .iter()
+                .filter(|one| logs::is_near(boot, one))
+                .count(),
             sessions,
             faults: faults.map(|why| why.say(boot.language)).collect(),
         }
     };
-    ostler_import::agents().iter().filter(wanted).map(plan).collect()
+    ostler_import::agents()
+        .iter()
+        .filter(wanted)
+        .map(plan)
+        .collect()
 }
 
 fn rows(boot: &Boot, plans: &[Plan]) -> Table {
@@ -269,7 +282,12 @@ fn is_wanted(
 
 fn sessions_wanted(boot: &Boot, plan: &Plan, args: &Import) -> anyhow::Result<Vec<SessionRef>> {
     let language = boot.language;
-    let near = || plan.sessions.iter().filter(|one| logs::is_near(boot, one)).cloned();
+    let near = || {
+        plan.sessions
+            .iter()
+            .filter(|one| logs::is_near(boot, one))
+            .cloned()
+    };
     if args.all {
         return Ok(plan.sessions.clone());
     }
@@ -279,9 +297,11 @@ fn sessions_wanted(boot: &Boot, plan: &Plan, args: &Import) -> anyhow::Result<Ve
     let values: [&dyn ostler_config::text::Fill; 3] =
         [&plan.near, &plan.sessions.len(), &plan.agent.title];
     let answer = choose::ask(&language.filled(Word::ImportAskSessions, &values))?;
-    Ok(match answer.as_deref().map(str::to_ascii_lowercase).as_deref() {
-        Some("a" | "all") => plan.sessions.clone(),
-        Some("p" | "y" | "yes") => near().collect(),
-        Some(_) | None => Vec::new(),
-    })
+    Ok(
+        match answer.as_deref().map(str::to_ascii_lowercase).as_deref() {
+            Some("a" | "all") => plan.sessions.clone(),
+            Some("p" | "y" | "yes") => near().collect(),
+            Some(_) | None => Vec::new(),
+        },
+    )
 }

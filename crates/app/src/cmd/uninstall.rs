@@ -97,7 +97,10 @@ fn manager(program: &Path, has_record: bool) -> Option<&'static str> {
         .components()
         .filter_map(|part| match part {
             Component::Normal(part) => part.to_str(),
-            Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => None,
+            Component::Prefix(_)
+            | Component::RootDir
+            | Component::CurDir
+            | Component::ParentDir => None,
         })
         .collect();
     let has = |wanted: &[&str]| parts.windows(wanted.len()).any(|run| run == wanted);
@@ -122,7 +125,8 @@ fn installed(program: &Path) -> Vec<PathBuf> {
         // Lines are relative to the prefix, and none leads out of it.
         let inner = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let inner = inner.map(Path::new).filter(|path| {
-            path.components().all(|part| matches!(part, Component::Normal(_)))
+            path.components()
+                .all(|part| matches!(part, Component::Normal(_)))
         });
         files.extend(inner.map(|path| prefix.join(path)));
         files.push(ostler_host::real_path(&list));
@@ -136,7 +140,11 @@ fn installed(program: &Path) -> Vec<PathBuf> {
 /// A path with its size.
 fn describe(path: &Path) -> String {
     let mut left = MAX_COUNTED;
-    format!("{}  {}", path.display(), output::size(weight(path, &mut left)))
+    format!(
+        "{}  {}",
+        path.display(),
+        output::size(weight(path, &mut left))
+    )
 }
 
 fn weight(path: &Path, left: &mut usize) -> u64 {
@@ -165,9 +173,21 @@ mod tests {
     fn package_managers_are_known_by_the_path() {
         for (path, record, expect) in [
             ("/home/ann/.local/bin/ostler", true, None),
-            ("/home/ann/.cargo/bin/ostler", false, Some("cargo uninstall ostler")),
-            ("/opt/homebrew/Cellar/ostler/1/bin/ostler", false, Some("brew uninstall ostler")),
-            ("/usr/lib/node_modules/ostler/bin/ostler", false, Some("npm uninstall -g ostler")),
+            (
+                "/home/ann/.cargo/bin/ostler",
+                false,
+                Some("cargo uninstall ostler"),
+            ),
+            (
+                "/opt/homebrew/Cellar/ostler/1/bin/ostler",
+                false,
+                Some("brew uninstall ostler"),
+            ),
+            (
+                "/usr/lib/node_modules/ostler/bin/ostler",
+                false,
+                Some("npm uninstall -g ostler"),
+            ),
             ("/usr/bin/ostler", true, Some("apt remove ostler")),
             ("/usr/bin/ostler", false, None),
         ] {
@@ -187,7 +207,11 @@ mod tests {
         fs::write(dir.path().join("other"), "x").unwrap();
         let list = prefix.join("share/ostler/installed.txt");
         fs::create_dir_all(list.parent().unwrap()).unwrap();
-        fs::write(&list, "bin/ostler\nbin/ostler-host\nshare/man/man1/ostler.1\n../other\n/etc/hosts\ngone\n").unwrap();
+        fs::write(
+            &list,
+            "bin/ostler\nbin/ostler-host\nshare/man/man1/ostler.1\n../other\n/etc/hosts\ngone\n",
+        )
+        .unwrap();
         let found = installed(&prefix.join("bin/ostler"));
         let inner: Vec<String> = found
             .iter()
@@ -195,7 +219,12 @@ mod tests {
             .collect();
         assert_eq!(
             inner,
-            ["bin/ostler", "bin/ostler-host", "share/man/man1/ostler.1", "share/ostler/installed.txt"]
+            [
+                "bin/ostler",
+                "bin/ostler-host",
+                "share/man/man1/ostler.1",
+                "share/ostler/installed.txt"
+            ]
         );
     }
 }

@@ -28,7 +28,11 @@ pub struct Import {
 
 /// The agents that are known.
 pub fn agents() -> PossibleValuesParser {
-    PossibleValuesParser::new(ostler_import::agents().iter().map(|agent| agent.name.as_str()))
+    PossibleValuesParser::new(
+        ostler_import::agents()
+            .iter()
+            .map(|agent| agent.name.as_str()),
+    )
 }
 
 fn kinds() -> PossibleValuesParser {

@@ -28,13 +28,26 @@ fn theirs(space: &TempWorkspace) {
     let call = json!([{"type": "text", "text": "I look."}, {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls", "description": "List"}}]);
     let result = json!([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "parser.rs", "is_error": false}]);
     let lines = [
-        line("u1", Value::Null, "user", json!("Where is the zebra parser?")),
+        line(
+            "u1",
+            Value::Null,
+            "user",
+            json!("Where is the zebra parser?"),
+        ),
         line("a1", json!("u1"), "assistant", call),
         line("u2", json!("a1"), "user", result),
-        line("a2", json!("u2"), "assistant", json!([{"type": "text", "text": "In parser.rs."}])),
+        line(
+            "a2",
+            json!("u2"),
+            "assistant",
+            json!([{"type": "text", "text": "In parser.rs."}]),
+        ),
     ];
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    write(".claude/projects/-p/11112222-3333-4444-8555-666677778888.jsonl", text);
+    write(
+        ".claude/projects/-p/11112222-3333-4444-8555-666677778888.jsonl",
+        text,
+    );
 }
 
 /// Every file below a folder, with its bytes.
@@ -55,14 +68,22 @@ fn files(folder: &std::path::Path) -> Vec<(String, Vec<u8>)> {
 
 fn rows(space: &TempWorkspace) -> Vec<Value> {
     let out = space
-        .ostler(["import", "--from", "claude", "--dry-run", "--format", "json"])
+        .ostler([
+            "import",
+            "--from",
+            "claude",
+            "--dry-run",
+            "--format",
+            "json",
+        ])
         .output()
         .ok();
     serde_json::from_str(&out.stdout).unwrap()
 }
 
 fn states(rows: &[Value]) -> Vec<String> {
-    let row = |row: &Value| format!("{} {} {}", row["kind"], row["name"], row["state"]).replace('"', "");
+    let row =
+        |row: &Value| format!("{} {} {}", row["kind"], row["name"], row["state"]).replace('"', "");
     rows.iter().map(row).collect()
 }
 
@@ -104,17 +125,35 @@ fn nobody_to_ask_takes_what_is_named_and_no_secret() {
     assert!(out.stderr.contains("echo stopped"), "shown whole: {out:?}");
     assert!(!space.home().join("mcp.json").exists());
     let kinds = "rules,servers,hooks,commands,memory";
-    let out = space.ostler(["import", "--yes", "--take", kinds]).output().ok();
+    let out = space
+        .ostler(["import", "--yes", "--take", kinds])
+        .output()
+        .ok();
     assert!(out.stderr.contains("DOCS_TOKEN"), "{out:?}");
     let config = space.read(space.home().join("config.toml"));
-    for part in ["Bash(cargo test:*)", "Read(.env)", "event = \"stop\"", "echo stopped"] {
+    for part in [
+        "Bash(cargo test:*)",
+        "Read(.env)",
+        "event = \"stop\"",
+        "echo stopped",
+    ] {
         assert!(config.contains(part), "{part}: {config}");
     }
-    assert!(!config.contains("bypass") && !config.contains("Skill"), "{config}");
+    assert!(
+        !config.contains("bypass") && !config.contains("Skill"),
+        "{config}"
+    );
     let servers = space.read(space.home().join("mcp.json"));
     assert!(servers.contains("${DOCS_TOKEN}"), "{servers}");
-    assert_eq!(space.read(space.home().join("commands/git/tidy.md")), "Tidy $ARGUMENTS\n");
-    assert!(space.read(space.home().join("AGENTS.md")).contains("Answer in rhymes."));
+    assert_eq!(
+        space.read(space.home().join("commands/git/tidy.md")),
+        "Tidy $ARGUMENTS\n"
+    );
+    assert!(
+        space
+            .read(space.home().join("AGENTS.md"))
+            .contains("Answer in rhymes.")
+    );
     for (path, bytes) in files(space.home()) {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         assert!(!text.contains("s3cr3t-in-the-open"), "{path}");
@@ -123,10 +162,22 @@ fn nobody_to_ask_takes_what_is_named_and_no_secret() {
     // A second time there is nothing new, and nothing twice.
     let again = states(&rows(&space));
     let new = again.iter().filter(|row| row.ends_with("new"));
-    assert_eq!(new.collect::<Vec<_>>(), ["model claude-m-1 new", "sessions 1 new"]);
-    space.ostler(["import", "--yes", "--take", kinds]).output().ok();
+    assert_eq!(
+        new.collect::<Vec<_>>(),
+        ["model claude-m-1 new", "sessions 1 new"]
+    );
+    space
+        .ostler(["import", "--yes", "--take", kinds])
+        .output()
+        .ok();
     assert_eq!(space.read(space.home().join("config.toml")), config);
-    assert_eq!(space.read(space.home().join("AGENTS.md")).matches("rhymes").count(), 1);
+    assert_eq!(
+        space
+            .read(space.home().join("AGENTS.md"))
+            .matches("rhymes")
+            .count(),
+        1
+    );
 }
 
 #[test]
@@ -139,8 +190,14 @@ fn a_session_is_listed_found_and_goes_on() {
     let out = space.ostler(take).output().ok();
     assert!(out.stdout.contains("1 new"), "{out:?}");
     let out = space.ostler(take).output().ok();
-    assert!(out.stdout.contains("0 new") && out.stdout.contains("1 here already"), "{out:?}");
-    let listed = space.ostler(["sessions", "list", "--format", "json"]).output().ok();
+    assert!(
+        out.stdout.contains("0 new") && out.stdout.contains("1 here already"),
+        "{out:?}"
+    );
+    let listed = space
+        .ostler(["sessions", "list", "--format", "json"])
+        .output()
+        .ok();
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
     assert_eq!(listed.as_array().unwrap().len(), 1);
     assert_eq!(listed[0]["title"], "Where is the zebra parser?");
@@ -148,10 +205,15 @@ fn a_session_is_listed_found_and_goes_on() {
     let found = space.ostler(["sessions", "search", "zebra"]).output().ok();
     assert!(found.stdout.contains(&id[..8]), "{found:?}");
     let shown = space.ostler(["sessions", "show", id]).output().ok();
-    assert!(shown.stdout.contains("bash") && shown.stdout.contains("parser.rs"), "{shown:?}");
+    assert!(
+        shown.stdout.contains("bash") && shown.stdout.contains("parser.rs"),
+        "{shown:?}"
+    );
     // By its id there; what the model gets is the conversation in our terms.
     let out = space
-        .ostler(["resume", "--from", "claude", "11112222", "-p", "and now?", "--format", "result"])
+        .ostler([
+            "resume", "--from", "claude", "11112222", "-p", "and now?", "--format", "result",
+        ])
         .output()
         .ok();
     assert_eq!(only(&json_lines(&out.stdout), "result")["session_id"], id);
@@ -172,10 +234,22 @@ fn sessions_of_others_are_listed_where_nobody_chooses() {
     let space = TempWorkspace::new();
     theirs(&space);
     let out = space.ostler(["resume", "--from", "claude"]).output().ok();
-    assert!(out.stdout.contains("11112222") && out.stdout.contains("zebra"), "{out:?}");
-    let none = space.ostler(["resume", "--from", "claude", "9999"]).output().exits(1);
-    assert!(none.stderr.contains("ostler resume --from claude"), "{none:?}");
-    let wrong = space.ostler(["import", "--from", "nobody"]).output().exits(2);
+    assert!(
+        out.stdout.contains("11112222") && out.stdout.contains("zebra"),
+        "{out:?}"
+    );
+    let none = space
+        .ostler(["resume", "--from", "claude", "9999"])
+        .output()
+        .exits(1);
+    assert!(
+        none.stderr.contains("ostler resume --from claude"),
+        "{none:?}"
+    );
+    let wrong = space
+        .ostler(["import", "--from", "nobody"])
+        .output()
+        .exits(2);
     assert!(wrong.stderr.contains("claude"), "{wrong:?}");
 }
 
@@ -183,7 +257,13 @@ fn sessions_of_others_are_listed_where_nobody_chooses() {
 fn on_a_terminal_each_kind_is_asked_and_what_acts_is_shown() {
     let space = TempWorkspace::new();
     theirs(&space);
-    let run = space.ostler(["import", "--from", "claude", "--take", "hooks,memory,sessions"]);
+    let run = space.ostler([
+        "import",
+        "--from",
+        "claude",
+        "--take",
+        "hooks,memory,sessions",
+    ]);
     let mut term = run.timeout(Duration::from_secs(60)).on_terminal(120, 60);
     term.wait_for("Take these (1 of kind hooks from Claude Code)?");
     assert!(term.screen().contains("stop: echo stopped"));

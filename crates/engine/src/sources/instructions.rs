@@ -100,7 +100,9 @@ pub fn load(
     let (home, user_home) = (&real(home), user_home.map(real));
     let user_home = user_home.as_deref();
     let firsts = folders(home, user_home, root);
-    let firsts = firsts.into_iter().filter_map(|dir| Some((first_in(&dir)?, dir)));
+    let firsts = firsts
+        .into_iter()
+        .filter_map(|dir| Some((first_in(&dir)?, dir)));
     let rules = rules(root).into_iter().map(|rule| (rule, root.to_owned()));
     for (path, dir) in firsts.chain(rules) {
         let shown = shown(&path, user_home, root);
@@ -157,8 +159,14 @@ fn is_rule(path: &Path) -> bool {
 
 /// The rules of a root, sorted.
 fn rules(root: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(root.join(RULES)).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|p| is_rule(p)).collect();
+    let entries = fs::read_dir(root.join(RULES))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|p| is_rule(p))
+        .collect();
     found.sort();
     found.truncate(MAX_RULES);
     found
@@ -344,7 +352,11 @@ mod tests {
         rule("d.md", "alwaysApply: true\n");
         let out = load((&none, None), &root, &Border::none(), Language::English);
         assert_eq!(out.loaded, ["GEMINI.md", ".cursor/rules/a.mdc"]);
-        assert!(out.text.ends_with("## .cursor/rules/a.mdc\n\nrule a.mdc"), "{}", out.text);
+        assert!(
+            out.text.ends_with("## .cursor/rules/a.mdc\n\nrule a.mdc"),
+            "{}",
+            out.text
+        );
         assert_eq!(out.warnings, [""; 0]);
     }
 

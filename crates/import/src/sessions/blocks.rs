@@ -17,7 +17,10 @@ pub fn read(lines: &mut Lines, context: &Context<'_>, builder: &mut Builder) {
     let mut leaf = None;
     for line in lines {
         let conversation = &mut builder.conversation;
-        if let Some(title) = line["customTitle"].as_str().or_else(|| line["aiTitle"].as_str()) {
+        if let Some(title) = line["customTitle"]
+            .as_str()
+            .or_else(|| line["aiTitle"].as_str())
+        {
             conversation.title = Some(title.to_owned());
         }
         if line["isSidechain"] == true {
@@ -26,7 +29,9 @@ pub fn read(lines: &mut Lines, context: &Context<'_>, builder: &mut Builder) {
         let Some(id) = line["uuid"].as_str() else {
             continue;
         };
-        let parent = line["parentUuid"].as_str().or_else(|| line["logicalParentUuid"].as_str());
+        let parent = line["parentUuid"]
+            .as_str()
+            .or_else(|| line["logicalParentUuid"].as_str());
         parents.insert(id.to_owned(), parent.map(str::to_owned));
         if conversation.root.is_none() {
             conversation.root = path_of(&line["cwd"]);
@@ -59,14 +64,18 @@ fn message(line: &Value, context: &Context<'_>, builder: &mut Builder) {
         return builder.folded(&ts, &text_of(&message["content"]));
     }
     match message["role"].as_str() {
-        Some("assistant") if line["isApiErrorMessage"] != true => answer(&ts, message, context, builder),
+        Some("assistant") if line["isApiErrorMessage"] != true => {
+            answer(&ts, message, context, builder)
+        }
         Some("user") => user(&ts, line, context, builder),
         Some(_) | None => {}
     }
 }
 
 fn answer(ts: &str, message: &Value, context: &Context<'_>, builder: &mut Builder) {
-    let model = message["model"].as_str().filter(|model| !model.starts_with('<'));
+    let model = message["model"]
+        .as_str()
+        .filter(|model| !model.starts_with('<'));
     let model = model.map(|model| Origin {
         provider: context.agent.name.clone(),
         model: model.to_owned(),
@@ -137,13 +146,17 @@ fn command(text: &str) -> String {
 }
 
 fn result(block: &Value, facts: &Value) -> ResultFacts {
-    let lines = facts["structuredPatch"].as_array().into_iter().flatten().map(|hunk| {
-        let numbers = ["oldStart", "oldLines", "newStart", "newLines"];
-        let [from, old, to, new] = numbers.map(|key| hunk[key].as_u64().unwrap_or_default());
-        let lines = hunk["lines"].as_array().into_iter().flatten();
-        let lines: Vec<&str> = lines.filter_map(Value::as_str).collect();
-        format!("@@ -{from},{old} +{to},{new} @@\n{}\n", lines.join("\n"))
-    });
+    let lines = facts["structuredPatch"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|hunk| {
+            let numbers = ["oldStart", "oldLines", "newStart", "newLines"];
+            let [from, old, to, new] = numbers.map(|key| hunk[key].as_u64().unwrap_or_default());
+            let lines = hunk["lines"].as_array().into_iter().flatten();
+            let lines: Vec<&str> = lines.filter_map(Value::as_str).collect();
+            format!("@@ -{from},{old} +{to},{new} @@\n{}\n", lines.join("\n"))
+        });
     let diff: String = lines.collect();
     ResultFacts {
         call: block["tool_use_id"].as_str().unwrap_or_default().to_owned(),
@@ -156,7 +169,9 @@ fn result(block: &Value, facts: &Value) -> ResultFacts {
 }
 
 fn image(source: &Value) -> Option<Image> {
-    let data = source["data"].as_str().filter(|data| data.len() <= MAX_IMAGE)?;
+    let data = source["data"]
+        .as_str()
+        .filter(|data| data.len() <= MAX_IMAGE)?;
     (source["type"] == "base64").then(|| Image {
         media_type: source["media_type"].as_str().unwrap_or_default().to_owned(),
         data: data.to_owned(),

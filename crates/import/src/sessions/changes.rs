@@ -22,7 +22,9 @@ pub fn read(lines: &mut Lines, context: &Context<'_>, builder: &mut Builder) {
         if let Some(id) = line["sessionId"].as_str() {
             builder.conversation.id = id.to_owned();
         }
-        let whole = line["$set"]["messages"].as_array().or_else(|| line["messages"].as_array());
+        let whole = line["$set"]["messages"]
+            .as_array()
+            .or_else(|| line["messages"].as_array());
         if let Some(all) = whole {
             messages.clone_from(all);
         } else if line["type"].is_string() && line["id"].is_string() {
@@ -74,8 +76,16 @@ fn answer(ts: &str, message: &Value, context: &Context<'_>, builder: &mut Builde
         let said = format!("{}\n{}", text("subject"), text("description"));
         builder.piece(ts, Piece::Reasoning(said.trim().to_owned()), model.as_ref());
     }
-    builder.piece(ts, Piece::Text(text_of(&message["content"])), model.as_ref());
-    let calls: Vec<&Value> = message["toolCalls"].as_array().into_iter().flatten().collect();
+    builder.piece(
+        ts,
+        Piece::Text(text_of(&message["content"])),
+        model.as_ref(),
+    );
+    let calls: Vec<&Value> = message["toolCalls"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .collect();
     for call in &calls {
         let text = |key: &str| call[key].as_str().unwrap_or_default().to_owned();
         let piece = Piece::Call {
@@ -97,13 +107,16 @@ fn answer(ts: &str, message: &Value, context: &Context<'_>, builder: &mut Builde
             text_of(said.unwrap_or(&part["text"]))
         });
         let shown = &call["resultDisplay"];
-        builder.result(ts, ResultFacts {
-            call: call["id"].as_str().unwrap_or_default().to_owned(),
-            text: unwrapped(&texts.collect::<Vec<_>>().join("\n")),
-            failed: status != "success",
-            diff: shown["fileDiff"].as_str().map(str::to_owned),
-            ..ResultFacts::default()
-        });
+        builder.result(
+            ts,
+            ResultFacts {
+                call: call["id"].as_str().unwrap_or_default().to_owned(),
+                text: unwrapped(&texts.collect::<Vec<_>>().join("\n")),
+                failed: status != "success",
+                diff: shown["fileDiff"].as_str().map(str::to_owned),
+                ..ResultFacts::default()
+            },
+        );
     }
 }
 

@@ -11,7 +11,9 @@ pub fn read(lines: &mut Lines, context: &Context<'_>, builder: &mut Builder) {
     for line in lines {
         let document = line["messages"].as_array().or_else(|| line.as_array());
         match document {
-            Some(messages) => messages.iter().for_each(|one| message(one, context, builder)),
+            Some(messages) => messages
+                .iter()
+                .for_each(|one| message(one, context, builder)),
             None => message(&line, context, builder),
         }
         let conversation = &mut builder.conversation;
@@ -20,7 +22,9 @@ pub fn read(lines: &mut Lines, context: &Context<'_>, builder: &mut Builder) {
             conversation.root = keys.iter().find_map(|key| path_of(&line[*key]));
         }
         if conversation.title.is_none() {
-            let title = line["description"].as_str().or_else(|| line["title"].as_str());
+            let title = line["description"]
+                .as_str()
+                .or_else(|| line["title"].as_str());
             conversation.title = title.filter(|t| !t.is_empty()).map(str::to_owned);
         }
     }
@@ -28,7 +32,10 @@ pub fn read(lines: &mut Lines, context: &Context<'_>, builder: &mut Builder) {
 
 pub fn message(message: &Value, context: &Context<'_>, builder: &mut Builder) {
     let when = ["timestamp", "ts", "created_at", "createdAt", "created"];
-    let ts = when.iter().map(|key| time(&message[*key])).find(|ts| !ts.is_empty());
+    let ts = when
+        .iter()
+        .map(|key| time(&message[*key]))
+        .find(|ts| !ts.is_empty());
     let ts = ts.unwrap_or_default();
     let content = &message["content"];
     match message["role"].as_str() {
@@ -48,12 +55,18 @@ pub fn message(message: &Value, context: &Context<'_>, builder: &mut Builder) {
         Some("assistant") => answer(&ts, message, context, builder),
         Some("tool") => {
             let state = message["tool_run_state"].as_str().unwrap_or_default();
-            builder.result(&ts, ResultFacts {
-                call: message["tool_call_id"].as_str().unwrap_or_default().to_owned(),
-                text: text_of(content),
-                failed: matches!(state, "failed" | "error" | "cancelled"),
-                ..ResultFacts::default()
-            });
+            builder.result(
+                &ts,
+                ResultFacts {
+                    call: message["tool_call_id"]
+                        .as_str()
+                        .unwrap_or_default()
+                        .to_owned(),
+                    text: text_of(content),
+                    failed: matches!(state, "failed" | "error" | "cancelled"),
+                    ..ResultFacts::default()
+                },
+            );
         }
         Some(_) | None => {}
     }
@@ -65,13 +78,19 @@ fn answer(ts: &str, message: &Value, context: &Context<'_>, builder: &mut Builde
         model: model.to_owned(),
     });
     let model = model.as_ref();
-    let reasoning = message["reasoning_content"].as_str().or_else(|| message["reasoning"].as_str());
+    let reasoning = message["reasoning_content"]
+        .as_str()
+        .or_else(|| message["reasoning"].as_str());
     if let Some(reasoning) = reasoning {
         builder.piece(ts, Piece::Reasoning(reasoning.to_owned()), model);
     }
     builder.piece(ts, Piece::Text(text_of(&message["content"])), model);
     for call in message["tool_calls"].as_array().into_iter().flatten() {
-        let function = if call["function"].is_object() { &call["function"] } else { call };
+        let function = if call["function"].is_object() {
+            &call["function"]
+        } else {
+            call
+        };
         let piece = Piece::Call {
             id: call["id"].as_str().unwrap_or_default().to_owned(),
             name: function["name"].as_str().unwrap_or_default().to_owned(),

@@ -22,7 +22,9 @@ const CODEC: &str = "reasonix.session.linear/v4";
 pub fn lines(path: &Path, most: u64) -> Result<Lines, Why> {
     let mut bytes = Vec::new();
     let file = open(path)?;
-    file.take(most).read_to_end(&mut bytes).map_err(|e| Why::from(&e))?;
+    file.take(most)
+        .read_to_end(&mut bytes)
+        .map_err(|e| Why::from(&e))?;
     let (mut values, mut unread) = (Vec::new(), 0);
     let mut rest = bytes.as_slice();
     while let Some((head, behind)) = rest.split_at_checked(HEAD) {
@@ -44,7 +46,9 @@ pub fn lines(path: &Path, most: u64) -> Result<Lines, Why> {
             None => unread += 1,
         }
     }
-    let other = values.iter().find_map(|value| value["codec"].as_str().filter(|codec| *codec != CODEC));
+    let other = values
+        .iter()
+        .find_map(|value| value["codec"].as_str().filter(|codec| *codec != CODEC));
     match other {
         Some(codec) => Err(Why::ours(Word::ImportUnknownVersion, [codec.into()])),
         None => Ok(Lines::of(values, unread)),
@@ -86,10 +90,19 @@ pub fn read(lines: &mut Lines, context: &Context<'_>, builder: &mut Builder) {
 /// The folder stands in what the agent tells the model at the start.
 fn root(message: &Value) -> Option<PathBuf> {
     let text = message["content"].as_str()?;
-    let marks = ["Current workspace: ", "Workspace: ", "workspace: ", "Working directory: ", "cwd: ", "root: "];
+    let marks = [
+        "Current workspace: ",
+        "Workspace: ",
+        "workspace: ",
+        "Working directory: ",
+        "cwd: ",
+        "root: ",
+    ];
     let mut lines = text.lines().map(|line| line.trim_start_matches(['-', ' ']));
     lines.find_map(|line| {
         let named = marks.iter().find_map(|mark| line.strip_prefix(mark))?;
-        path_of(&Value::String(named.trim().trim_matches(['`', '"']).to_owned()))
+        path_of(&Value::String(
+            named.trim().trim_matches(['`', '"']).to_owned(),
+        ))
     })
 }

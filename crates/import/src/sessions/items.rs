@@ -18,12 +18,17 @@ pub fn read(lines: &mut Lines, context: &Context<'_>, builder: &mut Builder) {
                     conversation.id = id.to_owned();
                 }
                 conversation.root = path_of(&payload["cwd"]);
-                conversation.version = payload["cli_version"].as_str().unwrap_or_default().to_owned();
+                conversation.version = payload["cli_version"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned();
             }
-            Some("turn_context") => model = payload["model"].as_str().map(|model| Origin {
-                provider: context.agent.name.clone(),
-                model: model.to_owned(),
-            }),
+            Some("turn_context") => {
+                model = payload["model"].as_str().map(|model| Origin {
+                    provider: context.agent.name.clone(),
+                    model: model.to_owned(),
+                })
+            }
             Some("response_item") => item(&ts, payload, (context, model.as_ref()), builder),
             Some("compacted") => builder.folded(&ts, &text_of(&payload["message"])),
             Some("event_msg") if payload["type"] == "turn_aborted" => builder.interrupted(&ts),
@@ -32,7 +37,12 @@ pub fn read(lines: &mut Lines, context: &Context<'_>, builder: &mut Builder) {
     }
 }
 
-fn item(ts: &str, payload: &Value, (context, model): (&Context<'_>, Option<&Origin>), builder: &mut Builder) {
+fn item(
+    ts: &str,
+    payload: &Value,
+    (context, model): (&Context<'_>, Option<&Origin>),
+    builder: &mut Builder,
+) {
     let text = |key: &str| payload[key].as_str().unwrap_or_default().to_owned();
     match payload["type"].as_str() {
         Some("message") => {
@@ -52,7 +62,11 @@ fn item(ts: &str, payload: &Value, (context, model): (&Context<'_>, Option<&Orig
         }
         Some("reasoning") => {
             let summary = text_of(&payload["summary"]);
-            let said = if summary.is_empty() { text_of(&payload["content"]) } else { summary };
+            let said = if summary.is_empty() {
+                text_of(&payload["content"])
+            } else {
+                summary
+            };
             builder.piece(ts, Piece::Reasoning(said), model);
         }
         Some("function_call" | "custom_tool_call") => {
@@ -67,7 +81,9 @@ fn item(ts: &str, payload: &Value, (context, model): (&Context<'_>, Option<&Orig
             let id = text("call_id");
             builder.piece(ts, Piece::Call { id, name, input }, model);
         }
-        Some("function_call_output" | "custom_tool_call_output") => builder.result(ts, result(payload)),
+        Some("function_call_output" | "custom_tool_call_output") => {
+            builder.result(ts, result(payload))
+        }
         Some(_) | None => {}
     }
 }
@@ -75,7 +91,11 @@ fn item(ts: &str, payload: &Value, (context, model): (&Context<'_>, Option<&Orig
 /// `["bash", "-lc", LINE]` is the line.
 fn shell_words(name: String, mut input: Value) -> (String, Value) {
     let line = match input["command"].as_array().map(Vec::as_slice) {
-        Some([shell, flag, line]) if flag.as_str().is_some_and(|f| f.starts_with('-') && f.ends_with('c')) => {
+        Some([shell, flag, line])
+            if flag
+                .as_str()
+                .is_some_and(|f| f.starts_with('-') && f.ends_with('c')) =>
+        {
             shell.as_str().and(line.as_str()).map(str::to_owned)
         }
         _ => None,
@@ -97,7 +117,9 @@ fn result(payload: &Value) -> ResultFacts {
     let exit = inner["metadata"]["exit_code"].as_i64();
     ResultFacts {
         call: payload["call_id"].as_str().unwrap_or_default().to_owned(),
-        text: inner["output"].as_str().map_or_else(|| text_of(output), str::to_owned),
+        text: inner["output"]
+            .as_str()
+            .map_or_else(|| text_of(output), str::to_owned),
         failed: output["success"] == false,
         exit,
         ..ResultFacts::default()

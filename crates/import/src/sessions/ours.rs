@@ -11,7 +11,8 @@ pub fn read(lines: &mut Lines, builder: &mut Builder) {
         let text = |key: &str| line[key].as_str().unwrap_or_default().to_owned();
         match line["type"].as_str() {
             Some("meta") => {
-                builder.conversation.root = path_of(&line["root"]).or_else(|| path_of(&line["root_path"]));
+                builder.conversation.root =
+                    path_of(&line["root"]).or_else(|| path_of(&line["root_path"]));
                 builder.conversation.title = line["title"].as_str().map(str::to_owned);
             }
             Some("message") => match line["role"].as_str() {
@@ -39,7 +40,11 @@ fn result(line: &Value) -> ResultFacts {
     let data = &line["output"]["data"];
     let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let failed = line["ok"] == false;
-    let said = match (failed, data["stdout"].is_string(), data["content"].is_string()) {
+    let said = match (
+        failed,
+        data["stdout"].is_string(),
+        data["content"].is_string(),
+    ) {
         (true, _, _) => text(&line["output"]["error"], "message"),
         (false, true, _) => format!("{}{}", text(data, "stdout"), text(data, "stderr")),
         (false, false, true) => text(data, "content"),

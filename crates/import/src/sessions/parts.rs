@@ -1,9 +1,9 @@
 //! A database of sessions, messages and their parts. It is read from a copy: opening it where it lies could write beside it.
 
 use super::time;
+use crate::agents::SessionForm;
 use crate::conversation::{Builder, Conversation, Piece, ResultFacts};
 use crate::sessions::SessionRef;
-use crate::agents::SessionForm;
 use ostler_wire::{Origin, Why, Word};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
@@ -88,15 +88,20 @@ pub fn list(path: &Path) -> Result<Vec<SessionRef>, Why> {
     rows.collect::<Result<_, _>>().map_err(unreadable)
 }
 
-pub fn read(path: &Path, id: &str) -> Result<Conversation, Why> {
-    let copy = Copy::of(path)?;
+pub fn read(copy: &Copy, id: &str) -> Result<Conversation, Why> {
     let db = &copy.connection;
     let mut builder = Builder::default();
     let conversation = &mut builder.conversation;
     let found = db.query_row(
         "SELECT title, directory, version FROM session WHERE id = ?1",
         [id],
-        |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?)),
+        |row| {
+            Ok((
+                row.get::<_, String>(0)?,
+                row.get::<_, String>(1)?,
+                row.get::<_, String>(2)?,
+            ))
+        },
     );
     let (title, folder, version) = found.map_err(unreadable)?;
     conversation.id = id.to_owned();
@@ -115,18 +120,24 @@ pub fn read(path: &Path, id: &str) -> Result<Conversation, Why> {
         let created: i64 = row.get(1).map_err(unreadable)?;
         let [about, part] = [2, 3].map(|at| {
             let text: Option<String> = row.get(at).unwrap_or_default();
-            let text = text.filter(|text| text.len() <= MAX_ROW).unwrap_or_default();
+            let text = text
+                .filter(|text| text.len() <= MAX_ROW)
+                .unwrap_or_default();
             serde_json::from_str::<Value>(&text).unwrap_or_default()
         });
         if message != last {
             // The calls of an answer stand together; their results come behind it.
-            waiting.drain(..).for_each(|(ts, facts)| builder.result(&ts, facts));
+            waiting
+                .drain(..)
+                .for_each(|(ts, facts)| builder.result(&ts, facts));
             last = message;
         }
         let ts = time(&created.into());
         one(&ts, (&about, &part), &mut builder, &mut waiting);
     }
-    waiting.drain(..).for_each(|(ts, facts)| builder.result(&ts, facts));
+    waiting
+        .drain(..)
+        .for_each(|(ts, facts)| builder.result(&ts, facts));
     Ok(builder.done())
 }
 
@@ -146,8 +157,12 @@ fn one(
         Some("text") if is_person && part["synthetic"] != true => {
             builder.said(ts, &text(part, "text"), Vec::new());
         }
-        Some("text") if !is_person => builder.piece(ts, Piece::Text(text(part, "text")), model.as_ref()),
-        Some("reasoning") => builder.piece(ts, Piece::Reasoning(text(part, "text")), model.as_ref()),
+        Some("text") if !is_person => {
+            builder.piece(ts, Piece::Text(text(part, "text")), model.as_ref())
+        }
+        Some("reasoning") => {
+            builder.piece(ts, Piece::Reasoning(text(part, "text")), model.as_ref())
+        }
         Some("tool") => {
             let state = &part["state"];
             let call = Piece::Call {
@@ -158,16 +173,23 @@ fn one(
             builder.piece(ts, call, model.as_ref());
             let status = state["status"].as_str().unwrap_or_default();
             if matches!(status, "completed" | "error") {
-                let said = if status == "error" { text(state, "error") } else { text(state, "output") };
+                let said = if status == "error" {
+                    text(state, "error")
+                } else {
+                    text(state, "output")
+                };
                 let display = &state["metadata"]["display"];
-                waiting.push((time(&state["time"]["end"]), ResultFacts {
-                    call: text(part, "callID"),
-                    text: said,
-                    failed: status == "error",
-                    exit: state["metadata"]["exit"].as_i64(),
-                    content: display["text"].as_str().map(str::to_owned),
-                    diff: state["metadata"]["diff"].as_str().map(str::to_owned),
-                }));
+                waiting.push((
+                    time(&state["time"]["end"]),
+                    ResultFacts {
+                        call: text(part, "callID"),
+                        text: said,
+                        failed: status == "error",
+                        exit: state["metadata"]["exit"].as_i64(),
+                        content: display["text"].as_str().map(str::to_owned),
+                        diff: state["metadata"]["diff"].as_str().map(str::to_owned),
+                    },
+                ));
             }
         }
         Some(_) | None => {}

@@ -34,8 +34,7 @@ pub fn list(path: &Path) -> Result<Vec<SessionRef>, Why> {
     rows.collect::<Result<_, _>>().map_err(unreadable)
 }
 
-pub fn read(context: &Context<'_>, id: &str) -> Result<Conversation, Why> {
-    let copy = Copy::of(context.path)?;
+pub fn read(copy: &Copy, context: &Context<'_>, id: &str) -> Result<Conversation, Why> {
     let db = &copy.connection;
     let mut builder = Builder::default();
     let found = db.query_row(

@@ -20,7 +20,10 @@ pub fn read(lines: &mut Lines, context: &Context<'_>, builder: &mut Builder) {
             conversation.root = path_of(&line["cwd"]);
             continue;
         }
-        if let Some(name) = line["name"].as_str().filter(|_| line["type"] == "session_info") {
+        if let Some(name) = line["name"]
+            .as_str()
+            .filter(|_| line["type"] == "session_info")
+        {
             builder.conversation.title = Some(name.to_owned());
         }
         if let Some(id) = line["id"].as_str() {
@@ -56,20 +59,29 @@ fn one(line: &Value, context: &Context<'_>, builder: &mut Builder) {
             }
         }
         (Some("message"), Some("assistant")) => answer(&ts, message, context, builder),
-        (Some("message"), Some("toolResult")) => builder.result(&ts, ResultFacts {
-            call: message["toolCallId"].as_str().unwrap_or_default().to_owned(),
-            text: text_of(&message["content"]),
-            failed: message["isError"] == true,
-            diff: message["details"]["patch"].as_str().map(str::to_owned),
-            ..ResultFacts::default()
-        }),
+        (Some("message"), Some("toolResult")) => builder.result(
+            &ts,
+            ResultFacts {
+                call: message["toolCallId"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned(),
+                text: text_of(&message["content"]),
+                failed: message["isError"] == true,
+                diff: message["details"]["patch"].as_str().map(str::to_owned),
+                ..ResultFacts::default()
+            },
+        ),
         (Some(_) | None, _) => {}
     }
 }
 
 fn answer(ts: &str, message: &Value, context: &Context<'_>, builder: &mut Builder) {
     let model = message["model"].as_str().map(|model| Origin {
-        provider: message["provider"].as_str().unwrap_or(&context.agent.name).to_owned(),
+        provider: message["provider"]
+            .as_str()
+            .unwrap_or(&context.agent.name)
+            .to_owned(),
         model: model.to_owned(),
     });
     for block in message["content"].as_array().into_iter().flatten() {

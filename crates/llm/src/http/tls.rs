@@ -90,7 +90,9 @@ static USED_BUNDLED: AtomicBool = AtomicBool::new(false);
 
 /// What the person is to know of the system's trust store, once it was needed.
 pub fn trust_notice() -> Option<Word> {
-    USED_BUNDLED.load(Ordering::Relaxed).then_some(Word::LlmBundledRoots)
+    USED_BUNDLED
+        .load(Ordering::Relaxed)
+        .then_some(Word::LlmBundledRoots)
 }
 
 /// Most bytes of a file of certificates.

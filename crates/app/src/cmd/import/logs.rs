@@ -11,7 +11,7 @@ use ostler_config::text::Speak as _;
 use ostler_engine::store::Store;
 use ostler_engine::taken::{self, TakenLog};
 use ostler_engine::tools::{Tools, canonical_name, find_foreign_name, fit_arguments};
-use ostler_import::{Agent, Conversation, Ours, OurTools, SessionRef, TOLD_FIRST};
+use ostler_import::{Agent, Conversation, Opener, OurTools, Ours, SessionRef, TOLD_FIRST};
 use ostler_wire::{CallTitle, Column, ColumnKind, Table, View, Word};
 use serde::Serialize;
 use serde_json::Value;
@@ -24,16 +24,20 @@ const MAX_TITLE: usize = 70;
 
 /// Whether a session is of this project.
 pub fn is_near(boot: &Boot, session: &SessionRef) -> bool {
-    let root = session.root.as_ref().map(|root| ostler_host::real_path(root));
+    let root = session
+        .root
+        .as_ref()
+        .map(|root| ostler_host::real_path(root));
     root.is_some_and(|root| root == boot.places.root)
 }
 
 /// Takes sessions over and says how many became what.
 pub fn take_all(boot: &Boot, agent: &Agent, sessions: &[SessionRef]) -> anyhow::Result<()> {
     let language = boot.language;
+    let mut opener = Opener::default();
     let (mut new, mut grown, mut same, mut forked) = (0u32, 0u32, 0u32, 0u32);
     for session in sessions {
-        match take(boot, agent, session) {
+        match take(boot, agent, session, &mut opener) {
             Ok(Some((_, TakenLog::New))) => new += 1,
             Ok(Some((_, TakenLog::Grown(_)))) => grown += 1,
             Ok(Some((_, TakenLog::Same))) => same += 1,
@@ -44,11 +48,14 @@ pub fn take_all(boot: &Boot, agent: &Agent, sessions: &[SessionRef]) -> anyhow::
             Ok(None) => {}
             Err(error) => {
                 let name = output::one_line(&session.title);
-                output::say(&language.filled(Word::ImportSessionLeft, &[&name, &format!("{error:#}")]));
+                output::say(
+                    &language.filled(Word::ImportSessionLeft, &[&name, &format!("{error:#}")]),
+                );
             }
         }
     }
-    let values: [&dyn ostler_config::text::Fill; 4] = [&new, &grown, &(same + forked), &agent.title];
+    let values: [&dyn ostler_config::text::Fill; 4] =
+        [&new, &grown, &(same + forked), &agent.title];
     if !sessions.is_empty() {
         output::print_foreign(&language.filled(Word::ImportTookSessions, &values))?;
     }
@@ -60,12 +67,20 @@ fn short(id: &str) -> String {
 }
 
 /// The id that a session has here, and what became of its log; nothing if it belongs where no log of ours lies.
-fn take(boot: &Boot, agent: &Agent, session: &SessionRef) -> anyhow::Result<Option<(String, TakenLog)>> {
+fn take(
+    boot: &Boot,
+    agent: &Agent,
+    session: &SessionRef,
+    opener: &mut Opener,
+) -> anyhow::Result<Option<(String, TakenLog)>> {
     let language = boot.language;
-    let conversation = ostler_import::open(agent, session, &places(boot));
+    let conversation = opener.open(agent, session, &places(boot));
     let conversation = conversation.map_err(|why| anyhow!(why.say(language)))?;
     let id = ostler_import::log_id(agent, &conversation.id);
-    let root = conversation.root.clone().unwrap_or_else(|| boot.places.root.clone());
+    let root = conversation
+        .root
+        .clone()
+        .unwrap_or_else(|| boot.places.root.clone());
     let root = ostler_host::real_path(&root);
     let in_project = match boot.loaded.config.sessions.location {
         SessionLocation::Home => false,
@@ -186,7 +201,10 @@ fn table(boot: &Boot, agent: &Agent) -> Table {
     let (sessions, faults) = ostler_import::list(agent, &places(boot));
     let listed = |one: &SessionRef| Listed {
         id: one.id.clone(),
-        title: output::one_line(&one.title).chars().take(MAX_TITLE).collect(),
+        title: output::one_line(&one.title)
+            .chars()
+            .take(MAX_TITLE)
+            .collect(),
         updated: one.updated.clone(),
         root: one.root.clone(),
         bytes: one.bytes,
@@ -225,7 +243,8 @@ pub fn resume_theirs(boot: &Boot, name: &str, id: Option<&str>) -> anyhow::Resul
                     return Err(UsageError(why).into());
                 }
                 (None, _) => {
-                    let why = language.filled(Word::ImportNoSuchSession, &[&id, &agent.title, &name]);
+                    let why =
+                        language.filled(Word::ImportNoSuchSession, &[&id, &agent.title, &name]);
                     return Err(anyhow!(why));
                 }
             }
@@ -234,10 +253,13 @@ pub fn resume_theirs(boot: &Boot, name: &str, id: Option<&str>) -> anyhow::Resul
         None => None,
     };
     let Some(session) = session else {
-        super::print_view(&View::Table(table(boot, agent)), crate::flags::Listing::Text)?;
+        super::print_view(
+            &View::Table(table(boot, agent)),
+            crate::flags::Listing::Text,
+        )?;
         return Ok(None);
     };
-    let became = take(boot, agent, session)?;
+    let became = take(boot, agent, session, &mut Opener::default())?;
     if let Some((id, TakenLog::Forked)) = &became {
         output::say(&language.filled(Word::ImportForked, &[&short(id)]));
     }
@@ -252,7 +274,10 @@ fn choose_session<'a>(
     let (near, far): (Vec<_>, Vec<_>) = sessions.iter().partition(|one| is_near(boot, one));
     let offered: Vec<&SessionRef> = near.into_iter().chain(far).take(MAX_OFFERED).collect();
     let line = |one: &&SessionRef| {
-        let title: String = output::one_line(&one.title).chars().take(MAX_TITLE).collect();
+        let title: String = output::one_line(&one.title)
+            .chars()
+            .take(MAX_TITLE)
+            .collect();
         let root = one.root.as_ref().map(|root| boot.places.shown(root));
         let day = one.updated.get(..10).unwrap_or_default();
         format!("{day}  {title}  ({})", root.unwrap_or_default())
@@ -262,9 +287,11 @@ fn choose_session<'a>(
         return Ok(None);
     }
     let language = boot.language;
-    Ok(match choose::pick(language.say(Word::ImportWhich), &options, 0, language)? {
-        Picked::Option(at) => offered.get(at).copied(),
-        Picked::Other(id) => sessions.iter().find(|one| one.id.starts_with(&id)),
-        Picked::Left => None,
-    })
+    Ok(
+        match choose::pick(language.say(Word::ImportWhich), &options, 0, language)? {
+            Picked::Option(at) => offered.get(at).copied(),
+            Picked::Other(id) => sessions.iter().find(|one| one.id.starts_with(&id)),
+            Picked::Left => None,
+        },
+    )
 }

@@ -168,7 +168,9 @@ pub fn file_of(home: &Path, item: &Item) -> Option<PathBuf> {
     let is_fine = |part: &&str| {
         !part.is_empty()
             && !part.starts_with('.')
-            && part.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c))
+            && part
+                .chars()
+                .all(|c| c.is_alphanumeric() || "-_.".contains(c))
     };
     if !parts.iter().all(is_fine) {
         return None;
@@ -210,7 +212,12 @@ impl Row {
             state: self.state,
             becomes: self.becomes(language),
             from: self.item.from.display().to_string(),
-            remarks: self.item.remarks.iter().map(|why| why.say(language)).collect(),
+            remarks: self
+                .item
+                .remarks
+                .iter()
+                .map(|why| why.say(language))
+                .collect(),
             sessions: None,
             near: None,
         }
@@ -241,9 +248,7 @@ impl Row {
             Taken::Text(_) if self.item.kind == Kind::Command => format!("/{}", self.item.name),
             Taken::Text(_) if self.item.kind == Kind::Memory => "AGENTS.md".into(),
             Taken::Text(_) => self.item.name.clone(),
-            Taken::Files(files) => {
-                language.filled(Word::ImportSkillFiles, &[&files.len()])
-            }
+            Taken::Files(files) => language.filled(Word::ImportSkillFiles, &[&files.len()]),
             Taken::InPlace => String::new(),
             Taken::Left(why) => why.say(language),
         }
@@ -285,8 +290,15 @@ fn pretty(value: &impl Serialize) -> String {
 
 fn line_of_server(entry: &serde_json::Value) -> String {
     let text = |key: &str| entry.get(key).and_then(|v| v.as_str()).unwrap_or_default();
-    let args = entry.get("args").and_then(|v| v.as_array()).into_iter().flatten();
+    let args = entry
+        .get("args")
+        .and_then(|v| v.as_array())
+        .into_iter()
+        .flatten();
     let args = args.filter_map(|word| word.as_str());
-    let words: Vec<&str> = [text("url"), text("command")].into_iter().chain(args).collect();
+    let words: Vec<&str> = [text("url"), text("command")]
+        .into_iter()
+        .chain(args)
+        .collect();
     words.join(" ").trim().to_owned()
 }

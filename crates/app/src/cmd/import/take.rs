@@ -60,7 +60,10 @@ fn apply(boot: &Boot, agent: &Agent, item: &Item) -> anyhow::Result<String> {
                 List::Ask => RuleList::Ask,
                 List::Deny => RuleList::Deny,
             };
-            edit(boot, |file| file.add_to(list, std::slice::from_ref(rule), is_same).map(drop))
+            edit(boot, |file| {
+                file.add_to(list, std::slice::from_ref(rule), is_same)
+                    .map(drop)
+            })
         }
         Taken::Server(entry) => {
             serde_json::from_value::<PluginConfig>(entry.clone())?;
