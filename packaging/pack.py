@@ -232,7 +232,7 @@ def main():
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in made}
     made.append(("ostler.rb", formula(out, version, hashes).encode()))
     made.append(("install.sh", (HERE / "install.sh").read_bytes().replace(b"@VERSION@", version.encode())))
-    for sbom in sorted(out.glob("*.cdx.json")):
+    for sbom in sorted(stage.glob("*.cdx.json")):
         made.append((sbom.name, sbom.read_bytes()))
     lines = []
     for name, data in sorted(made):

@@ -156,8 +156,7 @@ fn stage(target: &str, builder: Builder, version: &str) -> anyhow::Result<()> {
     }
     let used = licences::used(target)?;
     fs::write(folder.join("THIRD-PARTY.txt"), licences::text(&used)?)?;
-    let sbom = out_dir()?.join(format!("ostler-{version}-{target}.cdx.json"));
-    fs::create_dir_all(out_dir()?)?;
+    let sbom = stage_dir()?.join(format!("ostler-{version}-{target}.cdx.json"));
     fs::write(sbom, licences::sbom(&used, version, target)?)?;
     describe_flags(&folder)?;
     smoke(target, &folder.join(format!("ostler{ending}")), version)

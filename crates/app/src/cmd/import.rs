@@ -230,12 +230,14 @@ impl Plan {
 
 /// Takes what the person wants of one agent, kind by kind.
 fn one(boot: &Boot, plan: &Plan, args: &Import) -> anyhow::Result<()> {
+    // What was taken of another agent is here by now.
+    let now = boot.anew()?;
+    let planned = Planned::new(&now);
+    let items = plan.rows.iter().map(|row| row.item.clone());
+    let rows: Vec<Row> = items.map(|item| planned.judge(plan.agent, item)).collect();
     for kind in Kind::ALL {
-        let new: Vec<&Row> = plan
-            .rows
-            .iter()
-            .filter(|row| row.item.kind == kind && row.state == State::New)
-            .collect();
+        let is_new = |row: &&Row| row.item.kind == kind && row.state == State::New;
+        let new: Vec<&Row> = rows.iter().filter(is_new).collect();
         if !new.is_empty() && is_wanted(boot, (plan.agent, kind), &new, args)? {
             for row in new {
                 take::take(boot, plan.agent, row)?;

@@ -210,6 +210,7 @@ fn table(boot: &Boot, agent: &Agent) -> Table {
         bytes: one.bytes,
     };
     let records: Vec<Listed> = sessions.iter().map(listed).collect();
+    let now = jiff::Timestamp::now();
     let columns = vec![
         Column::new(ColumnKind::Text, "id", language.say(Word::ColSession)),
         Column::new(ColumnKind::Time, "updated", language.say(Word::ColAge)),
@@ -222,7 +223,8 @@ fn table(boot: &Boot, agent: &Agent) -> Table {
         ..Table::of_records(columns, &records, |one| {
             let root = one.root.as_ref();
             let root = root.map(|root| boot.places.shown(root)).unwrap_or_default();
-            vec![one.id.clone(), one.updated.clone(), root, one.title.clone()]
+            let age = ostler_wire::format_age(&one.updated, now, language);
+            vec![one.id.clone(), age, root, one.title.clone()]
         })
     }
 }

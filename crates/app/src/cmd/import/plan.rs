@@ -3,6 +3,7 @@
 use super::super::mcp;
 use crate::boot::Boot;
 use crate::trust::rules::is_same;
+use ostler_config::hooks::SETTINGS;
 use ostler_config::text::Speak as _;
 use ostler_engine::tools::unknown_tool;
 use ostler_guard::Rule;
@@ -111,6 +112,7 @@ impl<'a> Planned<'a> {
                 Some(_) => State::Other,
                 None => State::New,
             },
+            Taken::Hook { .. } if self.runs_in_place(&item) => State::InPlace,
             Taken::Hook { event, command, .. } => {
                 let mut hooks = self.boot.loaded.config.hooks.iter();
                 let is_there = hooks.any(|own| {
@@ -135,6 +137,11 @@ impl<'a> Planned<'a> {
             }
         };
         Row { item, state, why }
+    }
+
+    /// The person has the hooks of this file run where they are.
+    fn runs_in_place(&self, item: &Item) -> bool {
+        self.boot.loaded.config.agent.shared_hooks && item.from.ends_with(SETTINGS[0])
     }
 
     fn rule_state(&self, list: List, rule: &str) -> State {

@@ -11,7 +11,7 @@ use ostler_config::files;
 use ostler_config::layers::RuleList;
 use ostler_config::plugins::PluginConfig;
 use ostler_config::text::Speak as _;
-use ostler_config::tree::{Layer, push_key};
+use ostler_config::tree::Layer;
 use ostler_import::{Agent, Item, List, Taken};
 use ostler_wire::Word;
 use serde_json::{Map, Value};
@@ -120,16 +120,14 @@ fn memory(boot: &Boot, agent: &Agent, item: &Item, text: &str) -> anyhow::Result
     Ok(boot.places.shown(&path))
 }
 
+/// All of it at once, so that half an endpoint is never there.
 fn provider(boot: &Boot, name: &str, entry: &Map<String, Value>) -> anyhow::Result<String> {
-    let mut place = String::new();
+    let mut fields: Vec<(&str, toml_edit::Value)> = vec![("name", name.into())];
     for (field, value) in entry.iter().filter(|(field, _)| *field != "name") {
-        let mut key = String::new();
-        for part in ["providers", name, field] {
-            push_key(&mut key, part);
-        }
-        place = set(boot, &key, value)?;
+        let text = toml::Value::try_from(value)?.to_string();
+        fields.push((field, text.parse()?));
     }
-    Ok(place)
+    edit(boot, |file| file.append("providers", &fields))
 }
 
 fn set(boot: &Boot, key: &str, value: &Value) -> anyhow::Result<String> {
