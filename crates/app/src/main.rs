@@ -180,12 +180,12 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
     };
     match command {
         Some(Command::Exec(args)) => exec::exec(begin(boot()?).await?, args).await,
-        Some(Command::Resume(args)) => resume::run(begin(boot()?).await?, args).await,
+        Some(Command::Resume(args)) => resume_any(begin(boot()?).await?, args).await,
         Some(Command::Host(what)) => place::run(boot()?, what).await,
         Some(Command::Setup(args)) => cmd::setup::run(&*boot()?, args).await,
         Some(Command::Import(args)) => cmd::import::run(lenient()?, args),
         Some(Command::Sessions(SessionsCommand::Resume(args))) => {
-            resume::run(lenient()?.strict()?, args).await
+            resume_any(lenient()?.strict()?, args).await
         }
         Some(Command::Sessions(SessionsCommand::Stored(args))) => {
             cmd::sessions::run(lenient()?, args)
@@ -220,24 +220,45 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
         None => {
-            let mut boot = boot()?;
-            if cmd::import::offer(&boot)? {
-                boot = Arc::new(boot.anew()?);
-            }
-            let boot = begin(boot).await?;
-            let which = match (cli.continue_last, cli.resume.as_deref()) {
-                (true, _) => ostler_wire::Open::Last,
-                (false, Some(id)) if !id.is_empty() => ostler_wire::Open::Resume(id.to_owned()),
-                (false, _) => conversation::which(&boot),
-            };
-            // Without an id the list of sessions is the first thing to see.
-            let first = match cli.resume.as_deref() {
-                Some("") => Some("/resume".to_owned()),
-                _ => cli.start,
-            };
-            talk(boot, which, first).await
+            let boot = boot()?;
+            converse(cli.continue_last, cli.resume, cli.start, boot).await
         }
     }
+}
+
+/// A conversation, with the offer of an import before the first one.
+async fn converse(
+    continue_last: bool,
+    resume: Option<String>,
+    start: Option<String>,
+    mut boot: Arc<Boot>,
+) -> anyhow::Result<u8> {
+    if cmd::import::offer(&boot)? {
+        boot = Arc::new(boot.anew()?);
+    }
+    let boot = begin(boot).await?;
+    let which = match (continue_last, resume.as_deref()) {
+        (true, _) => ostler_wire::Open::Last,
+        (false, Some(id)) if !id.is_empty() => ostler_wire::Open::Resume(id.to_owned()),
+        (false, _) => conversation::which(&boot),
+    };
+    // Without an id the list of sessions is the first thing to see.
+    let first = match resume.as_deref() {
+        Some("") => Some("/resume".to_owned()),
+        _ => start,
+    };
+    talk(boot, which, first).await
+}
+
+/// A session of ours, or one of another agent that is taken over first.
+async fn resume_any(boot: Arc<Boot>, mut args: flags::Resume) -> anyhow::Result<u8> {
+    if let Some(agent) = args.from.take() {
+        match cmd::import::resume_theirs(&boot, &agent, args.id.as_deref())? {
+            Some(id) => args.id = Some(id),
+            None => return Ok(exit::OK),
+        }
+    }
+    resume::run(boot, args).await
 }
 
 /// What stands before every conversation: plugins are known, and the place that the flags name is connected.

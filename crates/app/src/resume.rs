@@ -1,11 +1,9 @@
 //! `ostler resume`: goes on with a session, as a conversation or with one prompt.
 
 use crate::boot::Boot;
-use crate::cmd::import;
 use crate::conversation;
 use crate::errors::UsageError;
 use crate::exec;
-use crate::exit::OK;
 use crate::flags::{Exec, InputFormat, Resume};
 use anyhow::anyhow;
 use ostler_wire::{Open, Word};
@@ -13,13 +11,7 @@ use std::sync::Arc;
 
 pub async fn run(mut boot: Arc<Boot>, args: Resume) -> anyhow::Result<u8> {
     let language = boot.language;
-    let open = match &args.from {
-        Some(agent) => match import::resume_theirs(&boot, agent, args.id.as_deref())? {
-            Some(id) => Open::Resume(id),
-            None => return Ok(OK),
-        },
-        None => which(&boot, &args),
-    };
+    let open = which(&boot, &args);
     let Some(prompt) = args.prompt else {
         if args.output.is_set() {
             return Err(UsageError(language.say(Word::FormatNoPrompt).into()).into());

@@ -24,10 +24,11 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// In the order in which they are taken: a model may be one of a provider.
     pub const ALL: [Self; 11] = [
+        Self::Provider,
         Self::Model,
         Self::Setting,
-        Self::Provider,
         Self::Rule,
         Self::Server,
         Self::Hook,

@@ -211,7 +211,14 @@ fn read(context: &Context<'_>, form: SessionForm, most: u64) -> Result<Conversat
     builder.conversation.id = stem(context.path);
     let mut lines = match form {
         SessionForm::Frames => frames::lines(context.path, most)?,
-        _ => lines::Lines::open(context.path, most)?,
+        SessionForm::Blocks
+        | SessionForm::Items
+        | SessionForm::Changes
+        | SessionForm::Tree
+        | SessionForm::Chat
+        | SessionForm::Log
+        | SessionForm::Parts
+        | SessionForm::Requests => lines::Lines::open(context.path, most)?,
     };
     match form {
         SessionForm::Blocks => blocks::read(&mut lines, context, &mut builder),

@@ -1,6 +1,7 @@
 //! `ostler import`: what other agents have, as one table, and what of it the person takes. Theirs is only read.
 
 mod logs;
+mod own;
 mod plan;
 mod take;
 

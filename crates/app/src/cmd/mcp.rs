@@ -62,7 +62,7 @@ pub fn view(start: &Lenient, args: &Mcp) -> anyhow::Result<Option<View>> {
     }
 }
 
-fn path_of(boot: &Boot, scope: McpScope) -> PathBuf {
+pub(in crate::cmd) fn path_of(boot: &Boot, scope: McpScope) -> PathBuf {
     match scope {
         McpScope::User => boot.places.home.join("mcp.json"),
         McpScope::Project => boot.places.root.join(".mcp.json"),
@@ -159,7 +159,7 @@ fn oauth(args: &McpAdd) -> Option<Value> {
 }
 
 /// Reads a file, changes it and writes it back, while no other process does.
-fn change(
+pub(in crate::cmd) fn change(
     boot: &Boot,
     path: &Path,
     with: impl FnOnce(&mut ServerFile) -> anyhow::Result<()>,
@@ -190,7 +190,7 @@ pub(super) fn check_link(boot: &Boot, path: &Path) -> anyhow::Result<()> {
     bail!(language.filled(Word::LeadsOut, &[&places.shown(path), &real.display()]))
 }
 
-fn read(boot: &Boot, path: &Path) -> anyhow::Result<ServerFile> {
+pub(in crate::cmd) fn read(boot: &Boot, path: &Path) -> anyhow::Result<ServerFile> {
     let language = boot.language;
     let name = boot.places.shown(path);
     match read_text(path, &name) {
@@ -439,26 +439,6 @@ fn import(boot: &Boot, file: Option<PathBuf>) -> anyhow::Result<u8> {
     })?;
     output::print_foreign(&said)?;
     Ok(OK)
-}
-
-/// The person's own list of servers; none where it cannot be read.
-pub(super) fn own_servers(boot: &Boot) -> Map<String, Value> {
-    let file = read(boot, &path_of(boot, McpScope::User));
-    file.map(|file| file.servers).unwrap_or_default()
-}
-
-/// Adds a server to the person's own list, unless one of its name is there. Where the list lies.
-pub(super) fn add_own(boot: &Boot, name: &str, entry: &Value) -> anyhow::Result<String> {
-    let language = boot.language;
-    let path = path_of(boot, McpScope::User);
-    change(boot, &path, |file| {
-        if file.servers.contains_key(name) {
-            return Err(anyhow!(language.filled(Word::McpExists, &[&name, &name])));
-        }
-        file.servers.insert(name.to_owned(), entry.clone());
-        Ok(())
-    })?;
-    Ok(boot.places.shown(&path))
 }
 
 /// The servers of a file, by their names.

@@ -1,6 +1,6 @@
 //! What would become of each thing of another agent, measured by what is here already.
 
-use super::super::mcp;
+use super::own;
 use crate::boot::Boot;
 use crate::trust::rules::is_same;
 use ostler_config::hooks::SETTINGS;
@@ -76,7 +76,7 @@ impl<'a> Planned<'a> {
         let providers = boot.loaded.config.providers.iter();
         Self {
             boot,
-            servers: mcp::own_servers(boot),
+            servers: own::servers(boot),
             providers: providers.map(|one| one.name.clone()).collect(),
         }
     }

@@ -1,8 +1,9 @@
 //! Takes one thing over: into the configuration, the list of servers or a file of the home. What is there stays.
 
-use super::super::{config, mcp};
+use super::own;
 use super::plan::{Row, file_of, memory_mark};
 use crate::boot::Boot;
+use crate::cmd::config;
 use crate::output;
 use crate::trust::rules::is_same;
 use anyhow::Context as _;
@@ -67,7 +68,7 @@ fn apply(boot: &Boot, agent: &Agent, item: &Item) -> anyhow::Result<String> {
         }
         Taken::Server(entry) => {
             serde_json::from_value::<PluginConfig>(entry.clone())?;
-            mcp::add_own(boot, &item.name, entry)
+            own::add(boot, &item.name, entry)
         }
         Taken::Hook {
             event,
