@@ -298,6 +298,7 @@ fn check_place(
                 | Command::Acp
                 | Command::McpServer(_)
                 | Command::Demo(_)
+                | Command::Import(_)
                 | Command::Sessions(SessionsCommand::Resume(_))
         )
     );

@@ -1,6 +1,7 @@
 //! The subcommands as people run them: exact output, exit codes, bad input. Models are scripted; nothing leaves the machine.
 
 mod cache;
+mod certificates;
 mod checkpoint;
 mod completions;
 mod config;
