@@ -93,6 +93,11 @@ impl<'a> EditableFile<'a> {
         for (key, value) in fields {
             made.insert(key, Item::Value(value.clone()));
         }
+        let is_new = !draft.document.contains_key(list);
+        let comment = match is_new {
+            true => opening_comment(&mut draft.document, &[list.to_owned()]),
+            false => None,
+        };
         let item = draft.document.entry(list);
         match item.or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new())) {
             Item::ArrayOfTables(tables) => tables.push(made),
@@ -100,6 +105,9 @@ impl<'a> EditableFile<'a> {
             Item::None | Item::Value(_) | Item::Table(_) => {
                 return Err(plain_error(phrase(Word::CfgNoTableList, &[&list])));
             }
+        }
+        if let Some(comment) = comment {
+            set_prefix(&mut draft.document, list, comment);
         }
         draft.save().map(drop)
     }

@@ -563,7 +563,7 @@ fn entries_of_lists_are_appended_whole_or_not_at_all() {
     };
     assert_eq!(
         appended("# mine\n", hook("stop")),
-        "# mine\n[[hooks]]\nevent = \"stop\"\ncommand = 'echo \"x\"'\n"
+        "# mine\n\n[[hooks]]\nevent = \"stop\"\ncommand = 'echo \"x\"'\n"
     );
     let more = appended(
         "hooks = [{event = \"stop\", command = \"a\"}]\n",
