@@ -5,6 +5,7 @@ mod commands;
 mod links;
 mod markdown;
 mod named_tests;
+pub mod site;
 
 use crate::ostler::{self, Profile};
 use crate::{root, schema};

@@ -8,6 +8,7 @@
 
 mod bench;
 mod ci;
+mod dist;
 mod docs;
 mod mcp;
 mod ostler;
@@ -22,6 +23,8 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask ci                        everything that has to pass: fmt, tidy, clippy, docs, doctests, servers of others, tests
 cargo xtask tidy [--report]           the countable rules of the house; its figures
+cargo xtask dist [--target T] [--all] build and pack what is shipped; stage and pack do one half each
+cargo xtask docs --site               build docs/ into a searchable site (needs mdbook)
 cargo xtask docs                      links, the configuration schema and the commands that documents name
 cargo xtask schema                    write docs/ostler.schema.json
 cargo xtask mcp install|conformance   servers and the conformance suite of others
@@ -40,6 +43,8 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["tidy", "--report"] => tidy::report(),
         ["docs"] => docs::run(),
+        ["docs", "--site"] => docs::site::run(),
+        ["dist", options @ ..] => dist::run(options),
         ["schema"] => schema::run(),
         ["mcp", options @ ..] => mcp::run(options),
         ["pictures"] => pictures::run(),

@@ -9,7 +9,8 @@ use std::process::Command;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     Debug,
-    Release,
+    /// What is shipped.
+    Dist,
 }
 
 /// A cargo command in the root, with the cargo that runs us.
@@ -28,14 +29,14 @@ pub fn cargo(args: &[&str]) -> Command {
 /// Builds the program and says where it is.
 pub fn build(profile: Profile) -> anyhow::Result<PathBuf> {
     let mut args = vec!["build", "--locked", "--package", "ostler"];
-    if profile == Profile::Release {
-        args.push("--release");
+    if profile == Profile::Dist {
+        args.extend(["--profile", "dist"]);
     }
     let status = cargo(&args).status().context("cargo cannot be started")?;
     ensure!(status.success(), "ostler does not build");
     let folder = match profile {
         Profile::Debug => "debug",
-        Profile::Release => "release",
+        Profile::Dist => "dist",
     };
     let name = format!("ostler{}", std::env::consts::EXE_SUFFIX);
     Ok(target()?.join(folder).join(name))

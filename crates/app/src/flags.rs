@@ -5,23 +5,27 @@ mod attach;
 mod checkpoint;
 pub mod chinese;
 mod doctor;
+mod import;
 mod mcp;
 mod mcp_server;
 mod memory;
 mod place;
 mod serve;
 mod sessions;
+mod uninstall;
 
 pub use agents::{Agents, Skills};
 pub use attach::{Attach, Remote, RemotePlace};
 pub use checkpoint::Checkpoint;
 pub use doctor::Doctor;
+pub use import::Import;
 pub use mcp::{Mcp, McpAdd, McpScope, McpType};
 pub use mcp_server::McpServer;
 pub use memory::{Memory, MemorySwitch};
 pub use place::{Host, PlaceFlags};
 pub use serve::Serve;
 pub use sessions::{ExportFormat, Sessions, SessionsCommand};
+pub use uninstall::Uninstall;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -195,6 +199,8 @@ pub enum Command {
     Agents(Agents),
     /// Find keys and local servers, test the connection, write a configuration
     Setup(Setup),
+    /// Take over settings, servers, commands and sessions of other agents
+    Import(Import),
     /// Log in to a provider, in the browser or with a code on another device
     Login(Login),
     /// Forget a login
@@ -231,6 +237,8 @@ pub enum Command {
     Acp,
     /// Offer this agent as an MCP server to other agents and programs
     McpServer(McpServer),
+    /// Remove the program, and with --purge all that it keeps
+    Uninstall(Uninstall),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
     /// Print the manual page
@@ -312,6 +320,9 @@ pub struct Resume {
     /// The newest session of this project
     #[arg(long, conflicts_with = "id")]
     pub last: bool,
+    /// A session of another agent; without an id they are listed
+    #[arg(long, value_name = "AGENT", conflicts_with = "last", value_parser = import::agents())]
+    pub from: Option<String>,
     /// Run this prompt in it and exit
     #[arg(short = 'p', long = "prompt", value_name = "PROMPT")]
     pub prompt: Option<String>,

@@ -67,7 +67,11 @@ use std::sync::Arc;
 use std::time::Instant;
 use wiring::plugins::learn;
 
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// That of the release, which the build is told; else that of the sources.
+pub const VERSION: &str = match option_env!("OSTLER_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};
 
 fn main() -> ExitCode {
     // The process may have been started to look after the commands of another one.
@@ -120,6 +124,9 @@ fn main() -> ExitCode {
     // Servers and plugins are dead before anybody else reads what they wrote.
     if let Some(notice) = runtime.block_on(ostler_engine::confine::helpers::finish()) {
         let _ = writeln!(std::io::stderr(), "{notice}");
+    }
+    if let Some(word) = ostler_llm::trust_notice() {
+        output::say(language.get().say(word));
     }
     // A thread may still sit in a read of stdin; nothing is worth waiting for.
     runtime.shutdown_background();
@@ -187,11 +194,12 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
     };
     match command {
         Some(Command::Exec(args)) => exec::exec(begin(boot()?).await?, args).await,
-        Some(Command::Resume(args)) => resume::run(begin(boot()?).await?, args).await,
+        Some(Command::Resume(args)) => resume_any(begin(boot()?).await?, args).await,
         Some(Command::Host(what)) => place::run(boot()?, what).await,
         Some(Command::Setup(args)) => set_up(boot()?, args).await,
+        Some(Command::Import(args)) => cmd::import::run(lenient()?, args),
         Some(Command::Sessions(SessionsCommand::Resume(args))) => {
-            resume::run(lenient()?.strict()?, args).await
+            resume_any(lenient()?.strict()?, args).await
         }
         Some(Command::Sessions(SessionsCommand::Stored(args))) => {
             cmd::sessions::run(lenient()?, args)
@@ -222,21 +230,12 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Serve(args)) => serve::run(global, args, language).await,
         Some(Command::Acp) => acp::run(&global, language).await,
         Some(Command::McpServer(args)) => Box::pin(mcp_server::run(global, args, language)).await,
+        Some(Command::Uninstall(args)) => cmd::uninstall::run(&lenient()?.warned(), &args),
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
         None => {
-            let boot = begin(boot()?).await?;
-            let which = match (cli.continue_last, cli.resume.as_deref()) {
-                (true, _) => ostler_wire::Open::Last,
-                (false, Some(id)) if !id.is_empty() => ostler_wire::Open::Resume(id.to_owned()),
-                (false, _) => conversation::which(&boot),
-            };
-            // Without an id the list of sessions is the first thing to see.
-            let first = match cli.resume.as_deref() {
-                Some("") => Some("/resume".to_owned()),
-                _ => cli.start,
-            };
-            talk(boot, which, first).await
+            let boot = boot()?;
+            converse(cli.continue_last, cli.resume, cli.start, boot).await
         }
     }
 }
@@ -251,6 +250,41 @@ async fn set_up(boot: Arc<Boot>, args: flags::Setup) -> anyhow::Result<u8> {
             talk(boot, which, None).await
         }
     }
+}
+
+/// A conversation, with the offer of an import before the first one.
+async fn converse(
+    continue_last: bool,
+    resume: Option<String>,
+    start: Option<String>,
+    mut boot: Arc<Boot>,
+) -> anyhow::Result<u8> {
+    if cmd::import::offer(&boot)? {
+        boot = Arc::new(boot.anew()?);
+    }
+    let boot = begin(boot).await?;
+    let which = match (continue_last, resume.as_deref()) {
+        (true, _) => ostler_wire::Open::Last,
+        (false, Some(id)) if !id.is_empty() => ostler_wire::Open::Resume(id.to_owned()),
+        (false, _) => conversation::which(&boot),
+    };
+    // Without an id the list of sessions is the first thing to see.
+    let first = match resume.as_deref() {
+        Some("") => Some("/resume".to_owned()),
+        _ => start,
+    };
+    talk(boot, which, first).await
+}
+
+/// A session of ours, or one of another agent that is taken over first.
+async fn resume_any(boot: Arc<Boot>, mut args: flags::Resume) -> anyhow::Result<u8> {
+    if let Some(agent) = args.from.take() {
+        match cmd::import::resume_theirs(&boot, &agent, args.id.as_deref())? {
+            Some(id) => args.id = Some(id),
+            None => return Ok(exit::OK),
+        }
+    }
+    resume::run(boot, args).await
 }
 
 /// What stands before every conversation: plugins are known, and the place that the flags name is connected.
@@ -290,6 +324,7 @@ fn check_place(
                 | Command::Acp
                 | Command::McpServer(_)
                 | Command::Demo(_)
+                | Command::Import(_)
                 | Command::Sessions(SessionsCommand::Resume(_))
         )
     );
@@ -378,6 +413,7 @@ fn with_output(
         | Command::Skills(_)
         | Command::Agents(_)
         | Command::Setup(_)
+        | Command::Import(_)
         | Command::Login(_)
         | Command::Logout(_)
         | Command::Auth(_)
@@ -391,6 +427,7 @@ fn with_output(
         | Command::Acp
         | Command::Host(_)
         | Command::McpServer(_)
+        | Command::Uninstall(_)
         | Command::Completions { .. }
         | Command::Man => {
             return Err(UsageError(language.say(Word::FormatAfter).into()));

@@ -23,7 +23,14 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// Files of the project that the model is given at the start.
-const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "OSTLER.md", "REASONIX.md", "CLAUDE.md"];
+const INSTRUCTIONS: [&str; 6] = [
+    "AGENTS.md",
+    "OSTLER.md",
+    "REASONIX.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    ".cursorrules",
+];
 /// Bytes of such a file.
 const MAX_INSTRUCTIONS: u64 = 256 << 10;
 

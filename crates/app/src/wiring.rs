@@ -242,7 +242,12 @@ pub fn checkpoint_limits(boot: &Boot) -> Limits {
 }
 
 /// Of a project, where Markdown commands lie.
-pub const COMMANDS: [&str; 2] = [".ostler/commands", ".claude/commands"];
+pub const COMMANDS: [&str; 4] = [
+    ".ostler/commands",
+    ".claude/commands",
+    ".opencode/command",
+    ".opencode/commands",
+];
 
 /// Folders of Markdown commands, the nearer first. What comes with a project allows nothing by itself: trust that was
 /// given earlier does not speak of these files.

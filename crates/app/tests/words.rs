@@ -66,7 +66,7 @@ const OTHER_TABLES: [&str; 12] = [
 ];
 
 /// What is typed, read by models or programs, or names kinds of values inside the configuration.
-const ALLOWED: [&str; 42] = [
+const ALLOWED: [&str; 45] = [
     // Commands that keys send.
     "mode normal",
     "mode plan",
@@ -84,6 +84,10 @@ const ALLOWED: [&str; 42] = [
     "; fi; fi;",
     // A question for a model.
     "Reply with the single word",
+    // Commands of package managers.
+    "uninstall ostler",
+    "uninstall -g ostler",
+    "remove ostler",
     "an object",
     "any value",
     "try again in ",

@@ -12,12 +12,16 @@ use ostler_wire::{Language, Word};
 use std::path::Path;
 
 /// Of a project, the more important first.
-pub const PROJECT: [(&str, Wanted); 5] = [
+pub const PROJECT: [(&str, Wanted); 9] = [
     (".ostler/agents", Wanted::Roles),
     (".claude/agents", Wanted::Roles),
     (".ostler/skills", Wanted::Skills),
     (".claude/skills", Wanted::Skills),
     (".agents/skills", Wanted::Skills),
+    (".codex/skills", Wanted::Skills),
+    (".gemini/skills", Wanted::Skills),
+    (".opencode/skill", Wanted::Skills),
+    (".opencode/skills", Wanted::Skills),
 ];
 /// Bytes of one file.
 const MAX_BYTES: u64 = 256 << 10;

@@ -77,6 +77,41 @@ impl<'a> EditableFile<'a> {
         })
     }
 
+    /// Appends an entry to a list of tables, like `[[hooks]]`. Each value is TOML.
+    pub fn append(
+        self,
+        list: &str,
+        fields: &[(&str, toml_edit::Value)],
+    ) -> Result<(), ConfigError> {
+        let home = Some(&self.places.home).filter(|home| home.exists());
+        let _lock = home.and_then(|home| files::lock(home).ok());
+        let mut draft = self.open("")?;
+        if !draft.errors.is_empty() {
+            return Err(ConfigError::new(draft.errors));
+        }
+        let mut made = Table::new();
+        for (key, value) in fields {
+            made.insert(key, Item::Value(value.clone()));
+        }
+        let is_new = !draft.document.contains_key(list);
+        let comment = match is_new {
+            true => opening_comment(&mut draft.document, &[list.to_owned()]),
+            false => None,
+        };
+        let item = draft.document.entry(list);
+        match item.or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new())) {
+            Item::ArrayOfTables(tables) => tables.push(made),
+            Item::Value(Value::Array(values)) => values.push(made.into_inline_table()),
+            Item::None | Item::Value(_) | Item::Table(_) => {
+                return Err(plain_error(phrase(Word::CfgNoTableList, &[&list])));
+            }
+        }
+        if let Some(comment) = comment {
+            set_prefix(&mut draft.document, list, comment);
+        }
+        draft.save().map(drop)
+    }
+
     /// Reads the file to change it; one that is absent begins with a text.
     pub(super) fn open(self, absent: &str) -> Result<Draft<'a>, ConfigError> {
         let name = self.places.shown(self.path);

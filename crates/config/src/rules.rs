@@ -39,8 +39,18 @@ impl<'a> EditableFile<'a> {
         rules: &[String],
         is_same: impl Fn(&str, &str) -> bool,
     ) -> Result<Vec<String>, ConfigError> {
+        self.add_to(RuleList::Allow, rules, is_same)
+    }
+
+    /// The same for any of the lists.
+    pub fn add_to(
+        self,
+        list: RuleList,
+        rules: &[String],
+        is_same: impl Fn(&str, &str) -> bool,
+    ) -> Result<Vec<String>, ConfigError> {
         let mut draft = self.lists()?;
-        let there = draft.list(RuleList::Allow);
+        let there = draft.list(list);
         let new: Vec<String> = rules
             .iter()
             .filter(|rule| !there.iter().any(|old| is_same(old, rule)))
@@ -50,7 +60,7 @@ impl<'a> EditableFile<'a> {
             return Ok(new);
         }
         for rule in &new {
-            draft.push(rule)?;
+            draft.push(list, rule)?;
         }
         draft.save()?;
         Ok(new)
@@ -136,12 +146,12 @@ impl Draft<'_> {
             .collect()
     }
 
-    fn push(&mut self, rule: &str) -> Result<(), ConfigError> {
-        if let Some(array) = self.array(RuleList::Allow) {
+    fn push(&mut self, list: RuleList, rule: &str) -> Result<(), ConfigError> {
+        if let Some(array) = self.array(list) {
             push(array, rule);
             return Ok(());
         }
-        let keys = ["permissions", RuleList::Allow.key()].map(str::to_owned);
+        let keys = ["permissions", list.key()].map(str::to_owned);
         let list = Value::Array(Array::from_iter([rule]));
         put(&mut self.document, &keys, list)
             .map(drop)

@@ -27,7 +27,7 @@ mod turn;
 pub use ostler_host::checkpoint;
 pub use ostler_store::{
     artifacts, budget, cache, cut, history, ledger, log, memory, points, prefixes, redact,
-    sessions as store,
+    sessions as store, taken,
 };
 
 pub use ostler_tools::{builtin as tools, tool};

@@ -20,11 +20,15 @@ pub fn hide<'a>(names: impl Iterator<Item = &'a str>) {
 #[cfg(target_os = "linux")]
 fn overwrite(name: &str) {
     use std::ffi::CStr;
+    unsafe extern "C" {
+        // Every C library has it; our library of bindings knows it for some of them.
+        static environ: *const *mut libc::c_char;
+    }
     // SAFETY: the list and its strings were made by the kernel at our start, end with a null and are ours to write. No
     // code of ours adds to or removes from the environment. Bytes become zero, so that a reader on another thread finds
     // a shorter value at worst.
     unsafe {
-        let mut entry = libc::environ;
+        let mut entry = environ;
         while !entry.is_null() && !(*entry).is_null() {
             let text = *entry;
             let length = CStr::from_ptr(text).to_bytes().len();

@@ -28,7 +28,7 @@ pub use codec::{Codec, Decoder, Frame, Mark};
 pub use error::Error;
 pub use http::{
     MAX_RETRY_AFTER, MAX_WHOLE_BYTES, Progress, Proxies, Response, Transport, TransportOptions,
-    install_crypto, secrets_beside_key,
+    install_crypto, secrets_beside_key, trust_notice,
 };
 pub use key::{Key, KeyFuture, KeySource};
 pub use kinds::{Auth, BuiltinProvider, Kind, Protocol, builtin_providers, kind, kinds, quirks};

@@ -14,6 +14,7 @@ pub mod points;
 pub mod prefixes;
 pub mod redact;
 pub mod sessions;
+pub mod taken;
 #[doc(hidden)]
 pub mod testing;
 mod title;

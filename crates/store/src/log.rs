@@ -188,19 +188,28 @@ impl Log {
 
     /// Stores the bodies as one write. They are on disk, and may be shown, when this returns.
     pub fn append(&mut self, bodies: Vec<Body>) -> Result<Vec<Arc<Entry>>, LogError> {
-        self.create()?;
         let ts = now();
+        let dated = bodies.into_iter().map(|body| (ts.clone(), body));
+        self.append_dated(dated.collect())
+    }
+
+    /// The same for what happened at other times.
+    pub fn append_dated(
+        &mut self,
+        bodies: Vec<(String, Body)>,
+    ) -> Result<Vec<Arc<Entry>>, LogError> {
+        self.create()?;
         let (mut number, mut parent) = (self.next, self.head);
         let mut entries = Vec::with_capacity(bodies.len());
         let mut text = String::new();
         if self.unended {
             text.push('\n');
         }
-        for body in bodies {
+        for (ts, body) in bodies {
             let mut entry = Entry {
                 entry: number,
                 parent,
-                ts: ts.clone(),
+                ts,
                 body,
             };
             // Our own types always serialise; an entry that did not would be no line at all.

@@ -88,7 +88,8 @@ pub fn run(words: &[&str]) -> anyhow::Result<bool> {
         // A slow server would be measured, too.
         let us = [
             "run",
-            "--release",
+            "--profile",
+            "dist",
             "--locked",
             "--quiet",
             "--package",
@@ -101,7 +102,7 @@ pub fn run(words: &[&str]) -> anyhow::Result<bool> {
     }
     let program = match options.program {
         Some(program) => program.canonicalize().context("--bin cannot be found")?,
-        None => ostler::build(Profile::Release)?,
+        None => ostler::build(Profile::Dist)?,
     };
     let mut table = Table::default();
     if options.terminal {

@@ -17,6 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("ostler-mcp", &["ostler-wire", "ostler-host"]),
     ("ostler-delegate", &["ostler-wire", "ostler-host"]),
+    ("ostler-import", &["ostler-wire", "ostler-host"]),
     (
         "ostler-config",
         &[
@@ -62,6 +63,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ostler-serve",
             "ostler-acp",
             "ostler-delegate",
+            "ostler-import",
         ],
     ),
     ("ostler-testkit", &[]),

@@ -56,6 +56,11 @@ const EXCEPTIONS: &[(Rule, &str, &str)] = &[
         "a file name that projects use",
     ),
     (
+        Rule::Vendor("gemini"),
+        "crates/engine/src/sources/instructions.rs",
+        "a file name that projects use",
+    ),
+    (
         Rule::Process,
         "crates/host/src/watchdog/",
         "the watchdog is a mode of the same program",

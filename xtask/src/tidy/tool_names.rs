@@ -57,6 +57,16 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         "what an access is called",
     ),
     ("crates/guard/src/policy.rs", &["ask"], "a posture"),
+    (
+        "crates/import/src/item.rs",
+        &["ask", "memory"],
+        "a list of rules; instructions of others",
+    ),
+    (
+        "crates/import/src/sessions/parts.rs",
+        &["time"],
+        "a key of another agent",
+    ),
     ("crates/guard/src/stance.rs", &["ask"], "a posture"),
     ("crates/tui/src/say.rs", &["ask"], "a posture"),
     ("crates/tui/src/state/walk.rs", &["ask"], "a posture"),

@@ -146,6 +146,7 @@ async fn view(start: &Lenient, command: Command) -> anyhow::Result<Option<View>>
         | Command::Resume(_)
         | Command::Handoff(_)
         | Command::Setup(_)
+        | Command::Import(_)
         | Command::Login(_)
         | Command::Logout(_)
         | Command::Auth(_)
@@ -154,6 +155,7 @@ async fn view(start: &Lenient, command: Command) -> anyhow::Result<Option<View>>
         | Command::Acp
         | Command::Host(_)
         | Command::McpServer(_)
+        | Command::Uninstall(_)
         | Command::Completions { .. }
         | Command::Man => Ok(None),
     }

@@ -62,7 +62,7 @@ pub fn view(start: &Lenient, args: &Mcp) -> anyhow::Result<Option<View>> {
     }
 }
 
-fn path_of(boot: &Boot, scope: McpScope) -> PathBuf {
+pub(in crate::cmd) fn path_of(boot: &Boot, scope: McpScope) -> PathBuf {
     match scope {
         McpScope::User => boot.places.home.join("mcp.json"),
         McpScope::Project => boot.places.root.join(".mcp.json"),
@@ -159,7 +159,7 @@ fn oauth(args: &McpAdd) -> Option<Value> {
 }
 
 /// Reads a file, changes it and writes it back, while no other process does.
-fn change(
+pub(in crate::cmd) fn change(
     boot: &Boot,
     path: &Path,
     with: impl FnOnce(&mut ServerFile) -> anyhow::Result<()>,
@@ -190,7 +190,7 @@ pub(super) fn check_link(boot: &Boot, path: &Path) -> anyhow::Result<()> {
     bail!(language.filled(Word::LeadsOut, &[&places.shown(path), &real.display()]))
 }
 
-fn read(boot: &Boot, path: &Path) -> anyhow::Result<ServerFile> {
+pub(in crate::cmd) fn read(boot: &Boot, path: &Path) -> anyhow::Result<ServerFile> {
     let language = boot.language;
     let name = boot.places.shown(path);
     match read_text(path, &name) {

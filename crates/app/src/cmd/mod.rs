@@ -9,6 +9,7 @@ pub mod config;
 
 pub mod doctor;
 pub mod handoff;
+pub mod import;
 pub mod login;
 pub mod mcp;
 pub mod mcp_test;
@@ -18,6 +19,7 @@ pub mod panel;
 pub mod permissions;
 pub mod sessions;
 pub mod trust;
+pub mod uninstall;
 pub mod usage;
 
 pub mod choose;

@@ -58,6 +58,17 @@ fn of(english: &StyledStr) -> Option<&'static str> {
 // tidy: table
 #[rustfmt::skip]
 const TABLE: &[(&str, &str)] = &[
+    ("Remove the program, and with --purge all that it keeps", "移除程序；加 --purge 时连同其保存的一切"),
+    ("Only show what would be removed", "只显示会移除什么"),
+    ("Your settings, keys, sessions and checkpoints, too", "连同您的设置、密钥、会话和检查点"),
+    ("Take over settings, servers, commands and sessions of other agents", "采用其他代理的设置、服务器、命令和会话"),
+    ("Only from this agent; may be repeated", "仅来自此代理；可重复"),
+    ("Only show what would be taken", "只显示会采用什么"),
+    ("Only these kinds, comma-separated", "仅这些类型，用逗号分隔"),
+    ("Do not ask. What starts programs, sends data or allows something is taken only if --take names its kind", "不询问。启动程序、发送数据或放行操作的内容，仅当 --take 指定其类型时才采用"),
+    ("Sessions of every project, not only of this one", "所有项目的会话，而不只是本项目的"),
+    ("text, or json for programs; with --dry-run", "text，或供程序使用的 json；与 --dry-run 一起使用"),
+    ("A session of another agent; without an id they are listed", "另一个代理的会话；不给 id 时列出"),
     ("Work at another machine over your own ssh: user@host or user@host:port; --root is a folder there", "通过你自己的 ssh 在另一台机器上工作：user@host 或 user@host:port；--root 是那里的文件夹"),
     ("Work in a running container of docker or podman", "在运行中的 docker 或 podman 容器中工作"),
     ("Work in a running pod, by kubectl", "通过 kubectl 在运行中的 pod 中工作"),

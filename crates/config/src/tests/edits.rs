@@ -533,3 +533,60 @@ fn show_has_defaults_and_get_has_one() {
     a..b: ! `a..b` is not a key like `agent.max_steps`
     "#);
 }
+
+/// The user file after something was appended to it, or the refusal.
+fn appended(before: &str, change: impl Fn(EditableFile<'_>) -> Result<(), ConfigError>) -> String {
+    let bench = Bench::new().user(before);
+    let places = bench.places();
+    let path = places.user_config();
+    let file = EditableFile {
+        path: &path,
+        layer: Layer::User,
+        places: &places,
+        tools: &TOOLS,
+    };
+    match change(file) {
+        Ok(()) => read(&path),
+        Err(error) => {
+            assert_eq!(read(&path), before, "a refused change must not write");
+            format!("refused\n{}", bench.clean(&error.to_string()))
+        }
+    }
+}
+
+#[test]
+fn entries_of_lists_are_appended_whole_or_not_at_all() {
+    let hook = |event: &'static str| {
+        move |file: EditableFile<'_>| {
+            let fields = [("event", event.into()), ("command", "echo \"x\"".into())];
+            file.append("hooks", &fields)
+        }
+    };
+    assert_eq!(
+        appended("# mine\n", hook("stop")),
+        "# mine\n\n[[hooks]]\nevent = \"stop\"\ncommand = 'echo \"x\"'\n"
+    );
+    let more = appended(
+        "hooks = [{event = \"stop\", command = \"a\"}]\n",
+        hook("stop"),
+    );
+    assert!(
+        more.starts_with("hooks = [{event = \"stop\", command = \"a\"}, {"),
+        "{more}"
+    );
+    let refused = appended("# mine\n", hook("nonsense"));
+    assert!(refused.starts_with("refused\n"), "{refused}");
+}
+
+#[test]
+fn rules_go_into_the_list_that_is_named() {
+    use crate::layers::RuleList;
+    let deny = |file: EditableFile<'_>| {
+        let rules = ["Read(.env)".to_owned()];
+        file.add_to(RuleList::Deny, &rules, |a, b| a == b).map(drop)
+    };
+    let before = "[permissions]\nallow = [\"Bash(ls)\"]\n";
+    let after = appended(before, deny);
+    assert_eq!(after, format!("{before}deny = [\"Read(.env)\"]\n"));
+    assert_eq!(appended(&after, deny), after);
+}

@@ -1,6 +1,6 @@
 //! Instruction files (AGENTS.md and its relatives): found from the home down to the root, imports resolved, rendered once.
 
-use crate::sources::{ReadFile, Reader};
+use crate::sources::{ReadFile, Reader, front};
 use ostler_host::Border;
 use ostler_wire::{Language, Word, marked, untricked};
 use std::borrow::Cow;
@@ -8,7 +8,20 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 /// In each folder the first of these counts.
-const NAMES: &[&str] = &["AGENTS.md", "OSTLER.md", "REASONIX.md", "CLAUDE.md"];
+const NAMES: &[&str] = &[
+    "AGENTS.md",
+    "OSTLER.md",
+    "REASONIX.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    ".cursorrules",
+];
+/// Of the root: rules in files of their own. Those count that say they always apply.
+const RULES: &str = ".cursor/rules";
+const RULE_ENDING: &str = "mdc";
+const ALWAYS: &str = "alwaysApply";
+/// Of that folder.
+const MAX_RULES: usize = 64;
 const MAX_IMPORT_DEPTH: usize = 5;
 /// One file, imports not counted.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
@@ -86,8 +99,12 @@ pub fn load(
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let (home, user_home) = (&real(home), user_home.map(real));
     let user_home = user_home.as_deref();
-    for dir in folders(home, user_home, root) {
-        let Some(path) = first_in(&dir) else { continue };
+    let firsts = folders(home, user_home, root);
+    let firsts = firsts
+        .into_iter()
+        .filter_map(|dir| Some((first_in(&dir)?, dir)));
+    let rules = rules(root).into_iter().map(|rule| (rule, root.to_owned()));
+    for (path, dir) in firsts.chain(rules) {
         let shown = shown(&path, user_home, root);
         let own = dir == *home || Some(dir.as_path()) == user_home;
         // A repository may bring links, and what is here goes to the model unasked.
@@ -98,11 +115,13 @@ pub fn load(
         };
         match read(&path, (&real_dir, bounds), 0, &mut told) {
             Ok(text) if text.trim().is_empty() => {}
+            Ok(text) if is_rule(&path) && always_applies(&text).is_none() => {}
             Ok(text) if out.text.len() + text.len() > MAX_TOTAL_BYTES => {
                 told.tell(Word::FileLeft, &[&shown, &MAX_TOTAL_BYTES.to_string()]);
             }
             Ok(text) => {
-                let (text, dropped) = seen(&text);
+                let rule = is_rule(&path).then(|| always_applies(&text)).flatten();
+                let (text, dropped) = seen(rule.as_deref().unwrap_or(&text));
                 if dropped > 0 {
                     let values = [shown.as_str(), &dropped.to_string()];
                     let text = language.many(Word::FileHidden, dropped, &values);
@@ -130,7 +149,33 @@ pub fn file_of(dir: &Path) -> PathBuf {
 }
 
 fn is_named(path: &Path) -> bool {
-    NAMES.iter().any(|name| path.ends_with(name))
+    NAMES.iter().any(|name| path.ends_with(name)) || is_rule(path)
+}
+
+fn is_rule(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == RULE_ENDING)
+        && path.parent().is_some_and(|folder| folder.ends_with(RULES))
+}
+
+/// The rules of a root, sorted.
+fn rules(root: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root.join(RULES))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|p| is_rule(p))
+        .collect();
+    found.sort();
+    found.truncate(MAX_RULES);
+    found
+}
+
+/// The text of a rule that is for every prompt. Others are for certain files, which is for the model that reads them.
+fn always_applies(text: &str) -> Option<String> {
+    let (front, body) = front::read(text, Language::English).ok()?;
+    (front.flag(ALWAYS) == Some(true)).then(|| body.to_owned())
 }
 
 /// The file of a folder that counts. One with nothing in it says nothing, also not that the others do not count.
@@ -289,6 +334,30 @@ mod tests {
             ["~/.ostler/AGENTS.md", "~/CLAUDE.md", "AGENTS.md"]
         );
         assert_eq!(out.warnings.len(), 2, "{:?}", out.warnings);
+    }
+
+    #[test]
+    fn files_of_other_agents_are_read_in_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let none = root.join("none");
+        write(root.join("GEMINI.md"), "for all");
+        let rule = |name: &str, front: &str| {
+            let text = format!("---\ndescription: {name}\nglobs:\n{front}---\nrule {name}\n");
+            write(root.join(".cursor/rules").join(name), &text);
+        };
+        rule("a.mdc", "alwaysApply: true\n");
+        rule("b.mdc", "alwaysApply: false\n");
+        rule("c.mdc", "");
+        rule("d.md", "alwaysApply: true\n");
+        let out = load((&none, None), &root, &Border::none(), Language::English);
+        assert_eq!(out.loaded, ["GEMINI.md", ".cursor/rules/a.mdc"]);
+        assert!(
+            out.text.ends_with("## .cursor/rules/a.mdc\n\nrule a.mdc"),
+            "{}",
+            out.text
+        );
+        assert_eq!(out.warnings, [""; 0]);
     }
 
     #[test]

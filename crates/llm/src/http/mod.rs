@@ -11,7 +11,7 @@ mod tests;
 
 pub use fault::{MAX_RETRY_AFTER, secrets_beside_key};
 pub use response::{MAX_WHOLE_BYTES, Progress, Response};
-pub use tls::install_crypto;
+pub use tls::{install_crypto, trust_notice};
 
 use crate::kinds::{Auth, Kind};
 use crate::{Error, Plugin, Secret, Target};

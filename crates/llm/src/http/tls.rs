@@ -8,6 +8,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Makes the cryptography of this crate the default of the process. May be called any number of times.
@@ -65,13 +66,33 @@ impl LazyVerifier {
         if !extra.is_empty() {
             extra.extend(system_bundle());
         }
-        let verifier =
-            rustls_platform_verifier::Verifier::new_with_extra_roots(extra, self.crypto.clone())
-                .map_err(|error| {
+        let make = |roots: Vec<CertificateDer<'static>>| {
+            rustls_platform_verifier::Verifier::new_with_extra_roots(roots, self.crypto.clone())
+        };
+        let verifier = match make(extra.clone()) {
+            Ok(verifier) => verifier,
+            // An image without certificates: what the system does not have comes with us.
+            Err(_) => {
+                extra.extend(webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().cloned());
+                let verifier = make(extra).map_err(|error| {
                     TrustFault(Why::ours(Word::LlmNoTrustStore, [error.to_string().into()]))
                 })?;
+                USED_BUNDLED.store(true, Ordering::Relaxed);
+                verifier
+            }
+        };
         Ok(Arc::new(verifier))
     }
+}
+
+/// Whether certificates were checked against the roots that come with us. A fact of the system, so one for the process.
+static USED_BUNDLED: AtomicBool = AtomicBool::new(false);
+
+/// What the person is to know of the system's trust store, once it was needed.
+pub fn trust_notice() -> Option<Word> {
+    USED_BUNDLED
+        .load(Ordering::Relaxed)
+        .then_some(Word::LlmBundledRoots)
 }
 
 /// Most bytes of a file of certificates.

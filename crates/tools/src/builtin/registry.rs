@@ -268,7 +268,11 @@ pub fn render(name: &str, output: &Json, envelope: bool) -> Rendered {
     match tool {
         Some(tool) => tool.render(data),
         None if is_server_tool(name) => server_result::render(data),
-        None => data.to_string().into(),
+        // What another agent's tool said, in a session that began there.
+        None => match data {
+            Value::String(text) => text.clone().into(),
+            other => other.to_string().into(),
+        },
     }
 }
 
