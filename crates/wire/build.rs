@@ -33,7 +33,9 @@ fn texts(file: &Path) -> Vec<Text> {
         .unwrap_or_else(|error: toml::de::Error| wrong(error.to_string()));
     let text = |(name, value): (String, toml::Value)| {
         let Ok([english, chinese]) = value.try_into::<[String; 2]>() else {
-            wrong(format!("`{name}` is not a text in English and one in Chinese"));
+            wrong(format!(
+                "`{name}` is not a text in English and one in Chinese"
+            ));
         };
         if english.trim().is_empty() || chinese.trim().is_empty() {
             wrong(format!("`{name}` is empty in one language"));
@@ -75,17 +77,28 @@ fn holes(text: &str) -> usize {
 
 fn constants(words: &[Text]) -> String {
     let mut out = String::new();
-    let most = words.iter().map(|word| word.holes).max().unwrap_or_default();
+    let most = words
+        .iter()
+        .map(|word| word.holes)
+        .max()
+        .unwrap_or_default();
     for holes in 0..=most {
         let reason = "the name of a text is written like that of a variant";
-        writeln!(out, "#[expect(non_upper_case_globals, reason = {reason:?})]").expect("a line");
+        writeln!(
+            out,
+            "#[expect(non_upper_case_globals, reason = {reason:?})]"
+        )
+        .expect("a line");
         writeln!(out, "impl Word<{holes}> {{").expect("a line");
         for (number, word) in words.iter().enumerate() {
             if word.holes == holes {
                 let Text { name, english, .. } = word;
                 let line = english.lines().next().unwrap_or_default();
-                writeln!(out, "/// `` {line} ``\npub const {name}: Self = Self({number});")
-                    .expect("a line");
+                writeln!(
+                    out,
+                    "/// `` {line} ``\npub const {name}: Self = Self({number});"
+                )
+                .expect("a line");
             }
         }
         out.push_str("}\n");

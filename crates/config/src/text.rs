@@ -68,7 +68,10 @@ impl Fill for ExitStatus {
 
 /// A word with its holes filled.
 pub fn phrase<const N: usize>(word: Word<N>, values: &[&dyn Fill; N]) -> Why {
-    Why::Ours(word.into(), values.iter().map(|value| value.fill()).collect())
+    Why::Ours(
+        word.into(),
+        values.iter().map(|value| value.fill()).collect(),
+    )
 }
 
 /// An error with a text of ours in front of what caused it.

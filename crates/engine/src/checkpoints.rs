@@ -4,7 +4,9 @@
 use crate::checkpoint::{Checkpoints, Error, Limits, Reach, Record, Scope, Target, Why};
 use crate::cut::shorten_prompt;
 use crate::redact::Redactor;
-use ostler_wire::{AnyWord, Access, Body, Checkpoint, Language, Notice, Saved, Say, Segment, When, Word};
+use ostler_wire::{
+    Access, AnyWord, Body, Checkpoint, Language, Notice, Saved, Say, Segment, When, Word,
+};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -216,7 +216,10 @@ impl Kind {
         let url = read(base).and_then(|_| read(&text))?;
         match url.scheme() {
             "http" | "https" => Ok(url),
-            _ => Err(Error::fatal(Why::ours(Word::LlmNotHttp, [provider(), base_shown()]))),
+            _ => Err(Error::fatal(Why::ours(
+                Word::LlmNotHttp,
+                [provider(), base_shown()],
+            ))),
         }
     }
 }

@@ -68,15 +68,6 @@ impl EditorHost {
         (plain(&text) != plain(&disk)).then(|| with_ends_of(&disk, text))
     }
 
-    fn failed(&self, path: &Path, word: Word<2>, why: &str) -> Error {
-        let shown = path.display().to_string();
-        let text = self.language.fill(word, &[&shown, why]);
-        Error::Path {
-            path: path.to_owned(),
-            source: io::Error::other(text),
-        }
-    }
-
     async fn write_through(
         &self,
         path: &Path,
@@ -104,13 +95,20 @@ impl EditorHost {
         };
         let before = self.on_disk(&may.path)?;
         let written = self.files.write(named.clone(), text).await;
-        written.map_err(|why| self.failed(&named, Word::AcpEditorFailed, &why))?;
+        let shown = named.display().to_string();
+        written.map_err(|why| {
+            let text = self.language.fill(Word::AcpEditorFailed, &[&shown, &why]);
+            failed(&named, text)
+        })?;
         let after = self.on_disk(&may.path)?;
         // An editor that formats what it saves has written it all the same.
         let is_there = after.as_slice() == &bytes[..] || after != before;
         match is_there {
             true => Ok(may),
-            false => Err(self.failed(&named, Word::AcpEditorWrote, "")),
+            false => {
+                let text = self.language.fill(Word::AcpEditorWrote, &[&shown]);
+                Err(failed(&named, text))
+            }
         }
     }
 
@@ -195,5 +193,12 @@ impl Host for EditorHost {
 
     fn network(&self, layer: Choice) -> NetworkFut<'_> {
         self.machine.network(layer)
+    }
+}
+
+fn failed(path: &Path, text: String) -> Error {
+    Error::Path {
+        path: path.to_owned(),
+        source: io::Error::other(text),
     }
 }

@@ -483,7 +483,9 @@ fn held(rules: &Rules, permissions: &PermissionState, scope: &Scope, language: L
     let hosts = terms.hosts.iter().map(|host| may(Word::MayReach, host));
     let writable = terms.writable.iter().map(|p| path(Word::MayWrite, p));
     let readable = terms.readable.iter().map(|p| path(Word::MayRead, p));
-    let agent = terms.ssh_agent.then(|| language.say(Word::MayUseAgent).to_owned());
+    let agent = terms
+        .ssh_agent
+        .then(|| language.say(Word::MayUseAgent).to_owned());
     for text in hosts.chain(writable).chain(readable).chain(agent) {
         table.rows.push(row(language.say(Word::Sandbox), text, own));
     }
