@@ -236,7 +236,10 @@ pub struct StateFolder {
     /// Files that it may also make at the top; `*` stands for anything. Whatever else it leaves there is taken out.
     #[serde(default)]
     pub makes: Vec<String>,
-    /// What stays as it is in what is writable.
+    /// What stays as it is in what is writable. `name/` is made where it is missing, so that the agent does not.
     #[serde(default)]
     pub kept: Vec<String>,
+    /// Folders that it finds empty, and fills for itself alone.
+    #[serde(default)]
+    pub private: Vec<String>,
 }

@@ -95,7 +95,9 @@ impl Ground {
             return None;
         }
         let path = ostler_host::real_path(&path);
-        let folders = state.writable.iter().filter_map(|it| it.strip_suffix('/'));
+        let named = state.writable.iter().chain(&state.kept);
+        let folders = named.filter_map(|it| it.strip_suffix('/'));
+        let folders = folders.chain(state.private.iter().map(String::as_str));
         for folder in folders.map(|name| path.join(name)) {
             if !folder.exists() && !folder.is_symlink() {
                 ostler_host::private_dir(&folder).ok()?;
@@ -108,6 +110,7 @@ impl Ground {
         Some(OwnState {
             writable: named(&state.writable),
             kept: named(&state.kept),
+            private: named(&state.private),
             makes: state.makes.clone(),
             deciding: named(deciding()),
             path,

@@ -7,7 +7,7 @@ use crate::confine::{
     spawn,
 };
 use crate::tool::ToolError;
-use ostler_host::sandbox::Network;
+use ostler_host::sandbox::{self, Choice, Layer, Network};
 use ostler_host::{Command, Exit, Process};
 use ostler_tools::SandboxReport;
 use std::path::{Path, PathBuf};
@@ -163,6 +163,11 @@ impl ForeignLauncher {
         };
         let fixed = reach.state.iter().flat_map(OwnState::fixed);
         settings.policy.protect.extend(fixed);
+        let private = reach.state.iter().flat_map(|one| &one.private).cloned();
+        match has_mounts(settings.policy.layer) {
+            true => settings.policy.private.extend(private),
+            false => settings.policy.compared.extend(private),
+        }
         settings
     }
 
@@ -191,5 +196,14 @@ impl ForeignLauncher {
             ..GitFolders::default()
         };
         settings
+    }
+}
+
+/// Whether the layer can show a folder that is another one.
+fn has_mounts(layer: Choice) -> bool {
+    match layer {
+        Choice::Auto => sandbox::probe().layers.first() != Some(&Layer::Landlock),
+        Choice::Landlock => false,
+        Choice::Namespaces | Choice::Bubblewrap | Choice::Off => true,
     }
 }

@@ -22,6 +22,8 @@ pub struct OwnState {
     pub writable: Vec<PathBuf>,
     /// Inside of that, what stays as it is.
     pub kept: Vec<PathBuf>,
+    /// Folders that are empty for it, and its own, where folders can be mounted; elsewhere they are put back.
+    pub private: Vec<PathBuf>,
     /// Files that it makes at the top, as names in which `*` stands for anything. With any, the folder itself is writable,
     /// and whatever else changes at its top is put back.
     pub makes: Vec<String>,
@@ -54,6 +56,7 @@ impl OwnState {
         let names = entries(&self.path);
         let others = names.iter().filter(|name| !self.may_be(name));
         fixed.extend(others.map(|name| self.path.join(name)));
+        fixed.retain(|path| !self.private.contains(path));
         fixed.sort();
         fixed.dedup();
         fixed
