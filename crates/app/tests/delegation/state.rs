@@ -11,6 +11,7 @@ const LAYERS: [&str; 2] = ["namespaces", "landlock"];
 
 /// Leaves everything in its state folder that its next run would obey, over what is there and beside it.
 const LEAVE: &str = r#"
+bash 2>/dev/null <<'END'
 cd "$HOME/STATE"
 for name in settings.json settings.local.json config.toml hooks.json mcp.json CLAUDE.md AGENTS.md odd-name .env; do
     echo evil > "$name"; echo evil > "x-$name" && mv -f "x-$name" "$name"
@@ -23,7 +24,7 @@ ln -s "$HOME/.bashrc" odd.sqlite
 ln -s /etc/passwd history-2.jsonl
 echo evil > "$HOME/.claude.json"
 echo kept > WRITABLE/kept
-cd - > /dev/null
+END
 text='left'
 "#;
 
@@ -96,7 +97,7 @@ fn what_the_next_run_of_an_agent_obeys_stays_as_it_was() {
             if name == "codex" {
                 let result = &team.results()[0];
                 assert!(
-                    result.contains("odd-name") && result.contains(".codex/hooks"),
+                    result.contains("odd-name") && result.contains(".codex/rules"),
                     "{about}"
                 );
             }

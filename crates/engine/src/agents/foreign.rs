@@ -192,7 +192,9 @@ impl ForeignEnd {
             self.report = json!({});
         }
         let known = self.report["warnings"].as_array().cloned();
-        let lines = lines.iter().map(|line| json!(line));
+        // The result puts each of its warnings in brackets.
+        let bare = |line: &String| line.trim_matches(['[', ']']).to_owned();
+        let lines = lines.iter().map(|line| json!(bare(line)));
         let all: Vec<Value> = known.into_iter().flatten().chain(lines).collect();
         self.report["warnings"] = json!(all);
     }
