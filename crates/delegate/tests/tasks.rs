@@ -169,6 +169,7 @@ echo '{"type":"result","session_id":"s-3","is_error":false,"result":"fresh"}'
     );
     let mut asked = request("r", "task");
     asked.session_id = Some("s-9".into());
+    asked.is_session_approved = true;
     let (third, _) = scene.three(asked).await;
     assert!(failure(&third).1.contains("No conversation found"));
 }

@@ -23,6 +23,7 @@ mv skills moved; mkdir skills; echo evil > skills/mine.md
 ln -s "$HOME/.bashrc" odd.sqlite
 ln -s /etc/passwd history-2.jsonl
 echo evil > "$HOME/.claude.json"
+echo evil > "$HOME/.cargo/registry/evil"
 echo kept > WRITABLE/kept
 END
 text='left'
@@ -77,6 +78,8 @@ fn what_the_next_run_of_an_agent_obeys_stays_as_it_was() {
                 fs::create_dir_all(path.parent().expect("a folder")).expect("made");
                 fs::write(path, text).expect("written");
             }
+            let downloads = team.scene.space.user_home().join(".cargo/registry");
+            fs::create_dir_all(&downloads).expect("made");
             let own = top.join(own);
             let before = files(&top, &own);
             let out = team.exec().ok();
@@ -93,6 +96,7 @@ fn what_the_next_run_of_an_agent_obeys_stays_as_it_was() {
             );
             let outside = team.scene.space.user_home().join(".claude.json");
             assert!(!outside.exists(), "{about}");
+            assert!(!downloads.join("evil").exists(), "{about}");
             // Where its folder is writable, what was put back is named; elsewhere it could not be written.
             if name == "codex" {
                 let result = &team.results()[0];

@@ -157,6 +157,12 @@ impl ForeignLauncher {
         if settings.policy.network == Network::On && !reach.network {
             settings.policy.network = Network::Proxy;
         }
+        // The person's programs run what lies in caches of downloads. The hosts of a vendor are no reason to change them.
+        let rules = &self.services.policy.rules.allow;
+        let downloads = reach.network && rules.iter().any(ostler_guard::Rule::is_about_hosts);
+        if !(downloads && reach.changes_project && self.approval == Approval::Given) {
+            settings.downloads.clear();
+        }
         let mut settings = match reach.changes_project {
             true => settings,
             false => self.without_project(settings),
