@@ -195,7 +195,7 @@ mod tests {
             makes: vec!["*.db".into()],
             ..narrow
         };
-        assert_eq!(wide.open(), [top.clone()]);
+        assert_eq!(wide.open(), std::slice::from_ref(&top));
         let fixed = ["auth.json", "hooks", "skills"].map(|name| top.join(name));
         assert_eq!(wide.fixed(), fixed);
         let before = Top::of(&wide).unwrap();
