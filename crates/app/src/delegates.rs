@@ -16,8 +16,8 @@ use ostler_delegate::outcome::{FailureKind, Outcome};
 use ostler_delegate::request::{Contract, Request};
 use ostler_delegate::services::{DEPTH_VARIABLE, Defaults, OwnAgent, Services};
 use ostler_engine::agents::foreign::{
-    ForeignAgents, ForeignEnd, ForeignFailure, ForeignGround, ForeignLauncher, ForeignRoles,
-    ForeignTask,
+    Approval, ForeignAgents, ForeignEnd, ForeignFailure, ForeignGround, ForeignLauncher,
+    ForeignRoles, ForeignTask,
 };
 use ostler_engine::roles::Agent;
 use ostler_engine::tool::Conversation;
@@ -155,6 +155,7 @@ fn request(task: &ForeignTask) -> Result<Request, String> {
             Conversation::Id(id) => Some(id.clone()),
             Conversation::New | Conversation::Last | Conversation::Named(_) => None,
         },
+        is_session_approved: task.approval == Approval::Given,
         force_new_session: task.conversation == Conversation::New,
         session_key: match &task.conversation {
             // One that nobody goes on with has a key of its own, so that it waits for no other.

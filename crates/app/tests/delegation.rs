@@ -9,6 +9,8 @@ mod ends;
 mod groups;
 #[path = "delegation/limits.rs"]
 mod limits;
+#[path = "delegation/state.rs"]
+mod state;
 
 use common::Scene;
 use ostler_testkit::{Act, Captured, FakeAgents, Kind, Run, Server, Step, json_lines};

@@ -367,10 +367,11 @@ pub struct SandboxConfig {
 /// What `forbid_read` is when nobody sets it.
 const FORBID_READ: &str = include_str!("schema/forbid_read.txt");
 
-/// The rows of the default `forbid_read`.
+/// The rows of the default `forbid_read`: those of the list, and the logins of all agents that can be called.
 pub fn default_forbid_read() -> impl Iterator<Item = &'static str> {
     let lines = FORBID_READ.lines().map(str::trim);
-    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.chain(ostler_delegate::setup::catalogue::logins())
 }
 
 impl Default for SandboxConfig {

@@ -22,6 +22,9 @@ pub struct Request {
         skip_serializing_if = "Option::is_none"
     )]
     pub session_id: Option<String>,
+    /// The person was asked, and saw that session, or wants not to be asked. Never a parameter.
+    #[serde(skip)]
+    pub is_session_approved: bool,
     pub force_new_session: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_key: Option<String>,

@@ -17,6 +17,33 @@ const LONGEST_WAIT: Duration = Duration::from_millis(250);
 const MAX_RECORD: u64 = 64 << 10;
 /// Hexadecimal digits of a key that we make.
 const DIGITS: usize = 32;
+/// Characters of an agent's own name of a session.
+const MAX_ID: usize = 200;
+/// Earlier sessions of a key that are remembered.
+const MAX_EARLIER: usize = 16;
+/// Most keys that a session is looked for under.
+const MAX_KEYS: usize = 16_384;
+
+/// Whether a text has the form of an agent's own name of a session. It stands among the arguments of a program, so it must
+/// look like nothing else there: no option, no path from a root.
+pub fn is_id(text: &str) -> bool {
+    let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric());
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/".contains(c);
+    begins && text.len() <= MAX_ID && text.chars().all(is_plain) && !text.contains("..")
+}
+
+/// Whether a session of an agent was begun from here, in this repository, under whatever key.
+pub fn is_known(folder: &Path, backend: &str, root: &Path, session: &str) -> bool {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let records = files.take(MAX_KEYS).filter_map(|file| {
+        let file = File::open(file.path()).ok()?;
+        let mut text = String::new();
+        file.take(MAX_RECORD).read_to_string(&mut text).ok()?;
+        serde_json::from_str::<Record>(&text).ok()
+    });
+    let mut of_both = records.filter(|record| record.backend == backend && record.root == root);
+    of_both.any(|record| record.session == session || record.earlier.iter().any(|id| id == session))
+}
 
 /// What a key is made of where none is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +89,12 @@ pub struct Record {
     pub key: String,
     pub backend: String,
     pub session: String,
+    /// The repository that it is about.
+    #[serde(default)]
+    pub root: PathBuf,
+    /// Sessions that the key went on with before, the last one at the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<String>,
     /// What the session has used, as the agent told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Cost>,
@@ -139,8 +172,19 @@ impl Lock {
         (record.key == key && !record.session.is_empty()).then_some(record)
     }
 
-    pub fn write(&mut self, record: &Record) -> io::Result<()> {
-        let text = serde_json::to_string(record)?;
+    /// What was remembered before stays known.
+    pub fn write(&mut self, mut record: Record) -> io::Result<()> {
+        if let Some(before) = self.read(&record.key)
+            && before.backend == record.backend
+            && before.root == record.root
+        {
+            let last = [before.session];
+            let all = before.earlier.into_iter().chain(last);
+            record.earlier = all.filter(|id| *id != record.session).collect();
+            let extra = record.earlier.len().saturating_sub(MAX_EARLIER);
+            record.earlier.drain(..extra);
+        }
+        let text = serde_json::to_string(&record)?;
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(text.as_bytes())?;
         self.file.set_len(text.len() as u64)
@@ -201,18 +245,54 @@ mod tests {
             key: name.to_owned(),
             backend: "x".to_owned(),
             session: "long enough to be cut later".to_owned(),
-            usage: None,
+            root: "/repo".into(),
+            ..Record::default()
         };
-        first.write(&record).unwrap();
+        first.write(record.clone()).unwrap();
         let shorter = Record {
             session: "s".to_owned(),
-            ..record
+            ..record.clone()
         };
-        first.write(&shorter).unwrap();
+        first.write(shorter).unwrap();
         drop(first);
         let mut again = lock(&folder, name, later, &cancel).await.unwrap();
-        assert_eq!(again.read(name), Some(shorter));
+        let kept = again.read(name).unwrap();
+        assert_eq!(
+            (kept.session.as_str(), &kept.earlier),
+            ("s", &vec![record.session])
+        );
         assert_eq!(again.read("another"), None);
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+        let known = |backend: &str, root: &str, session: &str| {
+            is_known(&folder, backend, Path::new(root), session)
+        };
+        assert!(known("x", "/repo", "s") && known("x", "/repo", &kept.earlier[0]));
+        assert!(
+            !known("y", "/repo", "s") && !known("x", "/other", "s") && !known("x", "/repo", "t")
+        );
+    }
+
+    #[test]
+    fn ids_look_like_nothing_else() {
+        let uuid = "01a1f58d-f5af-751c-bef1-d3b5b62f0d84";
+        for id in [uuid, "ses_4Xy", "session_1/2", "latest", "a:b.c"] {
+            assert!(is_id(id), "{id}");
+        }
+        let long = "x".repeat(MAX_ID + 1);
+        for other in [
+            "",
+            "-s",
+            "--config=sandbox_mode=\"danger-full-access\"",
+            "/etc/passwd",
+            "../x",
+            "a/../b",
+            "a b",
+            "a=b",
+            "a\n",
+            "é",
+            &long,
+        ] {
+            assert!(!is_id(other), "{other}");
+        }
     }
 }

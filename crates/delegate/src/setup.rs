@@ -217,12 +217,29 @@ pub enum PromptTransport {
     Auto,
 }
 
-/// A folder with an agent's own state, below the home or where a variable says.
+/// A folder with an agent's own state, below the home or where a variable says. The agent sees it, and changes of it only
+/// what is named: the rest decides what its next run does, which nobody confines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StateFolder {
     /// Begins with `~/`. It may be a file.
     pub path: String,
     /// The variable that moves it.
     #[serde(default)]
     pub env: Option<String>,
+    /// Where the folder is below the one that the variable names.
+    #[serde(default)]
+    pub below: Option<String>,
+    /// What the agent may change in it: `name/` is a folder, `name` a file.
+    #[serde(default)]
+    pub writable: Vec<String>,
+    /// Files that it may also make at the top; `*` stands for anything. Whatever else it leaves there is taken out.
+    #[serde(default)]
+    pub makes: Vec<String>,
+    /// What stays as it is in what is writable. `name/` is made where it is missing, so that the agent does not.
+    #[serde(default)]
+    pub kept: Vec<String>,
+    /// Folders that it finds empty, and fills for itself alone.
+    #[serde(default)]
+    pub private: Vec<String>,
 }

@@ -99,6 +99,7 @@ async fn as_they_are_by_default_and_with_a_session() {
         assert!(first.env.contains(&depth), "{:?}", first.env);
         let again = made(agent, Value::Null, json!({}), |_, request| {
             request.session_id = Some("S".to_owned());
+            request.is_session_approved = true;
         });
         assert_eq!(again.await.argv, resumed);
     }
@@ -154,6 +155,7 @@ async fn limits_are_flags_or_variables() {
     }
     let resumed = made("codex", Value::Null, reads(), |_, request| {
         request.session_id = Some("S".to_owned());
+        request.is_session_approved = true;
     });
     let argv = resumed.await.argv;
     assert!(

@@ -154,9 +154,15 @@ async fn sessions_go_on_and_their_past_is_not_told_again() {
     }
     let scene = scene(json!({}), &agent(&plain(), &json!({}), "result '{}'"));
     let mut resuming = request("r", "two");
-    resuming.session_id = Some("s-1".into());
-    let (outcome, _) = scene.three(resuming).await;
+    resuming.session_id = Some("s-2".into());
+    let (outcome, _) = scene.three(resuming.clone()).await;
+    assert!(failure(&outcome).1.contains("names no conversation"));
+    resuming.is_session_approved = true;
+    let (outcome, _) = scene.three(resuming.clone()).await;
     assert!(failure(&outcome).1.contains("cannot go on with a session"));
+    resuming.session_id = Some("--config=x".into());
+    let (outcome, _) = scene.three(resuming).await;
+    assert!(failure(&outcome).1.contains("not the form"));
 }
 
 #[tokio::test]

@@ -73,7 +73,13 @@ async fn sessions_are_remembered_by_key() {
     assert_eq!((again.session_id.as_str(), again.resumed), ("new", true));
     assert_eq!(again.agent_messages, "task");
     assert_eq!(again.session_key, first.session_key);
-    let given = three(&|request| request.session_id = Some("s-7".into())).await;
+    let unknown = three(&|request| request.session_id = Some("s-7".into())).await;
+    assert_eq!(unknown.failure, Some(FailureKind::Request));
+    let given = three(&|request| {
+        request.session_id = Some("s-7".into());
+        request.is_session_approved = true;
+    });
+    let given = given.await;
     assert_eq!((given.session_id.as_str(), given.resumed), ("s-7", true));
     let remembered = three(&|_| {}).await;
     assert_eq!(remembered.session_id, "s-7");
@@ -134,6 +140,7 @@ async fn a_session_that_changes_or_is_gone_is_told() {
     let scene = Scene::new(setup.clone()).prints("claude", stream, "", 0);
     let mut resuming = request("r", "task");
     resuming.session_id = Some("s-1".into());
+    resuming.is_session_approved = true;
     let (outcome, _) = scene.three(resuming).await;
     assert_eq!(outcome.session_id, "s-2");
     assert!(
@@ -162,6 +169,7 @@ echo '{"type":"result","session_id":"s-3","is_error":false,"result":"fresh"}'
     );
     let mut asked = request("r", "task");
     asked.session_id = Some("s-9".into());
+    asked.is_session_approved = true;
     let (third, _) = scene.three(asked).await;
     assert!(failure(&third).1.contains("No conversation found"));
 }

@@ -64,8 +64,6 @@ const NODE_VARIABLE: &str = "NODE_USE_ENV_PROXY";
 const GIT_SSH: [&str; 2] = ["GIT_SSH_COMMAND", "GIT_SSH"];
 /// Most files of a session's archive that commands see.
 const MAX_OWN_FILES: usize = 64;
-/// Folder beside the records in which changed files are kept that belong to no session.
-const ASIDE: &str = "aside";
 /// The hidden mode of the binary that connects through the proxy, for programs that speak to a pipe.
 pub const CONNECT_MODE: &str = "__connect";
 
@@ -250,10 +248,9 @@ fn make(
     })))
 }
 
-/// Remembers what no sandbox holds. Where no session keeps changed files, they lie beside the records.
+/// Remembers what no sandbox holds.
 fn guard(services: &Services, loose: &[PathBuf]) -> Guarded {
-    let aside = services.sandbox.records.as_ref();
-    let aside = aside.map(|records| Artifacts::new(records.join(ASIDE)));
+    let aside = services.aside();
     let policy = &services.sandbox.policy;
     let protected = policy.protect.iter().chain(&policy.compared);
     let protected: Vec<PathBuf> = protected.cloned().collect();
@@ -268,7 +265,7 @@ fn guard(services: &Services, loose: &[PathBuf]) -> Guarded {
         git_folders: &services.sandbox.git.elsewhere,
         of_commands: &of_commands,
         home: services.sandbox.git.home.as_deref(),
-        artifacts: services.artifacts.as_ref().or(aside.as_ref()),
+        artifacts: aside.as_ref(),
         history: services.history.as_ref(),
     })
 }

@@ -84,10 +84,12 @@ impl Leave {
     /// What a call that runs unasked gets, by what decided it.
     pub fn unasked(accesses: &[Access], decision: &Decision) -> Self {
         let runs = |access: &Access| matches!(access, Access::Run(_));
+        let delegates = |access: &Access| matches!(access, Access::Delegate { .. });
+        let reads = decision.runs_as_reader();
         Self {
             paths: decision.touched.clone(),
-            read_only: decision.runs_as_reader() && accesses.iter().any(runs),
-            sees_as_reader: decision.runs_because_held(),
+            read_only: reads && accesses.iter().any(runs),
+            sees_as_reader: decision.runs_because_held() || reads && accesses.iter().any(delegates),
             is_unapproved: decision.runs_because_held(),
             ..Self::default()
         }

@@ -352,13 +352,14 @@ impl SessionState {
         }
     }
 
+    /// For work that nobody was asked about.
     pub fn delegation(&self, sandbox: CallSandbox) -> Delegation {
         Delegation {
             sandbox,
             agents: self.extensions.agents.clone(),
             child: self.child(String::new()),
             tools: self.tools.clone(),
-            approval: Approval::Given,
+            approval: Approval::Held,
         }
     }
 }

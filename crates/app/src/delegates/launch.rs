@@ -8,7 +8,8 @@ use ostler_delegate::services::{
     Confinement, LaunchError, Launcher, Program, Purpose, StateFolder,
 };
 use ostler_delegate::setup::Filesystem;
-use ostler_engine::agents::foreign::{ForeignLauncher, Reach};
+use ostler_delegate::setup::catalogue::deciding;
+use ostler_engine::agents::foreign::{ForeignLauncher, OwnState, Reach};
 use ostler_engine::confine::SpawnError;
 use ostler_host::{Command, Process, Programs};
 use ostler_wire::BoxFuture;
@@ -76,20 +77,44 @@ impl Ground {
         env
     }
 
-    /// A folder of an agent's own state, made where it is missing.
-    fn state(&self, state: &StateFolder) -> Option<PathBuf> {
+    /// An agent's own state, with the folders in it that it may change, made where they are missing: it could not make
+    /// them itself.
+    fn state(&self, state: &StateFolder) -> Option<OwnState> {
         let moved = state.env.as_ref().and_then(|name| self.own.get(name));
         let moved = moved.filter(|path| Path::new(path).is_absolute());
         let path = match (moved, state.path.strip_prefix("~/")) {
-            (Some(path), _) => PathBuf::from(path),
+            (Some(path), _) => Path::new(path).join(state.below.as_deref().unwrap_or_default()),
             (None, Some(inner)) => self.home.as_ref()?.join(inner),
             (None, None) => return None,
         };
-        // A file is made by its owner; a folder that is missing could not be made in a home that is read-only.
-        if path.extension().is_none() && !path.exists() {
+        let writes = !state.writable.is_empty() || !state.makes.is_empty();
+        if writes && !path.exists() {
             ostler_host::private_dir(&path).ok()?;
         }
-        path.exists().then_some(path)
+        if !path.exists() {
+            return None;
+        }
+        let path = ostler_host::real_path(&path);
+        let named = state.writable.iter().chain(&state.kept);
+        let folders = named.filter_map(|it| it.strip_suffix('/'));
+        let folders = folders.chain(state.private.iter().map(String::as_str));
+        for folder in folders.map(|name| path.join(name)) {
+            if !folder.exists() && !folder.is_symlink() {
+                ostler_host::private_dir(&folder).ok()?;
+            }
+        }
+        let named = |names: &[String]| -> Vec<PathBuf> {
+            let names = names.iter().map(|name| name.trim_end_matches('/'));
+            names.map(|name| path.join(name)).collect()
+        };
+        Some(OwnState {
+            writable: named(&state.writable),
+            kept: named(&state.kept),
+            private: named(&state.private),
+            makes: state.makes.clone(),
+            deciding: named(deciding()),
+            path,
+        })
     }
 
     fn reach(&self, confinement: &Confinement, program: &Path) -> Reach {

@@ -12,7 +12,7 @@ fn has_sandbox(team: &Team) -> bool {
     !out.contains("no layer") && cfg!(target_os = "linux")
 }
 
-/// The project is writable or not, whatever the program itself would do; its own state always is.
+/// The project is writable or not, whatever the program itself would do.
 #[test]
 fn a_role_that_reads_cannot_write() {
     let allow = "[permissions]\nmode = \"allow\"\n";

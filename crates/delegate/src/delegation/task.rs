@@ -11,12 +11,15 @@ use crate::run::{self, Failure, Job, Ran};
 use crate::services::MAX_DEPTH;
 use crate::sessions::{self, KeyParts, Lock, LockError, Record};
 use crate::setup::{Persona, Role, Setup};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Bytes of a prompt.
 const MAX_PROMPT: usize = 8 << 20;
+/// Characters of what is no id that are shown.
+const MAX_SHOWN: usize = 80;
 
 /// A request, as part of what it is made.
 #[derive(Clone, Copy)]
@@ -108,6 +111,8 @@ impl Delegation {
         if call.role.is_some() {
             resolved.persona = None;
         }
+        self.check_session(request, &place, resolved.target.backend())
+            .map_err(wrong)?;
         outcome.warnings.append(&mut resolved.warnings);
         name_target(outcome, &resolved.target);
         outcome.session_key = session_key(call, &place, outcome);
@@ -119,6 +124,30 @@ impl Delegation {
             watcher,
             cancel,
         })
+    }
+
+    /// A session that the caller names is an argument of a program: it has to be one, and one that was begun from here unless
+    /// the person was asked about it.
+    fn check_session(&self, request: &Request, place: &Place, backend: &str) -> Result<(), String> {
+        let named = named(request.session_id.as_deref());
+        let Some(session) = named.filter(|_| !request.force_new_session) else {
+            return Ok(());
+        };
+        if !sessions::is_id(&session) {
+            let shown: String = session.chars().take(MAX_SHOWN).collect();
+            return Err(format!(
+                "`SESSION_ID` has not the form of one (letters, digits, and `-_.:/` after the first): {shown}"
+            ));
+        }
+        let root = key_root(request, place);
+        if request.is_session_approved
+            || sessions::is_known(&self.services.sessions, backend, &root, &session)
+        {
+            return Ok(());
+        }
+        Err(format!(
+            "`SESSION_ID` {session} names no conversation with `{backend}` that was begun from here in this project: use one that a result of an earlier call names, or leave it out. Another one needs the person's permission, as for a call that may write"
+        ))
     }
 
     /// Waits for the session key, runs the role's target, and the fallback if it is for one. What went wrong comes back.
@@ -186,7 +215,15 @@ impl Delegation {
             ran = self.run_once(ready, used, same, &[]).await;
             ran.warnings.splice(0..0, first);
         }
-        remember(&mut lock, &key, used, &ran, outcome);
+        if let Some(odd) = ran.session.take_if(|id| !sessions::is_id(id)) {
+            let shown: String = odd.chars().take(MAX_SHOWN).collect();
+            warn(
+                ready,
+                outcome,
+                format!("what the agent calls its session has not the form of an id: {shown}"),
+            );
+        }
+        remember((&mut lock, ready), &key, used, &ran, outcome);
         self.finish(ready, ran, outcome).await
     }
 
@@ -288,7 +325,8 @@ fn choose_session(
         return None;
     }
     let backend = ready.resolved.target.backend();
-    let remembered = lock.read(key).filter(|record| record.backend == backend);
+    let fits = |record: &Record| record.backend == backend && sessions::is_id(&record.session);
+    let remembered = lock.read(key).filter(fits);
     match (explicit, remembered) {
         (Some(session), Some(record)) if record.session == session => Some(record),
         (Some(session), _) => Some(Record {
@@ -328,8 +366,7 @@ fn session_key(call: Call<'_>, place: &Place, outcome: &mut Outcome) -> String {
                 .to_owned(),
         );
     }
-    let root = call.request.key_root.clone();
-    let root = root.unwrap_or_else(|| sessions::repo_root(&place.cwd));
+    let root = key_root(call.request, place);
     KeyParts {
         repo_root: &root,
         role: &outcome.role,
@@ -339,6 +376,12 @@ fn session_key(call: Call<'_>, place: &Place, outcome: &mut Outcome) -> String {
         task: call.task,
     }
     .key()
+}
+
+/// The repository that conversations belong to.
+fn key_root(request: &Request, place: &Place) -> PathBuf {
+    let root = request.key_root.clone();
+    root.unwrap_or_else(|| sessions::repo_root(&place.cwd))
 }
 
 /// The persona first, then the task, then the form of the answer.
@@ -363,7 +406,13 @@ fn warn(ready: &Ready<'_>, outcome: &mut Outcome, text: String) {
 }
 
 /// Keeps the session for the next call, unless nothing came of it.
-fn remember(lock: &mut Lock, key: &str, used: &Target, ran: &Ran, outcome: &mut Outcome) {
+fn remember(
+    (lock, ready): (&mut Lock, &Ready<'_>),
+    key: &str,
+    used: &Target,
+    ran: &Ran,
+    outcome: &mut Outcome,
+) {
     let is_worth = match ran.failure.as_ref().map(|failure| failure.kind) {
         None | Some(FailureKind::Timeout | FailureKind::Cancelled | FailureKind::Contract) => true,
         Some(
@@ -380,9 +429,11 @@ fn remember(lock: &mut Lock, key: &str, used: &Target, ran: &Ran, outcome: &mut 
         key: key.to_owned(),
         backend: used.backend().to_owned(),
         session: session.clone(),
+        root: key_root(ready.request, &ready.place),
+        earlier: Vec::new(),
         usage: ran.told_cost,
     };
-    if let Err(error) = lock.write(&record) {
+    if let Err(error) = lock.write(record) {
         outcome
             .warnings
             .push(format!("the session could not be remembered: {error}"));

@@ -28,6 +28,8 @@ pub const ANY_ACP: &str = "acp:";
 pub struct Catalogue {
     /// Kinds of work by the names of tools.
     kinds: BTreeMap<String, ToolKind>,
+    /// Names in folders of state by which agents find what they run or obey.
+    deciding: Vec<String>,
     agents: BTreeMap<String, AgentRow>,
 }
 
@@ -54,6 +56,9 @@ pub struct AgentRow {
     pub passed_env: Vec<String>,
     #[serde(default)]
     pub state: Vec<StateFolder>,
+    /// Files with its credentials, hidden from everybody else.
+    #[serde(default)]
+    pub logins: Vec<String>,
     #[serde(default)]
     pub hosts: Vec<String>,
     #[serde(default)]
@@ -135,6 +140,17 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     KNOWN.agents.keys().map(String::as_str)
 }
 
+/// Files with the credentials of any of them, as in `[sandbox] forbid_read`.
+pub fn logins() -> impl Iterator<Item = &'static str> {
+    let rows = KNOWN.agents.values();
+    rows.flat_map(|row| row.logins.iter().map(String::as_str))
+}
+
+/// Names in folders of state by which agents find what they run or obey.
+pub fn deciding() -> &'static [String] {
+    &KNOWN.deciding
+}
+
 /// A backend that a configuration may name.
 pub fn is_supported(backend: &str) -> bool {
     backend == OWN || backend.starts_with(ANY_ACP) || agent(backend).is_some()
@@ -191,6 +207,16 @@ mod tests {
                 "{name}"
             );
             assert!(!row.state.is_empty() && !row.hosts.is_empty(), "{name}");
+            assert!(!row.logins.is_empty(), "{name}");
+            for state in &row.state {
+                let named = state.writable.iter().map(|part| part.trim_end_matches('/'));
+                let named = named.chain(state.makes.iter().map(String::as_str));
+                for part in named {
+                    let decides = deciding().iter().any(|name| name == part);
+                    let is_inside = !part.starts_with('/') && !part.contains("..");
+                    assert!(is_inside && !decides && part != "*", "{name}: {part}");
+                }
+            }
             let takes_stdin = row.adapter.prompt_transport == PromptTransport::Auto;
             assert!(takes_stdin || row.acp.is_some(), "{name}: long prompts");
         }
@@ -209,6 +235,7 @@ mod tests {
             "env",
             "passed_env",
             "state",
+            "logins",
             "hosts",
             "events",
             "failure",

@@ -35,7 +35,12 @@ impl Reference {
             Some((model, variant)) if backend != OWN => (model.trim(), Some(variant.trim())),
             Some(_) | None => (rest, None),
         };
-        if backend.is_empty() || model.is_empty() || variant == Some("") {
+        // Both stand among the arguments of a program.
+        let is_option = [Some(model), variant]
+            .into_iter()
+            .flatten()
+            .any(|it| it.starts_with('-'));
+        if backend.is_empty() || model.is_empty() || variant == Some("") || is_option {
             return Err(bad());
         }
         if backend == OWN && model != DEFAULT_MODEL && !model.contains('/') {

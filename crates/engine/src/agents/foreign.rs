@@ -1,14 +1,17 @@
 //! Other agents that play roles: what a session asks of whoever knows their programs, and what it is told while they work.
-//! The binary implements it. How a program is confined is in `launch`.
+//! The binary implements it. How a program is confined is in `launch`, and what of its own state
+//! it may change in `state`.
 
 mod launch;
+mod state;
 
 use crate::agents::children::Spent;
 use crate::sources::roles::{Agent, Role};
 use crate::tool::{AnswerContract, Conversation};
 pub use launch::{Approval, ForeignLauncher, Reach};
 use ostler_wire::{BoxFuture, Json, TodoItem, ToolKind};
-use serde_json::Value;
+use serde_json::{Value, json};
+pub use state::OwnState;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -177,6 +180,24 @@ pub struct ForeignEnd {
     pub failure: Option<(ForeignFailure, String)>,
     /// What else is known of it, for the result of the call.
     pub report: Value,
+}
+
+impl ForeignEnd {
+    /// Lines that the result of the call has, too.
+    pub fn warn(&mut self, lines: &[String]) {
+        if lines.is_empty() {
+            return;
+        }
+        if !self.report.is_object() {
+            self.report = json!({});
+        }
+        let known = self.report["warnings"].as_array().cloned();
+        // The result puts each of its warnings in brackets.
+        let bare = |line: &String| line.trim_matches(['[', ']']).to_owned();
+        let lines = lines.iter().map(|line| json!(bare(line)));
+        let all: Vec<Value> = known.into_iter().flatten().chain(lines).collect();
+        self.report["warnings"] = json!(all);
+    }
 }
 
 /// How a task failed.

@@ -16,6 +16,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Folder beside the records in which changed files are kept that belong to no session.
+const ASIDE: &str = "aside";
+
 /// What starting a program takes from its session.
 #[derive(Clone)]
 pub struct Services {
@@ -54,6 +57,15 @@ impl Services {
             user_home: None,
             history: None,
         }
+    }
+}
+
+impl Services {
+    /// Where changed files are kept: with the session, else beside the records.
+    pub fn aside(&self) -> Option<Artifacts> {
+        let records = self.sandbox.records.as_ref();
+        let beside = || records.map(|records| Artifacts::new(records.join(ASIDE)));
+        self.artifacts.clone().or_else(beside)
     }
 }
 

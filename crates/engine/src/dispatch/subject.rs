@@ -6,9 +6,16 @@ use crate::memory::Memory;
 use crate::sources::roles::Roles;
 use crate::tool::Scope;
 use ostler_wire::{Access, Language, Word};
+use serde_json::Value;
 
-/// Characters of a fact's name that are shown.
+/// Characters of a name that are shown.
 const MAX_NAME: usize = 80;
+/// Characters of the id of a conversation that are shown.
+const MAX_ID: usize = 200;
+/// What a terminal or a form may begin a new line at.
+const LINE_ENDS: [char; 7] = [
+    '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
+];
 
 /// What the words of a question are taken from, beside the call.
 #[derive(Clone, Copy)]
@@ -55,9 +62,14 @@ pub fn subject(prepared: &Prepared, about: Surroundings<'_>) -> String {
             Access::Job(id) => id.clone(),
             // Whoever says yes has to see to what, and to whom.
             Access::Delegate { role, read_only } => {
-                let of_several = prepared.args["tasks"][number]["prompt"].as_str();
-                let what = of_several.or_else(|| said(&["prompt", "task", "topic", "name"]));
-                let who = who(role, *read_only, about);
+                let of_several = &prepared.args["tasks"][number];
+                let args = match of_several.is_null() {
+                    true => &prepared.args,
+                    false => of_several,
+                };
+                let what = of_several["prompt"].as_str();
+                let what = what.or_else(|| said(&["prompt", "task", "topic", "name"]));
+                let who = who(role, *read_only, args, about);
                 match what {
                     Some(what) => format!("{who}: {what}"),
                     None => who,
@@ -73,30 +85,62 @@ pub fn subject(prepared: &Prepared, about: Surroundings<'_>) -> String {
             }
         })
         .collect();
-    match parts.is_empty() {
-        true => name.to_owned(),
-        false => format!("{name}: {}", parts.join(", ")),
+    let delegates = |access: &Access| matches!(access, Access::Delegate { .. });
+    match parts.as_slice() {
+        [] => name.to_owned(),
+        [_, _, ..] if prepared.accesses.iter().all(delegates) => listed(name, &parts),
+        parts => format!("{name}: {}", parts.join(", ")),
     }
 }
 
-/// A role, and if another agent plays it, which one and what it may do.
-fn who(role: &str, read_only: bool, about: Surroundings<'_>) -> String {
+/// One item for each, whose further lines are set in: the text of one cannot look like the next.
+fn listed(name: &str, parts: &[String]) -> String {
+    let mut out = format!("{name}:");
+    for (number, part) in parts.iter().enumerate() {
+        let lines: Vec<&str> = part.split(LINE_ENDS).collect();
+        out.push_str(&format!("\n{}. {}", number + 1, lines.join("\n    ")));
+    }
+    out
+}
+
+/// A role, and if another agent plays it, which one and what it may do. What else the call says of how it works.
+fn who(role: &str, read_only: bool, args: &Value, about: Surroundings<'_>) -> String {
+    let role = &clip(role, MAX_NAME).replace(LINE_ENDS, " ");
     let found = about.roles.find(role);
-    let Some((found, agent)) = found.and_then(|role| Some((role, role.agent.as_ref()?))) else {
-        return role.to_owned();
-    };
-    let caps = &found.capabilities;
-    let say = |word: Word| about.language.say(word);
-    let mut may = vec![match read_only || caps.read_only {
-        true => say(Word::MayOnlyRead),
-        false => say(Word::MayChangeFiles),
-    }];
-    if !caps.shell {
-        may.push(say(Word::MayRunNothing));
+    let found = found.and_then(|role| Some((role, role.agent.as_ref()?)));
+    let say = |word: Word| about.language.say(word).to_owned();
+    let mut may = Vec::new();
+    if let Some((found, _)) = found {
+        let caps = &found.capabilities;
+        may.push(match read_only || caps.read_only {
+            true => say(Word::MayOnlyRead),
+            false => say(Word::MayChangeFiles),
+        });
+        if !caps.shell {
+            may.push(say(Word::MayRunNothing));
+        }
+        if !caps.network {
+            may.push(say(Word::MayReachVendor));
+        }
     }
-    if !caps.network {
-        may.push(say(Word::MayReachVendor));
+    if args["worktree"] == true {
+        may.push(say(Word::WorksInTree));
     }
-    let by = [role, &agent.shown(), &may.join(", ")].map(str::to_owned);
-    about.language.fill(Word::RoleBy, &[&by[0], &by[1], &by[2]])
+    if let Some(id) = args["session_id"].as_str().filter(|id| !id.is_empty()) {
+        let id = clip(id, MAX_ID).replace(LINE_ENDS, " ");
+        may.push(about.language.fill(Word::GoesOnWith, &[&id]));
+    }
+    if let Some(seconds) = args["timeout_secs"].as_u64() {
+        let seconds = seconds.to_string();
+        may.push(about.language.fill(Word::WorksAtMost, &[&seconds]));
+    }
+    let may = may.join(", ");
+    match (found, may.is_empty()) {
+        (Some((_, agent)), _) => {
+            let agent = agent.shown();
+            about.language.fill(Word::RoleBy, &[role, &agent, &may])
+        }
+        (None, true) => role.clone(),
+        (None, false) => format!("{role} ({may})"),
+    }
 }

@@ -139,8 +139,12 @@ impl ForeignSession {
             end.failure = Some((ForeignFailure::Agent, why));
         }
         let mut bodies = self.recorder.rest(&end.message);
-        let put_back = self.launcher.end().await.into_iter();
-        bodies.extend(put_back.map(|text| Body::Notice(Notice { text })));
+        let put_back = self.launcher.end().await;
+        end.warn(&put_back);
+        let notices = put_back
+            .into_iter()
+            .map(|text| Body::Notice(Notice { text }));
+        bodies.extend(notices);
         let outcome = match &end.failure {
             None => Outcome::Done,
             Some((ForeignFailure::Cancelled, _)) => {

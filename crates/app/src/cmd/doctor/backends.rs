@@ -34,8 +34,8 @@ pub enum Question {
 }
 
 pub async fn findings(boot: &Arc<Boot>, question: Question) -> Vec<Finding> {
-    let delegation = match delegation(boot) {
-        Ok(delegation) => delegation,
+    let (delegation, launcher) = match delegation(boot) {
+        Ok(both) => both,
         Err(error) => {
             return vec![Finding::new(Status::Problem, "backend", error.to_string())];
         }
@@ -54,11 +54,14 @@ pub async fn findings(boot: &Arc<Boot>, question: Question) -> Vec<Finding> {
     }
     let mut found = all.join_all().await;
     found.sort_by_key(|(number, _)| *number);
-    found.into_iter().map(|(_, finding)| finding).collect()
+    let mut found: Vec<Finding> = found.into_iter().map(|(_, finding)| finding).collect();
+    let put_back = launcher.end().await.into_iter();
+    found.extend(put_back.map(|line| Finding::new(Status::Note, "backend", line)));
+    found
 }
 
 /// In the sandbox that delegated work has, with the rules of this folder.
-fn delegation(boot: &Arc<Boot>) -> anyhow::Result<Delegation> {
+fn delegation(boot: &Arc<Boot>) -> anyhow::Result<(Delegation, Arc<ForeignLauncher>)> {
     let hidden = boot.key_variables();
     let (tools, sandbox) = wiring::tool_settings(boot, &hidden)?;
     let delegates = Delegates::new(boot, &hidden);
@@ -75,15 +78,13 @@ fn delegation(boot: &Arc<Boot>) -> anyhow::Result<Delegation> {
     let launcher = Arc::new(ForeignLauncher::new(
         services,
         tools.writable,
-        Approval::Given,
+        Approval::Held,
     ));
-    Ok(delegates.for_checks(
-        launcher,
-        Defaults {
-            cwd: boot.places.root.clone(),
-            ..Defaults::default()
-        },
-    ))
+    let defaults = Defaults {
+        cwd: boot.places.root.clone(),
+        ..Defaults::default()
+    };
+    Ok((delegates.for_checks(launcher.clone(), defaults), launcher))
 }
 
 async fn ask(delegation: &Delegation, name: &str) -> Result<String, String> {

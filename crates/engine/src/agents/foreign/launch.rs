@@ -1,24 +1,27 @@
-//! The sandbox of another agent's program: the settings of the session, with the project writable or not, the folders of
+//! The sandbox of another agent's program: the settings of the session, with the project writable or not, what it keeps of
 //! its own state writable, and the hosts of its vendor reachable.
 
+use super::state::{OwnState, Top};
 use crate::confine::{
     CommandPlace, Confined, GitFolders, SandboxMode, SandboxSettings, Services, SpawnError, Terms,
     spawn,
 };
 use crate::tool::ToolError;
-use ostler_host::sandbox::Network;
+use ostler_host::sandbox::{self, Choice, Layer, Network};
 use ostler_host::{Command, Exit, Process};
+use ostler_tools::SandboxReport;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a program may touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// Folders of its own state.
-    pub state: Vec<PathBuf>,
+    /// Its own state.
+    pub state: Vec<OwnState>,
     /// Folders of its program and of what belongs to it, wherever they lie.
     pub programs: Vec<PathBuf>,
-    /// Folders beside the project that it sees where little is seen, unless they are hidden.
+    /// Folders beside the project that it sees where little is seen, unless they are hidden, if somebody approved the task:
+    /// the task itself names them.
     pub shown: Vec<PathBuf>,
     /// Hosts of its vendor, as in a `Net(…)` rule.
     pub hosts: Vec<String>,
@@ -45,6 +48,8 @@ pub struct ForeignLauncher {
     approval: Approval,
     #[expect(clippy::vec_box, reason = "moved as it was made, in its box")]
     confined: Mutex<Vec<Box<Confined>>>,
+    /// What the folders of state had at their top that are writable there.
+    tops: Mutex<Vec<Top>>,
 }
 
 impl ForeignLauncher {
@@ -54,6 +59,7 @@ impl ForeignLauncher {
             granted,
             approval,
             confined: Mutex::default(),
+            tops: Mutex::default(),
         }
     }
 
@@ -69,18 +75,23 @@ impl ForeignLauncher {
             let policy = Arc::make_mut(&mut services.policy);
             policy.rules.allow.retain(|rule| !rule.is_about_hosts());
         }
+        let state: Vec<PathBuf> = reach.state.iter().map(|one| one.path.clone()).collect();
+        let sees_as_reader = self.approval == Approval::Held;
+        let shown = reach.shown.iter().filter(|_| !sees_as_reader);
         let terms = Terms {
             hosts: reach.hosts.clone(),
-            writable: reach.state.clone(),
-            readable: reach.state.clone(),
-            sees_as_reader: self.approval == Approval::Held,
-            shown: [&reach.state, &reach.programs, &reach.shown]
-                .into_iter()
-                .flatten()
+            writable: reach.state.iter().flat_map(OwnState::open).collect(),
+            sees_as_reader,
+            shown: state
+                .iter()
+                .chain(&reach.programs)
+                .chain(shown)
                 .cloned()
                 .collect(),
+            readable: state,
             ..Terms::default()
         };
+        self.remember(&reach.state).await;
         let spawned = spawn(&services, command, &terms).await?;
         let mut confined = self.confined.lock().unwrap_or_else(PoisonError::into_inner);
         confined.extend(spawned.confined);
@@ -100,7 +111,38 @@ impl ForeignLauncher {
             lines.extend(report.lines().lines().map(str::to_owned));
         }
         lines.extend(self.services.share.finish().await);
+        let tops = {
+            let mut tops = self.tops.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *tops)
+        };
+        let aside = self.services.aside();
+        let clean = move || -> Vec<String> {
+            let tops = tops.iter().enumerate();
+            let changes = tops.flat_map(|(number, top)| top.clean(aside.as_ref(), number));
+            let changes = changes.collect();
+            let report = SandboxReport {
+                changes,
+                ..SandboxReport::default()
+            };
+            report.lines().lines().map(str::to_owned).collect()
+        };
+        // It fails only when the runtime ends.
+        let cleaned = tokio::task::spawn_blocking(clean).await;
+        lines.extend(cleaned.unwrap_or_default());
         lines
+    }
+
+    /// What is there at the top of folders of state before the first program of the task.
+    async fn remember(&self, state: &[OwnState]) {
+        let state = state.to_vec();
+        let look = move || state.iter().filter_map(Top::of).collect::<Vec<_>>();
+        let found = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+        let mut tops = self.tops.lock().unwrap_or_else(PoisonError::into_inner);
+        for top in found {
+            if !tops.iter().any(|known| known.is_of(&top)) {
+                tops.push(top);
+            }
+        }
     }
 
     fn settings(&self, reach: &Reach) -> SandboxSettings {
@@ -115,10 +157,24 @@ impl ForeignLauncher {
         if settings.policy.network == Network::On && !reach.network {
             settings.policy.network = Network::Proxy;
         }
-        match reach.changes_project {
+        // The person's programs run what lies in caches of downloads. The hosts of a vendor are no reason to change them.
+        let rules = &self.services.policy.rules.allow;
+        let downloads = reach.network && rules.iter().any(ostler_guard::Rule::is_about_hosts);
+        if !(downloads && reach.changes_project && self.approval == Approval::Given) {
+            settings.downloads.clear();
+        }
+        let mut settings = match reach.changes_project {
             true => settings,
             false => self.without_project(settings),
+        };
+        let fixed = reach.state.iter().flat_map(OwnState::fixed);
+        settings.policy.protect.extend(fixed);
+        let private = reach.state.iter().flat_map(|one| &one.private).cloned();
+        match has_mounts(settings.policy.layer) {
+            true => settings.policy.private.extend(private),
+            false => settings.policy.compared.extend(private),
         }
+        settings
     }
 
     /// The same for one that changes nothing of the project.
@@ -146,5 +202,14 @@ impl ForeignLauncher {
             ..GitFolders::default()
         };
         settings
+    }
+}
+
+/// Whether the layer can show a folder that is another one.
+fn has_mounts(layer: Choice) -> bool {
+    match layer {
+        Choice::Auto => sandbox::probe().layers.first() != Some(&Layer::Landlock),
+        Choice::Landlock => false,
+        Choice::Namespaces | Choice::Bubblewrap | Choice::Off => true,
     }
 }
