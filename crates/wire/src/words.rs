@@ -1,6 +1,8 @@
 //! Every text that a person reads in more than one language. The texts are data in `words/*.toml`; `build.rs` makes a constant
 //! of each, which knows how many values it takes. What models read, logs and errors of the system stay in English.
 
+use std::fmt;
+
 /// A language of the surface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
@@ -60,7 +62,7 @@ impl Language {
 }
 
 /// A text of the surface that takes N values. One for each text is a constant: `Word::NoEditor`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Word<const N: usize = 0>(u16);
 
 impl<const N: usize> Word<N> {
@@ -77,8 +79,20 @@ impl<const N: usize> Word<N> {
 }
 
 /// A text that takes any number of values, which are kept beside it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AnyWord(u16);
+
+impl fmt::Debug for AnyWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", Language::English.text(*self))
+    }
+}
+
+impl<const N: usize> fmt::Debug for Word<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        AnyWord::from(*self).fmt(f)
+    }
+}
 
 impl<const N: usize> From<Word<N>> for AnyWord {
     fn from(word: Word<N>) -> Self {
