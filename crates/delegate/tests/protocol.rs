@@ -125,6 +125,39 @@ async fn a_whole_task_is_told_as_it_happens() {
     assert!(log(&scene).starts_with("acp\n"), "{}", log(&scene));
 }
 
+/// A sandbox of its own that does not work in ours is off where a role may do everything, and only there.
+#[tokio::test]
+async fn a_sandbox_that_cannot_nest_is_turned_off_for_those_who_may_do_everything() {
+    let script = "say 'Word.'\nresult '{\"stopReason\":\"end_turn\"}'";
+    for (capabilities, is_off) in [
+        (json!({}), true),
+        (json!({"filesystem": "read-only"}), false),
+        (json!({"network": "deny"}), false),
+        (json!({"shell": "deny"}), false),
+    ] {
+        let role = json!({"model": "reasonix/default", "capabilities": capabilities});
+        let scene = Scene::new(json!({"backend": {"reasonix": {}}, "roles": {"r": role}}))
+            .cli("reasonix", &agent(&plain(), &json!({}), script));
+        let (outcome, _) = scene.three(request("r", "say hi")).await;
+        assert_eq!(outcome.error, None);
+        let told = log(&scene);
+        assert_eq!(told.contains("danger-full-access"), is_off, "{told}");
+    }
+}
+
+/// What an agent says of its own settings is no part of its answer.
+#[tokio::test]
+async fn messages_that_are_no_words_are_left_out() {
+    let script = "say '[MODE_UPDATE] plan'; say 'Word.'\nresult '{\"stopReason\":\"end_turn\"}'";
+    let modes = json!({"sessionId": "s-1", "modes": {"availableModes": [{"id": "plan"}]}});
+    let role = json!({"model": "gemini/default", "capabilities": {"filesystem": "read-only"}});
+    let scene = Scene::new(json!({"backend": {"gemini": {}}, "roles": {"r": role}}))
+        .cli("gemini", &agent(&modes, &json!({}), script));
+    let (outcome, _) = scene.three(request("r", "say hi")).await;
+    assert_eq!(outcome.error, None);
+    assert_eq!(outcome.agent_messages, "Word.");
+}
+
 #[tokio::test]
 async fn sessions_go_on_and_their_past_is_not_told_again() {
     for (capabilities, method) in [

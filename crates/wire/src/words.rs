@@ -124,6 +124,8 @@ words! {
     WantsToFetch: "Fetch this address?", "访问此地址？";
     WantsToSearch: "Search the web for this?", "在网上搜索此内容？";
     ForeignTakesNone: "this session belongs to another agent and takes no commands", "此会话属于另一个代理，不接受命令";
+    ForeignNoPictures: "the other agent takes no pictures here", "另一个代理在此处不接受图片";
+    ForeignUnknown: "`{}` is no other agent: write `codex`, `codex/MODEL` or `acp:COMMAND`; `ostler doctor --backends` shows which are installed", "`{}` 不是其他代理：请写 `codex`、`codex/模型` 或 `acp:命令`；`ostler doctor --backends` 显示已安装的代理";
     ForeignFlood: "it was stopped, because it did more than can be written down", "已停止：它所做的超出了可记录的范围";
     ForeignStarted: "started: {}", "已启动：{}";
     ForeignSession: "its own name for this conversation: {}", "它自己对此对话的编号：{}";

@@ -27,6 +27,8 @@ pub struct State {
     pub session: Option<String>,
     calls: BTreeMap<String, Call>,
     noise: Vec<Regex>,
+    /// Messages that are no words of the agent.
+    no_message: Vec<Regex>,
 }
 
 /// A call as its updates have it.
@@ -41,15 +43,15 @@ struct Call {
 }
 
 impl Shared {
-    pub fn new(recorder: Recorder, noise: &[String]) -> Self {
+    /// `noise` are lines of stderr that say nothing, `no_message` messages that are no words of the agent.
+    pub fn new(recorder: Recorder, noise: &[String], no_message: &[String]) -> Self {
+        let compile = |patterns: &[String]| patterns.iter().flat_map(|p| Regex::new(p)).collect();
         Self(Arc::new(Mutex::new(State {
             recorder,
             session: None,
             calls: BTreeMap::new(),
-            noise: noise
-                .iter()
-                .flat_map(|pattern| Regex::new(pattern))
-                .collect(),
+            noise: compile(noise),
+            no_message: compile(no_message),
         })))
     }
 
@@ -104,7 +106,9 @@ impl State {
     }
 
     fn chunk(&mut self, kind: PieceKind, update: &Value) {
-        if let Some(text) = update.get("content").and_then(block_text) {
+        let text = update.get("content").and_then(block_text);
+        let is_said = |text: &String| !self.no_message.iter().any(|none| none.is_match(text));
+        if let Some(text) = text.filter(is_said) {
             self.recorder.piece(kind, &text);
         }
     }
