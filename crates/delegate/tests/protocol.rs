@@ -145,6 +145,31 @@ async fn a_sandbox_that_cannot_nest_is_turned_off_for_those_who_may_do_everythin
     }
 }
 
+/// Arguments that come as text while the model writes them are those of the call.
+#[tokio::test]
+async fn arguments_may_come_as_text_before_the_call_runs() {
+    let script = r#"
+update '{"sessionUpdate":"tool_call","toolCallId":"c1","title":"Bash","kind":"execute","status":"pending","content":[{"type":"content","content":{"type":"text","text":""}}]}'
+update '{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"{\"command\":\"ec"}}]}'
+update '{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"{\"command\":\"echo hi\"}"}}]}'
+update '{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed","content":[{"type":"content","content":{"type":"text","text":"hi"}}]}'
+say 'Word.'
+result '{"stopReason":"end_turn"}'"#;
+    let scene = scene(json!({}), &agent(&plain(), &json!({}), script));
+    let (outcome, seen) = scene.three(request("r", "say hi")).await;
+    assert_eq!(outcome.error, None);
+    let call = seen.all().into_iter().find_map(|activity| match activity {
+        Activity::ToolStarted(call) => Some(call),
+        _ => None,
+    });
+    assert_eq!(call.unwrap().input, Some(json!({"command": "echo hi"})));
+    assert!(
+        seen.short().contains(&"ok c1 hi".to_owned()),
+        "{:?}",
+        seen.short()
+    );
+}
+
 /// What an agent says of its own settings is no part of its answer.
 #[tokio::test]
 async fn messages_that_are_no_words_are_left_out() {

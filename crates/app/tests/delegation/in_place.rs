@@ -12,7 +12,9 @@ fn team() -> Team {
         server,
         space: TempWorkspace::new(),
     };
-    scene.space.write(scene.space.home().join("config.toml"), FREE);
+    scene
+        .space
+        .write(scene.space.home().join("config.toml"), FREE);
     let agents = ostler_testkit::FakeAgents::new(&scene.space);
     Team { scene, agents }
 }
@@ -38,7 +40,15 @@ fn a_prompt_goes_to_the_agent_and_a_resumed_session_goes_on_with_its_conversatio
     assert_eq!(of_type(&log, "tool_result").len(), 1);
     assert_eq!(log.last().unwrap()["outcome"], "done");
     let id = log[0]["session_id"].as_str().unwrap().to_owned();
-    let run = team.run(["exec", "--backend", "codex", "--session", &id, "-p", "go on"]);
+    let run = team.run([
+        "exec",
+        "--backend",
+        "codex",
+        "--session",
+        &id,
+        "-p",
+        "go on",
+    ]);
     assert_eq!(run.output().ok().stdout, "It stands.\n");
     let calls = team.agents.calls("codex");
     assert_eq!(calls.len(), 2);
@@ -46,7 +56,10 @@ fn a_prompt_goes_to_the_agent_and_a_resumed_session_goes_on_with_its_conversatio
     assert!(calls[1].args.iter().any(|arg| arg == "codex-session-1"));
     let log = team.own();
     assert_eq!(said(&log).len(), 4);
-    let ids: Vec<&Value> = of_type(&log, "tool_use").iter().map(|call| &call["id"]).collect();
+    let ids: Vec<&Value> = of_type(&log, "tool_use")
+        .iter()
+        .map(|call| &call["id"])
+        .collect();
     assert_eq!(ids.len(), 2);
     assert_ne!(ids[0], ids[1]);
     let list = team.run(["sessions", "list"]).output().ok().stdout;
@@ -61,7 +74,15 @@ fn a_command_that_speaks_acp_is_an_agent() {
     let run = team.run(["exec", "--backend", "acp:gemini --acp", "-p", "make it"]);
     assert_eq!(run.output().ok().stdout, "Over the wire.\n");
     let id = team.own()[0]["session_id"].as_str().unwrap().to_owned();
-    let run = team.run(["exec", "--backend", "acp:gemini --acp", "--session", &id, "-p", "on"]);
+    let run = team.run([
+        "exec",
+        "--backend",
+        "acp:gemini --acp",
+        "--session",
+        &id,
+        "-p",
+        "on",
+    ]);
     run.output().ok();
     let second = team.agents.calls("gemini").remove(1);
     assert!(second.stdin.contains("session/load"), "{}", second.stdin);
@@ -71,7 +92,10 @@ fn a_command_that_speaks_acp_is_an_agent() {
 #[test]
 fn it_is_talked_to_in_the_terminal() {
     let team = team();
-    team.agents.add("codex", [Act::answer("First."), Act::hang(), Act::answer("Third.")]);
+    team.agents.add(
+        "codex",
+        [Act::answer("First."), Act::hang(), Act::answer("Third.")],
+    );
     let mut term = team.run(["--backend", "codex"]).on_terminal(100, 30);
     term.wait_for("› ");
     term.keys("one\r");
@@ -98,7 +122,11 @@ fn what_is_no_agent_is_said() {
     for name in ["nobody", "ostler/mock/fast", "acp:", "nobody/model"] {
         let out = team.run(["exec", "--backend", name, "-p", "x"]).output();
         assert_ne!(out.code, Some(0), "{name}");
-        assert!(out.stderr.contains("is no other agent"), "{name}: {}", out.stderr);
+        assert!(
+            out.stderr.contains("is no other agent"),
+            "{name}: {}",
+            out.stderr
+        );
     }
     let out = team.run(["exec", "--backend", "codex", "-p", "x"]).output();
     assert_eq!(out.code, Some(1));
@@ -113,5 +141,9 @@ fn plan_mode_is_for_reading() {
     let run = team.run(["exec", "--backend", "codex", "--mode", "plan", "-p", "x"]);
     run.output().ok();
     let call = team.agents.calls("codex").remove(0);
-    assert!(call.args.iter().any(|arg| arg == "read-only"), "{:?}", call.args);
+    assert!(
+        call.args.iter().any(|arg| arg == "read-only"),
+        "{:?}",
+        call.args
+    );
 }

@@ -11,7 +11,7 @@ use crate::agents::foreign::{
 use crate::clients::feed::Feed;
 use crate::log::LogError;
 use ostler_wire::{
-    Body, Delta, Delivery, ErrorEntry, Interrupted, Language, Notice, Op, Outcome, QueuedPrompt,
+    Body, Delivery, Delta, ErrorEntry, Interrupted, Language, Notice, Op, Outcome, QueuedPrompt,
     SentOp, TurnEnd, View, Word, clip,
 };
 pub use own::OwnSession;

@@ -141,7 +141,8 @@ async fn set(
         && !unconfined.is_empty()
         && !settings.all(unconfined).await
     {
-        warnings.push("its own sandbox could not be turned off, and may not work in ours".to_owned());
+        warnings
+            .push("its own sandbox could not be turned off, and may not work in ours".to_owned());
     }
     Ok(())
 }

@@ -223,6 +223,11 @@ impl Call {
             let raw = update.get("rawOutput").filter(|raw| !raw.is_null())?;
             text_of(raw.get("output").unwrap_or(raw))
         };
+        // Some show the arguments as text while the model writes them, and name them only when the call runs.
+        let is_over = matches!(str_at(update, "status"), "completed" | "failed");
+        if self.input.is_none() && !is_over {
+            self.input = texts.first().and_then(|text| arguments(text));
+        }
         match texts.is_empty() {
             false => self.output = texts.join("\n"),
             true => self.output = raw().unwrap_or_else(|| std::mem::take(&mut self.output)),
@@ -238,6 +243,15 @@ impl Call {
             paths: self.paths.clone(),
         }
     }
+}
+
+/// A text that is whole arguments.
+fn arguments(text: &str) -> Option<Value> {
+    let value: Value = serde_json::from_str(text.trim()).ok()?;
+    value
+        .as_object()
+        .is_some_and(|fields| !fields.is_empty())
+        .then_some(value)
 }
 
 fn str_at<'v>(value: &'v Value, key: &str) -> &'v str {

@@ -70,8 +70,7 @@ impl LocalHub {
         notes.splice(0..0, past.notices.iter().cloned());
         let policy = Arc::new(options.permissions.policy.clone());
         let posture = policy.posture;
-        let mut permissions =
-            PermissionState::new(posture, options.permissions.plan_tools.clone());
+        let mut permissions = PermissionState::new(posture, options.permissions.plan_tools.clone());
         permissions.mode = options.permissions.mode.unwrap_or_default();
         let mut role = role;
         role.capabilities.read_only |= permissions.mode == Mode::Plan;
@@ -260,7 +259,11 @@ impl LocalHub {
 }
 
 /// What goes before the first prompt: all that a new log begins with, and the agent where an old one had another.
-fn opening(options: &HubSettings, past: &Past, (child, model): (&ChildSettings, &str)) -> Vec<Body> {
+fn opening(
+    options: &HubSettings,
+    past: &Past,
+    (child, model): (&ChildSettings, &str),
+) -> Vec<Body> {
     let known = settings_of(&past.entries, &[]).model;
     let settings = Settings {
         model: Some(model.to_owned()).filter(|model| known.as_ref() != Some(model)),
