@@ -137,6 +137,10 @@ impl Team {
                     None => Step::answer().text("It is done."),
                 },
             );
+        Team::with_servers(folder, config, server, vendor)
+    }
+
+    fn with_servers(folder: &Path, config: &str, server: Server, vendor: Server) -> Team {
         let name = host_name();
         let open = format!(
             "[permissions]\nmode = \"allow\"\nallow = [\"Net({name}:{})\"]\n[tools.web]\nallow_private = [\"{name}\"]\n{config}",
@@ -221,8 +225,19 @@ impl Team {
     }
 
     fn run<const N: usize>(&self, args: [&str; N]) -> Run {
+        self.with_keys(self.scene.ostler(args))
+    }
+
+    /// The program of an agent itself.
+    fn agent(&self, name: &str) -> Run {
+        let found = std::env::split_paths(&self.path).map(|folder| folder.join(name));
+        let program = found.into_iter().find(|path| path.exists());
+        self.with_keys(self.scene.space.run(program.expect("a program")))
+    }
+
+    fn with_keys(&self, run: Run) -> Run {
         let url = self.url();
-        let run = self.scene.ostler(args).timeout(PATIENCE);
+        let run = run.timeout(PATIENCE);
         run.env("PATH", &self.path)
             .env("ANTHROPIC_API_KEY", "sk-test")
             .env("ANTHROPIC_BASE_URL", &url)
@@ -495,4 +510,87 @@ fn esc_stops_it() {
         term.wait();
         team.leaves_nothing();
     }
+}
+
+/// Claude Code and Codex with Ostler as their MCP server: a task that their model hands to ours comes back with its answer.
+fn uses_us_as_a_server(name: &str, run: impl Fn(&Team) -> Run) {
+    let Some(folder) = all(&[name]) else { return };
+    let made = [
+        Step::answer().call("bash", json!({"command": "echo made > made.txt"})),
+        Step::answer().text("The turnip is planted."),
+    ];
+    let team = Team::with_servers(
+        &folder,
+        "",
+        Server::start(made),
+        Server::builder().answering(hands_over).lenient().start(),
+    );
+    let out = run(&team).output();
+    let requests = team.vendor.requests();
+    let names: Vec<String> = requests.iter().flat_map(Captured::tool_names).collect();
+    let about = format!("{} {} {names:?}", out.stdout, out.stderr);
+    assert_eq!(out.code, Some(0), "{about}");
+    let told = requests.iter().flat_map(|request| request.tool_results());
+    let told: Vec<String> = told.map(|(_, text, _)| text).collect();
+    assert!(
+        told.iter()
+            .any(|text| text.contains("The turnip is planted.")),
+        "{about} {told:?}"
+    );
+    assert_eq!(team.scene.space.read("made.txt"), "made\n", "{about}");
+    assert!(out.stdout.contains("It stands."), "{about}");
+    team.leaves_nothing();
+}
+
+/// A model that hands its task to the first tool of ours.
+fn hands_over(request: &Captured) -> Step {
+    let names = request.tool_names();
+    let tool = names.iter().find(|name| name.ends_with("ostler"));
+    match (tool, request.tool_results().is_empty()) {
+        (Some(tool), true) => Step::answer().call(tool, json!({"prompt": "plant it"})),
+        (_, _) => Step::answer().text("It stands."),
+    }
+}
+
+#[test]
+fn claude_uses_us_as_a_server() {
+    uses_us_as_a_server("claude", |team| {
+        let server = json!({"mcpServers": {"ostler": {"type": "stdio",
+            "command": env!("CARGO_BIN_EXE_ostler"), "args": ["mcp-server"],
+            "env": {"OSTLER_HOME": team.scene.space.home(), "MOCK_KEY": "sk-test"}}}});
+        let args = [
+            "-p",
+            "--strict-mcp-config",
+            "--mcp-config",
+            &server.to_string(),
+            "--allowedTools",
+            "mcp__ostler__ostler",
+            "--",
+            "go",
+        ];
+        // Else it looks for tools of servers only when its model asks.
+        team.agent("claude").args(args).env("ENABLE_TOOL_SEARCH", "false")
+    });
+}
+
+#[test]
+fn codex_uses_us_as_a_server() {
+    uses_us_as_a_server("codex", |team| {
+        let config = team.scene.space.user_home().join(".codex/config.toml");
+        let text = std::fs::read_to_string(&config).expect("settings");
+        let home = team.scene.space.home();
+        let server = format!(
+            "\n[mcp_servers.ostler]\ncommand = {:?}\nargs = [\"mcp-server\"]\ntool_timeout_sec = 3600\nenv = {{ OSTLER_HOME = {home:?}, MOCK_KEY = \"sk-test\" }}\n",
+            env!("CARGO_BIN_EXE_ostler")
+        );
+        std::fs::write(config, text + &server).expect("settings");
+        let args = [
+            "exec",
+            "--skip-git-repo-check",
+            "--dangerously-bypass-approvals-and-sandbox",
+            "--",
+            "go",
+        ];
+        team.agent("codex").args(args)
+    });
 }
