@@ -569,7 +569,9 @@ fn claude_uses_us_as_a_server() {
             "go",
         ];
         // Else it looks for tools of servers only when its model asks.
-        team.agent("claude").args(args).env("ENABLE_TOOL_SEARCH", "false")
+        team.agent("claude")
+            .args(args)
+            .env("ENABLE_TOOL_SEARCH", "false")
     });
 }
 
@@ -593,4 +595,40 @@ fn codex_uses_us_as_a_server() {
         ];
         team.agent("codex").args(args)
     });
+}
+
+/// `acpx` drives us as an agent: what is approved runs, what is denied does not.
+#[test]
+fn acpx_drives_us() {
+    let Some(folder) = all(&["acpx"]) else { return };
+    for (flag, is_made) in [("--approve-all", true), ("--deny-all", false)] {
+        let steps = [
+            Step::answer().call("bash", json!({"command": "echo made > made.txt"})),
+            Step::answer().text("The turnip is planted."),
+        ];
+        let vendor = Server::builder().answering(model).lenient().start();
+        let mut team = Team::with_servers(&folder, "", Server::start(steps), vendor);
+        let config = team.scene.space.home().join("config.toml");
+        let text = team.scene.space.read(&config);
+        let text = text.replace("mode = \"allow\"", "mode = \"ask\"");
+        team.scene.space.write(config, text);
+        team.path = path(&folder);
+        let agent = format!("{} acp", env!("CARGO_BIN_EXE_ostler"));
+        let run = team
+            .agent("acpx")
+            .env("OSTLER_HOME", team.scene.space.home());
+        let run = run.env("MOCK_KEY", "mock-key");
+        let args = [
+            "--agent", &agent, flag, "--format", "json", "exec", "plant it",
+        ];
+        let out = run.args(args).output();
+        let about = format!("{flag}: {} {}", out.stdout, out.stderr);
+        assert!(out.stdout.contains("session/request_permission"), "{about}");
+        assert!(
+            out.stdout.contains("\"stopReason\":\"end_turn\""),
+            "{about}"
+        );
+        assert_eq!(team.scene.space.exists("made.txt"), is_made, "{about}");
+        team.leaves_nothing();
+    }
 }
