@@ -31,6 +31,8 @@ const CONVERSATIONS: &str = "cache/agents";
 pub struct Delegates {
     ground: Ground,
     setup: setup::Backends,
+    /// The files that the configuration is from.
+    sources: Vec<PathBuf>,
     conversations: PathBuf,
     /// How many delegations this process is inside of.
     depth: u32,
@@ -43,6 +45,12 @@ impl Delegates {
         Self {
             ground: Ground::new(boot, hidden),
             setup: setup::Backends::new(&boot.loaded.config),
+            sources: boot
+                .loaded
+                .files
+                .iter()
+                .map(|(path, _)| path.clone())
+                .collect(),
             conversations: boot.places.home.join(CONVERSATIONS),
             depth: depth.and_then(|depth| depth.parse().ok()).unwrap_or(0),
             roles: match setup::is_configured(&boot.loaded.config) {
@@ -69,7 +77,10 @@ impl Delegates {
         let services = Services {
             launcher: Arc::new(launcher),
             own,
-            setups: Arc::new(setup::Fixed(setup)),
+            setups: Arc::new(setup::Fixed {
+                setup,
+                sources: self.sources.clone(),
+            }),
             sessions: self.conversations.clone(),
         };
         Delegation::new(services, defaults)
