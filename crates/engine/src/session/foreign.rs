@@ -27,7 +27,6 @@ const MAX_WAITING: usize = 64;
 /// Characters of a waiting prompt that clients are shown.
 const MAX_QUEUED_SHOWN: usize = 500;
 
-// tidy: plain data
 pub struct ForeignSession {
     pub ops: mpsc::Receiver<SentOp>,
     pub feed: Feed,
