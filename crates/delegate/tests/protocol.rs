@@ -78,7 +78,7 @@ update '{"sessionUpdate":"tool_call_update","toolCallId":"unknown","title":"cat 
 update '{"sessionUpdate":"from_the_future","x":1}'
 update '{"sessionUpdate":"usage_update","used":1,"size":2,"cost":{"amount":0.5,"currency":"USD"}}'
 say 'All '; say 'done.'
-result '{"stopReason":"end_turn","usage":{"inputTokens":10,"outputTokens":5,"totalTokens":15,"cachedReadTokens":3}}'
+result '{"stopReason":"end_turn","usage":{"inputTokens":7,"outputTokens":5,"totalTokens":15,"cachedReadTokens":3}}'
 "#;
 
 #[tokio::test]

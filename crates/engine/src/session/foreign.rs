@@ -97,14 +97,16 @@ impl ForeignSession {
             self.show_waiting();
             return Some(prompt);
         }
-        while !is_last {
+        if is_last {
+            return None;
+        }
+        loop {
             match self.next(clients).await {
                 Taken::Prompt(text) => return Some(text),
                 Taken::GoOn | Taken::Stop => {}
-                Taken::Last | Taken::Over => break,
+                Taken::Last | Taken::Over => return None,
             }
         }
-        None
     }
 
     fn show_waiting(&self) {

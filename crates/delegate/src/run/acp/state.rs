@@ -174,6 +174,10 @@ impl State {
             "usage.cachedReadTokens",
             "_meta.quota.token_count.cached_tokens",
         ]);
+        // Some count what was in the cache apart; the sum of all tells.
+        let total = JsonPath::parse("usage.totalTokens").count(answer);
+        let whole = total.map(|total| total.saturating_sub(output.unwrap_or_default()));
+        let input = input.max(whole);
         if input.is_some() || output.is_some() {
             let usd = self.recorder.cost().and_then(|cost| cost.usd);
             self.recorder.usage(Cost {
