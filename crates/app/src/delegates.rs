@@ -42,15 +42,11 @@ pub struct Delegates {
 impl Delegates {
     pub fn new(boot: &Boot, hidden: &[String]) -> Self {
         let depth = boot.env.get(DEPTH_VARIABLE);
+        let files = boot.loaded.files.iter().map(|(path, _)| path);
         Self {
             ground: Ground::new(boot, hidden),
             setup: setup::Backends::new(&boot.loaded.config),
-            sources: boot
-                .loaded
-                .files
-                .iter()
-                .map(|(path, _)| path.clone())
-                .collect(),
+            sources: files.filter(|path| path.is_file()).cloned().collect(),
             conversations: boot.places.home.join(CONVERSATIONS),
             depth: depth.and_then(|depth| depth.parse().ok()).unwrap_or(0),
             roles: match setup::is_configured(&boot.loaded.config) {
