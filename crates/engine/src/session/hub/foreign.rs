@@ -128,18 +128,9 @@ impl LocalHub {
         let Some(agents) = options.agents.foreign.clone() else {
             return Err(HubError(language.say(Word::ForeignNone).into()));
         };
-        let agent = order.task.role.agent.clone();
-        let origin = Origin {
-            provider: agent
-                .as_ref()
-                .map_or_else(String::new, |a| a.backend.clone()),
-            model: agent.map_or_else(String::new, |agent| agent.model),
-        };
+        let origin = origin(&order);
         let feed = Feed::redacting(options.run.redactor.clone());
-        let model = match origin.model.as_str() {
-            "" => origin.provider.clone(),
-            model => format!("{}/{model}", origin.provider),
-        };
+        let model = shown(&origin);
         let mode = child.permissions.shown(&child.policy, Instant::now());
         feed.update_snapshot(|snapshot| {
             snapshot.model.clone_from(&model);
@@ -255,6 +246,24 @@ impl LocalHub {
         };
         let granted = options.tools.writable.clone();
         ForeignLauncher::new(services, granted, order.task.approval)
+    }
+}
+
+/// The agent, as what comes of it is signed.
+fn origin(order: &ForeignOrder) -> Origin {
+    let agent = order.task.role.agent.clone();
+    Origin {
+        provider: agent
+            .as_ref()
+            .map_or_else(String::new, |agent| agent.backend.clone()),
+        model: agent.map_or_else(String::new, |agent| agent.model),
+    }
+}
+
+fn shown(origin: &Origin) -> String {
+    match origin.model.as_str() {
+        "" => origin.provider.clone(),
+        model => format!("{}/{model}", origin.provider),
     }
 }
 
