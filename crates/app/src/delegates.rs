@@ -10,7 +10,7 @@ mod setup;
 use crate::boot::Boot;
 use activity::Follower;
 use launch::Ground;
-use ostler_config::backends::{Reference, parse_reference, supported};
+use ostler_config::backends::{DEFAULT, Reference, parse_reference, supported};
 use ostler_delegate::Delegation;
 use ostler_delegate::outcome::{FailureKind, Outcome};
 use ostler_delegate::request::{Contract, Request};
@@ -19,7 +19,7 @@ use ostler_engine::agents::foreign::{
     Approval, ForeignAgents, ForeignEnd, ForeignFailure, ForeignGround, ForeignLauncher,
     ForeignRoles, ForeignTask,
 };
-use ostler_engine::roles::Agent;
+use ostler_engine::roles::{Agent, Capabilities, Role};
 use ostler_engine::tool::Conversation;
 use ostler_wire::BoxFuture;
 use std::path::PathBuf;
@@ -31,6 +31,8 @@ const CONVERSATIONS: &str = "cache/agents";
 pub struct Delegates {
     ground: Ground,
     setup: setup::Backends,
+    /// The files that the configuration is from.
+    sources: Vec<PathBuf>,
     conversations: PathBuf,
     /// How many delegations this process is inside of.
     depth: u32,
@@ -40,9 +42,11 @@ pub struct Delegates {
 impl Delegates {
     pub fn new(boot: &Boot, hidden: &[String]) -> Self {
         let depth = boot.env.get(DEPTH_VARIABLE);
+        let files = boot.loaded.files.iter().map(|(path, _)| path);
         Self {
             ground: Ground::new(boot, hidden),
             setup: setup::Backends::new(&boot.loaded.config),
+            sources: files.filter(|path| path.is_file()).cloned().collect(),
             conversations: boot.places.home.join(CONVERSATIONS),
             depth: depth.and_then(|depth| depth.parse().ok()).unwrap_or(0),
             roles: match setup::is_configured(&boot.loaded.config) {
@@ -69,7 +73,10 @@ impl Delegates {
         let services = Services {
             launcher: Arc::new(launcher),
             own,
-            setups: Arc::new(setup::Fixed(setup)),
+            setups: Arc::new(setup::Fixed {
+                setup,
+                sources: self.sources.clone(),
+            }),
             sessions: self.conversations.clone(),
         };
         Delegation::new(services, defaults)
@@ -126,12 +133,33 @@ pub fn agent_of(model: &str) -> Option<Agent> {
         } => Some(Agent {
             backend: backend.to_owned(),
             model: match (model, variant) {
-                (ostler_config::backends::DEFAULT, _) => String::new(),
+                (DEFAULT, _) => String::new(),
                 (model, Some(variant)) => format!("{model}@{variant}"),
                 (model, None) => model.to_owned(),
             },
         }),
     }
+}
+
+/// The role of another agent that a person talks to; none for what is no other agent. Without a model it is its own.
+pub fn in_place(name: &str) -> Option<Role> {
+    let is_whole = name.contains('/') || matches!(parse_reference(name), Reference::Acp(_));
+    let model = match is_whole {
+        true => name.to_owned(),
+        false => format!("{name}/{DEFAULT}"),
+    };
+    let agent = agent_of(&model).filter(|agent| !agent.backend.trim().is_empty())?;
+    Some(Role {
+        name: "agent".into(),
+        description: String::new(),
+        persona: String::new(),
+        model: Some(model),
+        capabilities: Capabilities::default(),
+        enabled: true,
+        timeout: None,
+        agent: Some(agent),
+        from: String::new(),
+    })
 }
 
 fn request(task: &ForeignTask) -> Result<Request, String> {
@@ -199,7 +227,7 @@ fn end_of(outcome: Outcome) -> ForeignEnd {
     let message = outcome.message.clone();
     let mut report = serde_json::to_value(&outcome).unwrap_or_default();
     report["warnings"] = serde_json::json!(outcome.warnings);
-    if report["model"] == ostler_config::backends::DEFAULT {
+    if report["model"] == DEFAULT {
         report["model"] = serde_json::Value::Null;
     }
     if let Some(fields) = report.as_object_mut() {

@@ -22,6 +22,7 @@ pub async fn run(mut global: Global, args: Demo, language: Language) -> anyhow::
     global.root = Some(dir.clone());
     global.model = Some(KIND.into());
     global.provider = None;
+    global.backend = None;
     let boot = Arc::new(Boot::new(&global)?);
     let language = boot.language;
     if exec::format(&args.output) == Format::Text && looks::fits(&boot) {

@@ -69,6 +69,9 @@ pub struct Global {
     /// The provider of --model, or its default model
     #[arg(long, global = true, value_name = "NAME")]
     pub provider: Option<String>,
+    /// Another agent in place of a model: codex, claude/MODEL, or acp:COMMAND for one that speaks ACP
+    #[arg(long, global = true, value_name = "AGENT", conflicts_with_all = ["model", "provider", "effort"])]
+    pub backend: Option<String>,
     /// How hard the model thinks: none, minimal, low, medium, high, max
     #[arg(long, global = true, value_name = "EFFORT", value_parser = EFFORTS, hide_possible_values = true)]
     pub effort: Option<String>,

@@ -4,7 +4,7 @@
 pub mod plugins;
 
 use crate::boot::{Boot, agents};
-use crate::delegates::Delegates;
+use crate::delegates::{self, Delegates};
 use crate::flags::PermissionMode;
 use crate::grants::granted;
 use crate::policy::{policy, prompt_file};
@@ -86,7 +86,7 @@ pub fn options(boot: &Arc<Boot>, interactive: bool) -> anyhow::Result<HubSetting
             elsewhere: None,
         },
         mcp: Arc::new(crate::servers::settings(boot)),
-        agents: Arc::new(agent_settings(boot, &hidden)),
+        agents: Arc::new(agent_settings(boot, &hidden)?),
         commands: CommandSources {
             templates: command_folders(boot),
             extras: Vec::new(),
@@ -156,11 +156,17 @@ pub(crate) fn policy_for(boot: &Boot, interactive: bool) -> anyhow::Result<Polic
     Ok(policy)
 }
 
-fn agent_settings(boot: &Boot, hidden: &[String]) -> AgentSettings {
-    AgentSettings {
+fn agent_settings(boot: &Boot, hidden: &[String]) -> anyhow::Result<AgentSettings> {
+    let backend = boot.global.backend.as_deref();
+    let in_place = backend.map(|name| {
+        let unknown = || anyhow!("{}", boot.language.filled(Word::ForeignUnknown, &[&name]));
+        delegates::in_place(name).ok_or_else(unknown)
+    });
+    Ok(AgentSettings {
         foreign: Some(Foreign(Arc::new(Delegates::new(boot, hidden)))),
+        in_place: in_place.transpose()?,
         ..agents::settings(&boot.loaded, &boot.places)
-    }
+    })
 }
 
 pub(crate) fn tool_filter(boot: &Boot) -> Vec<String> {

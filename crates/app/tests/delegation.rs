@@ -7,6 +7,8 @@ mod common;
 mod ends;
 #[path = "delegation/groups.rs"]
 mod groups;
+#[path = "delegation/in_place.rs"]
+mod in_place;
 #[path = "delegation/limits.rs"]
 mod limits;
 #[path = "delegation/state.rs"]

@@ -119,6 +119,15 @@ impl Default for Capabilities {
     }
 }
 
+impl Capabilities {
+    /// It may write, run commands and use the network.
+    pub fn is_everything(&self) -> bool {
+        self.filesystem == Filesystem::ReadWrite
+            && self.shell == Allowance::Allow
+            && self.network == Allowance::Allow
+    }
+}
+
 fn all_tools() -> Vec<String> {
     vec!["*".to_owned()]
 }

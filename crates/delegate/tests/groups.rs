@@ -3,14 +3,16 @@
 
 mod common;
 
-use common::{Scene, SeenGroup};
+use common::{Scene, Seen, SeenGroup};
 use ostler_delegate::Delegation;
-use ostler_delegate::outcome::FailureKind;
+use ostler_delegate::activity::{Group, Member, Watcher};
+use ostler_delegate::outcome::{FailureKind, Outcome};
 use ostler_delegate::request::{
     BatchRequest, InfoRequest, Participant, Request, RoundtableRequest,
 };
 use serde_json::json;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
 /// Waits until as many as `$WANTED` run, then answers; a task that says `fail` fails.
@@ -97,6 +99,69 @@ async fn eight_tasks_run_at_once_and_two_of_them_fail() {
         2
     );
     assert!(log.contains(&"ok last a".to_owned()), "{log:?}");
+}
+
+/// Says one thing after the other, each with its number.
+const TALKS: &str = r#"
+for prompt; do :; done
+n=1
+while [ $n -le 50 ]; do
+  echo "{\"type\":\"assistant\",\"session_id\":\"s\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"$prompt $n\"}]}}"
+  n=$((n + 1))
+done
+echo "{\"type\":\"result\",\"is_error\":false,\"result\":\"$prompt 50\",\"session_id\":\"s\"}"
+"#;
+
+/// Keeps what each task tells, in the order in which it comes.
+#[derive(Default)]
+struct Told(Arc<Mutex<BTreeMap<String, Arc<Seen>>>>);
+
+impl Group for Told {
+    fn started(&self, member: &Member) -> Arc<dyn Watcher> {
+        let seen = Arc::new(Seen::default());
+        self.0
+            .lock()
+            .unwrap()
+            .insert(member.name.clone(), seen.clone());
+        seen
+    }
+
+    fn finished(&self, _: &Member, _: &Outcome) {}
+}
+
+#[tokio::test]
+async fn what_twenty_tell_at_once_keeps_its_order() {
+    let role = json!({"model": "claude/default", "personas": {"description": "d", "prompt": ""}});
+    let setup = json!({"backend": {"claude": {}}, "roles": {"a": role}});
+    let scene = Scene::new(setup).cli("claude", TALKS);
+    let prompts: Vec<String> = (1..=20).map(|number| format!("task {number}")).collect();
+    let batch = BatchRequest {
+        tasks: prompts.iter().map(|prompt| task("a", prompt)).collect(),
+        ..BatchRequest::default()
+    };
+    let told = Arc::new(Told::default());
+    let cancel = CancellationToken::new();
+    let outcome = scene
+        .delegation()
+        .batch(&batch, told.clone(), &cancel)
+        .await;
+    assert_eq!(outcome.error, None);
+    let said = outcome
+        .results
+        .iter()
+        .map(|one| one.outcome.agent_messages.clone());
+    let last: Vec<String> = prompts
+        .iter()
+        .map(|prompt| format!("{prompt} 50"))
+        .collect();
+    assert_eq!(said.collect::<Vec<_>>(), last);
+    for (number, prompt) in prompts.iter().enumerate() {
+        let seen = told.0.lock().unwrap()[&(number + 1).to_string()].clone();
+        let told = seen.short().into_iter();
+        let messages = told.filter(|line| line.starts_with("message "));
+        let expect = (1..=50).map(|n| format!("message {prompt} {n}"));
+        assert_eq!(messages.collect::<Vec<_>>(), expect.collect::<Vec<_>>());
+    }
 }
 
 #[tokio::test]

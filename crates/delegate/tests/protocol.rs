@@ -78,7 +78,7 @@ update '{"sessionUpdate":"tool_call_update","toolCallId":"unknown","title":"cat 
 update '{"sessionUpdate":"from_the_future","x":1}'
 update '{"sessionUpdate":"usage_update","used":1,"size":2,"cost":{"amount":0.5,"currency":"USD"}}'
 say 'All '; say 'done.'
-result '{"stopReason":"end_turn","usage":{"inputTokens":10,"outputTokens":5,"totalTokens":15,"cachedReadTokens":3}}'
+result '{"stopReason":"end_turn","usage":{"inputTokens":7,"outputTokens":5,"totalTokens":15,"cachedReadTokens":3}}'
 "#;
 
 #[tokio::test]
@@ -123,6 +123,64 @@ async fn a_whole_task_is_told_as_it_happens() {
     );
     assert_eq!(pieces.count(), 3);
     assert!(log(&scene).starts_with("acp\n"), "{}", log(&scene));
+}
+
+/// A sandbox of its own that does not work in ours is off where a role may do everything, and only there.
+#[tokio::test]
+async fn a_sandbox_that_cannot_nest_is_turned_off_for_those_who_may_do_everything() {
+    let script = "say 'Word.'\nresult '{\"stopReason\":\"end_turn\"}'";
+    for (capabilities, is_off) in [
+        (json!({}), true),
+        (json!({"filesystem": "read-only"}), false),
+        (json!({"network": "deny"}), false),
+        (json!({"shell": "deny"}), false),
+    ] {
+        let role = json!({"model": "reasonix/default", "capabilities": capabilities});
+        let scene = Scene::new(json!({"backend": {"reasonix": {}}, "roles": {"r": role}}))
+            .cli("reasonix", &agent(&plain(), &json!({}), script));
+        let (outcome, _) = scene.three(request("r", "say hi")).await;
+        assert_eq!(outcome.error, None);
+        let told = log(&scene);
+        assert_eq!(told.contains("danger-full-access"), is_off, "{told}");
+    }
+}
+
+/// Arguments that come as text while the model writes them are those of the call.
+#[tokio::test]
+async fn arguments_may_come_as_text_before_the_call_runs() {
+    let script = r#"
+update '{"sessionUpdate":"tool_call","toolCallId":"c1","title":"Bash","kind":"execute","status":"pending","content":[{"type":"content","content":{"type":"text","text":""}}]}'
+update '{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"{\"command\":\"ec"}}]}'
+update '{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"{\"command\":\"echo hi\"}"}}]}'
+update '{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed","content":[{"type":"content","content":{"type":"text","text":"hi"}}]}'
+say 'Word.'
+result '{"stopReason":"end_turn"}'"#;
+    let scene = scene(json!({}), &agent(&plain(), &json!({}), script));
+    let (outcome, seen) = scene.three(request("r", "say hi")).await;
+    assert_eq!(outcome.error, None);
+    let call = seen.all().into_iter().find_map(|activity| match activity {
+        Activity::ToolStarted(call) => Some(call),
+        _ => None,
+    });
+    assert_eq!(call.unwrap().input, Some(json!({"command": "echo hi"})));
+    assert!(
+        seen.short().contains(&"ok c1 hi".to_owned()),
+        "{:?}",
+        seen.short()
+    );
+}
+
+/// What an agent says of its own settings is no part of its answer.
+#[tokio::test]
+async fn messages_that_are_no_words_are_left_out() {
+    let script = "say '[MODE_UPDATE] plan'; say 'Word.'\nresult '{\"stopReason\":\"end_turn\"}'";
+    let modes = json!({"sessionId": "s-1", "modes": {"availableModes": [{"id": "plan"}]}});
+    let role = json!({"model": "gemini/default", "capabilities": {"filesystem": "read-only"}});
+    let scene = Scene::new(json!({"backend": {"gemini": {}}, "roles": {"r": role}}))
+        .cli("gemini", &agent(&modes, &json!({}), script));
+    let (outcome, _) = scene.three(request("r", "say hi")).await;
+    assert_eq!(outcome.error, None);
+    assert_eq!(outcome.agent_messages, "Word.");
 }
 
 #[tokio::test]

@@ -172,7 +172,12 @@ async fn answers_sessions_calls_and_usage_are_read() {
         if agent != "kimi" {
             let cost = outcome.cost.unwrap();
             let tokens = (cost.input_tokens, cost.output_tokens, cost.cached_tokens);
-            assert_eq!(tokens, (10, 5, 3), "{agent}");
+            // Some count what was in the cache apart.
+            let input = match agent {
+                "claude" | "opencode" | "pi" => 13,
+                _ => 10,
+            };
+            assert_eq!(tokens, (input, 5, 3), "{agent}");
         }
         if matches!(agent, "claude" | "opencode" | "pi") {
             assert_eq!(outcome.cost.unwrap().usd, Some(0.25), "{agent}");

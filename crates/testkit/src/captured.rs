@@ -249,6 +249,13 @@ fn collect_tools(tools: &Value, names: &mut Vec<String>) {
             collect_tools(&tool["functionDeclarations"], names);
             continue;
         }
+        if tool["type"] == "namespace" {
+            let mut inner = vec![];
+            collect_tools(&tool["tools"], &mut inner);
+            let space = tool["name"].as_str().unwrap_or_default();
+            names.extend(inner.iter().map(|name| format!("{space}/{name}")));
+            continue;
+        }
         let named = tool["function"]["name"].as_str();
         names.extend(named.or(tool["name"].as_str()).map(String::from));
     }

@@ -141,6 +141,7 @@ pub fn settings(loaded: &Loaded, places: &Places) -> AgentSettings {
         },
         auto_plan: agent.auto_plan,
         foreign: None,
+        in_place: None,
         planner: planner
             .filter(|model| !model.is_empty())
             .map(|model| PlannerSettings {

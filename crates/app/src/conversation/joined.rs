@@ -128,6 +128,7 @@ pub fn idle_flags(boot: &Boot) -> Vec<&'static str> {
     let given = [
         ("--model", global.model.is_some()),
         ("--provider", global.provider.is_some()),
+        ("--backend", global.backend.is_some()),
         ("--effort", global.effort.is_some()),
         ("--system-prompt", global.system_prompt.is_some()),
         ("--mode", global.mode.is_some()),

@@ -13,7 +13,7 @@ use ostler_delegate::setup::{
     catalogue,
 };
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The backends of the configuration.
 pub struct Backends(BTreeMap<String, Backend>);
@@ -99,13 +99,17 @@ pub fn is_configured(config: &Config) -> bool {
 }
 
 /// The same for every folder and client: layers were merged before.
-pub struct Fixed(pub Setup);
+pub struct Fixed {
+    pub setup: Setup,
+    /// The files that it is from.
+    pub sources: Vec<PathBuf>,
+}
 
 impl SetupSource for Fixed {
     fn load(&self, _: &Path, _: Option<&str>) -> Result<LoadedSetup, SetupError> {
         Ok(LoadedSetup {
-            setup: self.0.clone(),
-            sources: Vec::new(),
+            setup: self.setup.clone(),
+            sources: self.sources.clone(),
         })
     }
 }

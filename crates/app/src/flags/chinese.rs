@@ -97,6 +97,7 @@ const TABLE: &[(&str, &str)] = &[
     ("Work in this folder instead of the current one", "在此文件夹而非当前文件夹中工作"),
     ("The model: a provider, a model, or provider/model", "模型：提供商、模型，或 provider/model"),
     ("The provider of --model, or its default model", "--model 的提供商，或其默认模型"),
+    ("Another agent in place of a model: codex, claude/MODEL, or acp:COMMAND for one that speaks ACP", "用另一个代理代替模型：codex、claude/MODEL，或以 acp:命令 指定任何支持 ACP 的代理"),
     ("How hard the model thinks: none, minimal, low, medium, high, max", "模型思考的深度：none、minimal、low、medium、high、max"),
     ("Operator instructions for the system prompt; \"\" clears the configured ones", "系统提示中的操作者指令；\"\" 清除已配置的指令"),
     ("Continue this session", "继续此会话"),

@@ -137,6 +137,8 @@ fn the_roles_are_listed() {
     let roles = data["roles"].as_array().unwrap();
     let names: Vec<&str> = roles.iter().filter_map(|r| r["role"].as_str()).collect();
     assert_eq!(names, ["fixer", "idle", "reviewer"]);
+    let config = scene.space.home().join("config.toml").display().to_string();
+    assert_eq!(data["config_sources"], json!([config]));
     assert!(text(&reply).contains("idle: "), "{}", text(&reply));
     assert!(text(&reply).contains("(disabled)"));
 }

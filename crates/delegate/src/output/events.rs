@@ -122,9 +122,10 @@ fn cost(rule: &Rule, value: &Value) -> Cost {
         let count = path.as_ref().and_then(|path| path.count(value));
         count.unwrap_or_default()
     };
+    let beside = rule.beside.iter().filter_map(|path| path.count(value));
     Cost {
         usd: rule.usd.as_ref().and_then(|path| path.number(value)),
-        input_tokens: count(&rule.input_tokens),
+        input_tokens: beside.fold(count(&rule.input_tokens), u64::saturating_add),
         output_tokens: count(&rule.output_tokens),
         cached_tokens: count(&rule.cached_tokens),
     }

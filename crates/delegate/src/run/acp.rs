@@ -79,7 +79,7 @@ pub async fn run(job: Job<'_>) -> Ran {
             return job.failure(kind, &why, &prepared.shown, &recorder).into();
         }
     };
-    let shared = Shared::new(recorder, noise(job.target));
+    let shared = Shared::new(recorder, noise(job.target), no_message(job.target));
     let (lines, handle) = transport::connect(process, shared.clone());
     let stop = job.cancel.child_token();
     let permissions = Permissions {
@@ -114,6 +114,13 @@ async fn last_words(ended: &CancellationToken) {
 fn noise(target: &Target) -> &[String] {
     match &target.agent {
         Agent::Known { row, .. } => &row.noise,
+        Agent::Command(_) | Agent::Own => &[],
+    }
+}
+
+fn no_message(target: &Target) -> &[String] {
+    match &target.agent {
+        Agent::Known { row, .. } => row.acp.as_ref().map_or(&[], |acp| &acp.no_message),
         Agent::Command(_) | Agent::Own => &[],
     }
 }

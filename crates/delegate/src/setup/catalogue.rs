@@ -88,6 +88,9 @@ pub struct AgentRow {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct AcpRow {
     pub args_template: Vec<String>,
+    /// Messages that are no words of the agent.
+    #[serde(default)]
+    pub no_message: Vec<String>,
     #[serde(default)]
     pub model: AcpModel,
     /// Options of a model by name, each with the setting of the session that it is; `""`: it is among the arguments.
@@ -96,6 +99,9 @@ pub struct AcpRow {
     /// What makes a session one that only reads.
     #[serde(default)]
     pub read_only: Vec<AcpSetting>,
+    /// What turns its own sandbox off, for a role that may write, run commands and use the network: ours holds it.
+    #[serde(default)]
+    pub unconfined: Vec<AcpSetting>,
 }
 
 /// How an agent of the protocol is told its model.

@@ -11,7 +11,7 @@ use crate::agents::children::{Assignment, ChildSettings, Slots, Spent};
 use crate::agents::foreign::{Approval, Foreign};
 use crate::confine::CallSandbox;
 use crate::sources::Source;
-use crate::sources::roles::RoleSettings;
+use crate::sources::roles::{Role, RoleSettings};
 use crate::sources::skills::SkillSettings;
 use crate::tools::Tools;
 use ostler_wire::Json;
@@ -43,6 +43,8 @@ pub struct AgentSettings {
     pub attended: bool,
     /// Runs the agents of others that play roles.
     pub foreign: Option<Foreign>,
+    /// Another agent that sessions of the person are with, in place of a model.
+    pub in_place: Option<Role>,
     /// Another model makes a plan before each turn.
     pub planner: Option<PlannerSettings>,
     /// A large task begins in plan mode.
@@ -68,6 +70,7 @@ impl Default for AgentSettings {
             models: BTreeMap::new(),
             attended: true,
             foreign: None,
+            in_place: None,
             planner: None,
             auto_plan: false,
         }

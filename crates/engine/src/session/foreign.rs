@@ -1,5 +1,6 @@
-//! The session of another agent that works for a call: a log of its own, a feed that is shown like that of any child, and
-//! one task that takes ops in while the agent's program runs. It has no model of ours; one prompt is all that it does.
+//! The session of another agent: a log of its own, a feed that is shown like that of any session, and one task that takes
+//! ops in while the agent's program runs. It has no model of ours. One that works for a call does one prompt; one that a
+//! person opened takes prompts as long as somebody is there.
 
 mod own;
 mod recorder;
@@ -10,15 +11,21 @@ use crate::agents::foreign::{
 use crate::clients::feed::Feed;
 use crate::log::LogError;
 use ostler_wire::{
-    Body, Delta, ErrorEntry, Interrupted, Language, Notice, Op, Outcome, SentOp, TurnEnd, View,
-    Word,
+    Body, Delivery, Delta, ErrorEntry, Interrupted, Language, Notice, Op, Outcome, QueuedPrompt,
+    SentOp, TurnEnd, View, Word, clip,
 };
 pub use own::OwnSession;
 pub use recorder::{Parts, Permits, Recorder, Rights};
+use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
+
+/// Prompts that wait while the agent works.
+const MAX_WAITING: usize = 64;
+/// Characters of a waiting prompt that clients are shown.
+const MAX_QUEUED_SHOWN: usize = 500;
 
 pub struct ForeignSession {
     pub ops: mpsc::Receiver<SentOp>,
@@ -33,6 +40,15 @@ pub struct ForeignSession {
     /// Stops the agent.
     pub cancel: CancellationToken,
     pub language: Language,
+    pub prompts: Prompts,
+}
+
+/// How many prompts a session takes.
+pub enum Prompts {
+    /// That of the call that it works for.
+    One,
+    /// As they come; these wait.
+    Many(VecDeque<String>),
 }
 
 /// What an op means for the work.
@@ -40,43 +56,94 @@ enum Taken {
     Prompt(String),
     GoOn,
     Stop,
+    /// What waits is done, then it is over.
+    Last,
     Over,
 }
 
 impl ForeignSession {
     pub async fn run(mut self) {
         let mut clients = self.feed.register().count();
-        let mut prompt = None;
-        while prompt.is_none() {
-            match self.next(&mut clients).await {
-                Taken::Prompt(text) => prompt = Some(text),
-                Taken::GoOn | Taken::Stop => {}
-                Taken::Over => return,
+        let mut is_last = false;
+        while let Some(prompt) = self.next_prompt(&mut clients, is_last).await {
+            let (end, over) = self.work(prompt, &mut clients).await;
+            if let Err(error) = self.finish(end).await {
+                let message = error.say(self.language);
+                self.feed.delta(Delta::Unrecorded { message });
             }
+            self.recorder.sync();
+            match (&mut self.prompts, over) {
+                (Prompts::One, _) => {
+                    while !matches!(self.next(&mut clients).await, Taken::Over) {}
+                    break;
+                }
+                (Prompts::Many(_), Some(Taken::Over)) => break,
+                (Prompts::Many(_), over) => is_last |= over.is_some(),
+            }
+            self.cancel = self.recorder.renew();
         }
-        let prompt = prompt.unwrap_or_default();
-        let end = self.work(prompt, &mut clients).await;
-        if let Err(error) = self.finish(end).await {
-            let message = error.say(self.language);
-            self.feed.delta(Delta::Unrecorded { message });
-        }
-        self.recorder.sync();
-        while !matches!(self.next(&mut clients).await, Taken::Over) {}
         self.recorder.synced().await;
     }
 
-    /// Has the agent do its task, while ops come in.
-    async fn work(&mut self, prompt: String, clients: &mut watch::Receiver<usize>) -> ForeignEnd {
+    /// The prompt that waits longest, or the next one that comes.
+    async fn next_prompt(
+        &mut self,
+        clients: &mut watch::Receiver<usize>,
+        is_last: bool,
+    ) -> Option<String> {
+        if let Prompts::Many(waiting) = &mut self.prompts
+            && let Some(prompt) = waiting.pop_front()
+        {
+            self.show_waiting();
+            return Some(prompt);
+        }
+        if is_last {
+            return None;
+        }
+        loop {
+            match self.next(clients).await {
+                Taken::Prompt(text) => return Some(text),
+                Taken::GoOn | Taken::Stop => {}
+                Taken::Last | Taken::Over => return None,
+            }
+        }
+    }
+
+    fn show_waiting(&self) {
+        let Prompts::Many(waiting) = &self.prompts else {
+            return;
+        };
+        let shown = waiting.iter().map(|text| QueuedPrompt {
+            text: clip(text, MAX_QUEUED_SHOWN),
+            delivery: Delivery::Queue,
+        });
+        self.feed.delta(Delta::Queue {
+            prompts: shown.collect(),
+        });
+    }
+
+    /// Has the agent do its task, while ops come in. Whether the session is over then.
+    async fn work(
+        &mut self,
+        prompt: String,
+        clients: &mut watch::Receiver<usize>,
+    ) -> (ForeignEnd, Option<Taken>) {
         let opening = std::mem::take(&mut self.opening);
+        let mut task = self.order.task.clone();
+        if let Prompts::Many(_) = self.prompts {
+            task.prompt.clone_from(&prompt);
+        }
         if let Err(why) = self.recorder.begin(opening, prompt) {
-            return failed(ForeignFailure::NotStarted, why.say(self.language));
+            let why = why.say(self.language);
+            return (failed(ForeignFailure::NotStarted, why), None);
         }
         if let Some(why) = self.recorder.broke_budget() {
-            return failed(ForeignFailure::NotStarted, why);
+            return (failed(ForeignFailure::NotStarted, why), None);
         }
+        let mut over = None;
         let agents = self.agents.clone();
         let working = agents.0.run(
-            self.order.task.clone(),
+            task,
             ForeignGround {
                 launcher: self.launcher.clone(),
                 own: self.own.clone(),
@@ -87,12 +154,27 @@ impl ForeignSession {
         let mut working = pin!(working);
         loop {
             tokio::select! {
-                end = &mut working => return end,
-                taken = self.next(clients) => match taken {
-                    Taken::GoOn | Taken::Prompt(_) => {}
-                    Taken::Stop | Taken::Over => self.cancel.cancel(),
+                end = &mut working => return (end, over),
+                taken = self.next(clients), if !matches!(over, Some(Taken::Over)) => match taken {
+                    Taken::Prompt(text) => self.wait(text),
+                    Taken::GoOn => {}
+                    Taken::Stop => self.cancel.cancel(),
+                    Taken::Last => over = Some(Taken::Last),
+                    Taken::Over => {
+                        self.cancel.cancel();
+                        over = Some(Taken::Over);
+                    }
                 },
             }
+        }
+    }
+
+    fn wait(&mut self, prompt: String) {
+        if let Prompts::Many(waiting) = &mut self.prompts
+            && waiting.len() < MAX_WAITING
+        {
+            waiting.push_back(prompt);
+            self.show_waiting();
         }
     }
 
@@ -111,6 +193,11 @@ impl ForeignSession {
 
     fn take(&mut self, SentOp { reply_to, op }: SentOp) -> Taken {
         let taken = match op.parsed() {
+            Op::Prompt { images, .. } if !images.is_empty() => {
+                let text = self.language.say(Word::ForeignNoPictures).to_owned();
+                self.feed.reply(&reply_to, "", View::Error(text));
+                Taken::GoOn
+            }
             Op::Prompt { text, .. } => Taken::Prompt(text),
             Op::Answer {
                 ask,
@@ -127,7 +214,12 @@ impl ForeignSession {
             }
             Op::Say { .. } | Op::Complete(_) => Taken::GoOn,
             Op::Interrupt => Taken::Stop,
-            Op::Close | Op::Finish => Taken::Over,
+            Op::Close | Op::Finish if matches!(self.prompts, Prompts::One) => Taken::Over,
+            Op::Close => {
+                self.prompts = Prompts::Many(VecDeque::new());
+                Taken::Last
+            }
+            Op::Finish => Taken::Last,
         };
         self.feed.finish_op(&reply_to);
         taken

@@ -226,10 +226,20 @@ fn content_part(reply: &Reply, text: &str) -> Value {
     }
 }
 
+/// The tools of a namespace are called by `namespace/name`.
 fn call_item(reply: &Reply, said: &SaidCall, args: &str, status: &str) -> Value {
-    json!({"id": format!("{}c{}", reply.id("fc_"), said.index), "type": "function_call",
+    let name = &said.call.name;
+    let (namespace, name) = match name.split_once('/') {
+        Some((namespace, name)) => (Some(namespace), name),
+        None => (None, name.as_str()),
+    };
+    let mut item = json!({"id": format!("{}c{}", reply.id("fc_"), said.index), "type": "function_call",
         "status": status, "arguments": args, "call_id": said.id.as_deref().unwrap_or_default(),
-        "name": said.call.name})
+        "name": name});
+    if let Some(namespace) = namespace {
+        item["namespace"] = json!(namespace);
+    }
+    item
 }
 
 /// The last event, the status and the details of an answer's end.

@@ -131,13 +131,15 @@ fn finding(
         text.push_str(language.say(Word::Comma));
         text.push_str(part);
     };
-    match check.logged_in {
-        Some(true) => say(language.say(Word::DocLoggedIn)),
-        Some(false) => {
+    match (check.logged_in, &answer) {
+        // Who answers has a way in, whatever it says of a login.
+        (_, Some(Ok(_))) => {}
+        (Some(true), _) => say(language.say(Word::DocLoggedIn)),
+        (Some(false), _) => {
             status = Status::Note;
             say(language.say(Word::DocNotLoggedIn));
         }
-        None => say(language.say(Word::DocLoginUnknown)),
+        (None, _) => say(language.say(Word::DocLoginUnknown)),
     }
     match &answer {
         Some(Ok(answer)) => {

@@ -127,7 +127,7 @@ async fn set(
     }
     if job.target.capabilities.filesystem == Filesystem::ReadOnly {
         let is_set = match acp {
-            Some(acp) => settings.read_only(&acp.read_only).await,
+            Some(acp) => settings.all(&acp.read_only).await,
             None => settings.any_reading_mode().await,
         };
         if !is_set {
@@ -135,6 +135,14 @@ async fn set(
                 "it has no mode that only reads: its questions are refused, and the sandbox holds it".to_owned(),
             );
         }
+    }
+    let unconfined = acp.map_or(&[][..], |acp| &acp.unconfined);
+    if job.target.capabilities.is_everything()
+        && !unconfined.is_empty()
+        && !settings.all(unconfined).await
+    {
+        warnings
+            .push("its own sandbox could not be turned off, and may not work in ours".to_owned());
     }
     Ok(())
 }
@@ -185,7 +193,8 @@ impl Settings<'_> {
         self.offers_option("mode") && self.option("mode", mode).await.is_ok()
     }
 
-    async fn read_only(&self, ways: &[AcpSetting]) -> bool {
+    /// Whether all of them could be set.
+    async fn all(&self, ways: &[AcpSetting]) -> bool {
         for way in ways {
             let is_set = match way {
                 AcpSetting::Mode { mode } => self.mode(mode).await,

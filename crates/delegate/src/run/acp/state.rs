@@ -27,6 +27,8 @@ pub struct State {
     pub session: Option<String>,
     calls: BTreeMap<String, Call>,
     noise: Vec<Regex>,
+    /// Messages that are no words of the agent.
+    no_message: Vec<Regex>,
 }
 
 /// A call as its updates have it.
@@ -41,15 +43,15 @@ struct Call {
 }
 
 impl Shared {
-    pub fn new(recorder: Recorder, noise: &[String]) -> Self {
+    /// `noise` are lines of stderr that say nothing, `no_message` messages that are no words of the agent.
+    pub fn new(recorder: Recorder, noise: &[String], no_message: &[String]) -> Self {
+        let compile = |patterns: &[String]| patterns.iter().flat_map(|p| Regex::new(p)).collect();
         Self(Arc::new(Mutex::new(State {
             recorder,
             session: None,
             calls: BTreeMap::new(),
-            noise: noise
-                .iter()
-                .flat_map(|pattern| Regex::new(pattern))
-                .collect(),
+            noise: compile(noise),
+            no_message: compile(no_message),
         })))
     }
 
@@ -104,7 +106,9 @@ impl State {
     }
 
     fn chunk(&mut self, kind: PieceKind, update: &Value) {
-        if let Some(text) = update.get("content").and_then(block_text) {
+        let text = update.get("content").and_then(block_text);
+        let is_said = |text: &String| !self.no_message.iter().any(|none| none.is_match(text));
+        if let Some(text) = text.filter(is_said) {
             self.recorder.piece(kind, &text);
         }
     }
@@ -170,6 +174,10 @@ impl State {
             "usage.cachedReadTokens",
             "_meta.quota.token_count.cached_tokens",
         ]);
+        // Some count what was in the cache apart; the sum of all tells.
+        let total = JsonPath::parse("usage.totalTokens").count(answer);
+        let whole = total.map(|total| total.saturating_sub(output.unwrap_or_default()));
+        let input = input.max(whole);
         if input.is_some() || output.is_some() {
             let usd = self.recorder.cost().and_then(|cost| cost.usd);
             self.recorder.usage(Cost {
@@ -219,6 +227,11 @@ impl Call {
             let raw = update.get("rawOutput").filter(|raw| !raw.is_null())?;
             text_of(raw.get("output").unwrap_or(raw))
         };
+        // Some show the arguments as text while the model writes them, and name them only when the call runs.
+        let is_over = matches!(str_at(update, "status"), "completed" | "failed");
+        if self.input.is_none() && !is_over {
+            self.input = texts.first().and_then(|text| arguments(text));
+        }
         match texts.is_empty() {
             false => self.output = texts.join("\n"),
             true => self.output = raw().unwrap_or_else(|| std::mem::take(&mut self.output)),
@@ -234,6 +247,15 @@ impl Call {
             paths: self.paths.clone(),
         }
     }
+}
+
+/// A text that is whole arguments.
+fn arguments(text: &str) -> Option<Value> {
+    let value: Value = serde_json::from_str(text.trim()).ok()?;
+    value
+        .as_object()
+        .is_some_and(|fields| !fields.is_empty())
+        .then_some(value)
 }
 
 fn str_at<'v>(value: &'v Value, key: &str) -> &'v str {

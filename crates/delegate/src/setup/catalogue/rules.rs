@@ -52,6 +52,9 @@ pub struct Rule {
     pub usd: Option<JsonPath>,
     #[serde(default)]
     pub input_tokens: Option<JsonPath>,
+    /// Tokens of the prompt that `input_tokens` does not count.
+    #[serde(default)]
+    pub beside: Vec<JsonPath>,
     #[serde(default)]
     pub output_tokens: Option<JsonPath>,
     #[serde(default)]

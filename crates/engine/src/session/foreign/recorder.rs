@@ -59,7 +59,6 @@ pub struct Recorder {
     account: Account,
     origin: Origin,
     rights: Rights,
-    cancel: CancellationToken,
     language: Language,
     root: std::path::PathBuf,
 }
@@ -78,6 +77,8 @@ struct Written {
     entries: usize,
     /// Why the agent is stopped.
     fault: Option<String>,
+    /// Stops it.
+    cancel: CancellationToken,
 }
 
 /// Who waits for an answer.
@@ -98,6 +99,8 @@ pub struct Parts {
     pub cancel: CancellationToken,
     pub language: Language,
     pub root: std::path::PathBuf,
+    /// Calls that the log has already.
+    pub calls: usize,
 }
 
 impl Recorder {
@@ -109,23 +112,35 @@ impl Recorder {
                 said: String::new(),
                 spent: Spent::default(),
                 calls: HashMap::new(),
-                count: 0,
+                count: parts.calls,
                 notices: 0,
                 entries: 0,
                 fault: None,
+                cancel: parts.cancel,
             }),
             waiting: Mutex::default(),
             feed: parts.feed,
             account: parts.account,
             origin: parts.origin,
             rights: parts.rights,
-            cancel: parts.cancel,
             language: parts.language,
             root: parts.root,
         }
     }
 
-    /// Begins the log with what opens it and the prompt.
+    /// Begins anew for the next prompt: what stops the work on it.
+    pub fn renew(&self) -> CancellationToken {
+        let mut written = self.lock();
+        written.said.clear();
+        written.spent = Spent::default();
+        written.notices = 0;
+        written.entries = 0;
+        written.fault = None;
+        written.cancel = CancellationToken::new();
+        written.cancel.clone()
+    }
+
+    /// Goes on with what opens the log, where it is new, and the prompt.
     pub fn begin(&self, mut opening: Vec<Body>, prompt: String) -> Result<(), LogError> {
         opening.push(Body::Message(Message::user(prompt)));
         self.commit(opening)
@@ -233,7 +248,7 @@ impl Recorder {
 
     fn stop(&self, written: &mut Written, why: String) {
         written.fault.get_or_insert(why);
-        self.cancel.cancel();
+        written.cancel.cancel();
     }
 
     fn message(&self, written: &mut Written, text: &str, stop: Stop) -> Body {

@@ -1,25 +1,50 @@
-//! Opens the session of another agent: its log, its feed, its account, and the sandbox of its programs.
+//! Opens the session of another agent, for a call or for the person: its log, its feed, its account, and the sandbox of its programs.
 
-use super::{LocalHub, OPS, RENDERING, scope_of};
+use super::{LocalHub, OPS, Past, RENDERING, scope_of};
 use crate::agents::children::ChildSettings;
-use crate::agents::foreign::{ForeignLauncher, ForeignOrder};
+use crate::agents::foreign::{Approval, ForeignLauncher, ForeignOrder, ForeignTask};
 use crate::artifacts::Artifacts;
-use crate::budget;
+use crate::budget::{self, spent};
 use crate::clients::backlog::Backlog;
 use crate::clients::feed::Feed;
 use crate::clients::live::LiveSession;
 use crate::confine::{self, HistoryGround};
 use crate::context::account::Account;
 use crate::ledger::Ledger;
-use crate::session::foreign::{ForeignSession, OwnSession, Parts, Permits, Recorder, Rights};
+use crate::permissions::PermissionState;
+use crate::points;
+use crate::session::foreign::{
+    ForeignSession, OwnSession, Parts, Permits, Prompts, Recorder, Rights,
+};
+use crate::sources::roles::Role;
+use crate::state::session::settings_of;
 use crate::state::settings::HubSettings;
-use ostler_guard::{Headless, Posture, Stance};
-use ostler_wire::{Body, ChildOf, Client, HubError, Meta, Origin, SCHEMA_VERSION, Settings, Word};
+use crate::tool::{AnswerContract, Conversation};
+use ostler_guard::{Headless, Mode, Posture, Stance};
+use ostler_wire::{
+    Body, ChildOf, Client, Entry, HubError, Meta, Origin, SCHEMA_VERSION, Settings, Word,
+};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+
+/// What an agent in the place of a model works for, in the place of a call.
+const IN_PLACE: &str = "prompt";
+/// A prompt of the person takes as long as they let it.
+const LONGEST_SECS: u64 = 7 * 24 * 60 * 60;
+
+/// What the session of another agent is made of.
+struct Start {
+    past: Past,
+    child: ChildSettings,
+    order: ForeignOrder,
+    prompts: Prompts,
+    /// What the client is told.
+    notes: Vec<String>,
+}
 
 impl LocalHub {
     pub(crate) fn open_foreign(
@@ -28,32 +53,101 @@ impl LocalHub {
         order: ForeignOrder,
     ) -> Result<(Client, JoinHandle<()>), HubError> {
         let hub = self.serving(child.assigned_role.as_ref());
-        let options = &hub.options;
+        let start = Start {
+            past: hub.fresh(None, Vec::new()),
+            child,
+            order,
+            prompts: Prompts::One,
+            notes: Vec::new(),
+        };
+        hub.start_foreign(start)
+    }
+
+    /// A session of the person, with another agent in the place of a model.
+    pub(super) fn open_in_place(&self, past: Past, role: Role) -> Result<Client, HubError> {
+        let options = &self.options;
+        let (definitions, mut notes) = self.definitions();
+        notes.splice(0..0, past.notices.iter().cloned());
+        let policy = Arc::new(options.permissions.policy.clone());
+        let posture = policy.posture;
+        let mut permissions = PermissionState::new(posture, options.permissions.plan_tools.clone());
+        permissions.mode = options.permissions.mode.unwrap_or_default();
+        let mut role = role;
+        role.capabilities.read_only |= permissions.mode == Mode::Plan;
+        let child = ChildSettings {
+            entries: Vec::new(),
+            parent: past.id.clone(),
+            budget_session: past.id.clone(),
+            prefix: None,
+            model: String::new(),
+            effort: None,
+            policy,
+            permissions,
+            title: String::new(),
+            assigned_role: None,
+            definitions,
+            foreign: None,
+        };
+        let order = ForeignOrder::new(ForeignTask {
+            role,
+            prompt: String::new(),
+            root: options.paths.root.clone(),
+            project: options.paths.root.clone(),
+            parent: past.id.clone(),
+            call: IN_PLACE.into(),
+            conversation: Conversation::Last,
+            contract: AnswerContract::default(),
+            timeout_secs: Some(LONGEST_SECS),
+            depth: 0,
+            approval: match options.run.interactive || posture == Posture::Yolo {
+                true => Approval::Given,
+                false => Approval::Held,
+            },
+        });
+        let prompts = Prompts::Many(VecDeque::new());
+        let start = Start {
+            past,
+            child,
+            order,
+            prompts,
+            notes,
+        };
+        self.start_foreign(start).map(|(client, _)| client)
+    }
+
+    fn start_foreign(&self, start: Start) -> Result<(Client, JoinHandle<()>), HubError> {
+        let Start {
+            past,
+            child,
+            order,
+            prompts,
+            notes,
+        } = start;
+        let options = &self.options;
         let language = options.run.language;
         let Some(agents) = options.agents.foreign.clone() else {
             return Err(HubError(language.say(Word::ForeignNone).into()));
         };
-        let past = hub.fresh(None, Vec::new());
-        let agent = order.task.role.agent.clone();
-        let origin = Origin {
-            provider: agent
-                .as_ref()
-                .map_or_else(String::new, |a| a.backend.clone()),
-            model: agent.map_or_else(String::new, |agent| agent.model),
-        };
+        let origin = origin(&order);
         let feed = Feed::redacting(options.run.redactor.clone());
-        let model = match origin.model.as_str() {
-            "" => origin.provider.clone(),
-            model => format!("{}/{model}", origin.provider),
-        };
-        feed.update_snapshot(|snapshot| snapshot.model.clone_from(&model));
-        let opening = opening(options, &past.id, (&child, &model));
+        let model = shown(&origin);
+        let mode = child.permissions.shown(&child.policy, Instant::now());
+        feed.update_snapshot(|snapshot| {
+            snapshot.model.clone_from(&model);
+            snapshot.mode = mode;
+        });
+        let opening = opening(options, &past, (&child, &model));
         let cancel = CancellationToken::new();
-        let launcher = Arc::new(hub.launcher(&past.folder, &child, &order));
+        let launcher = Arc::new(self.launcher(&past.folder, &child, &order));
+        let account = self.account(&past.id, &child);
+        if !past.entries.is_empty() {
+            account.budget.remember(&past.id, spent(&past.entries));
+        }
+        let is_call = |entry: &&Entry| matches!(entry.body, Body::ToolUse(_));
         let source = past.log.source();
         let head = past.log.head();
         let recorder = Arc::new(Recorder::new(Parts {
-            account: hub.account(&past.id, &child),
+            account,
             rights: rights(options, &child, &order),
             log: past.log,
             feed: feed.clone(),
@@ -61,6 +155,7 @@ impl LocalHub {
             cancel: cancel.clone(),
             language,
             root: order.task.root.clone(),
+            calls: past.entries.iter().filter(is_call).count(),
         }));
         feed.begin_after(head);
         let (ops, receiver) = mpsc::channel(OPS);
@@ -73,7 +168,7 @@ impl LocalHub {
             }),
             feed: feed.clone(),
         };
-        let client = live.attach(head, Vec::new());
+        let client = live.attach(head, notes);
         let own = OwnSession {
             hub: self.clone(),
             role: order.task.role.clone(),
@@ -92,20 +187,25 @@ impl LocalHub {
             opening,
             cancel,
             language,
+            prompts,
         };
-        let running = hub.live.run(live, Box::pin(session.run()));
+        let running = self.live.run(live, Box::pin(session.run()));
         Ok((client, running))
     }
 
     fn account(&self, id: &str, child: &ChildSettings) -> Account {
         let options = &self.options;
         let role = child.assigned_role.as_ref().map(|role| role.role.clone());
+        let usual = match role {
+            Some(_) => budget::TASK,
+            None => budget::MAIN,
+        };
         let role = role.filter(|role| options.model.budget.has_role(role));
         Account {
             ledger: options.run.save.then(|| Ledger::new(&options.paths.home)),
             session: id.to_owned(),
             project: self.store().project().to_owned(),
-            role: role.unwrap_or_else(|| budget::TASK.into()),
+            role: role.unwrap_or_else(|| usual.into()),
             budget_session: child.budget_session.clone(),
             budget: options.model.budget.clone(),
             max_tokens: None,
@@ -149,8 +249,40 @@ impl LocalHub {
     }
 }
 
-/// What the log begins with.
-fn opening(options: &HubSettings, id: &str, (child, model): (&ChildSettings, &str)) -> Vec<Body> {
+/// The agent, as what comes of it is signed.
+fn origin(order: &ForeignOrder) -> Origin {
+    let agent = order.task.role.agent.clone();
+    Origin {
+        provider: agent
+            .as_ref()
+            .map_or_else(String::new, |agent| agent.backend.clone()),
+        model: agent.map_or_else(String::new, |agent| agent.model),
+    }
+}
+
+fn shown(origin: &Origin) -> String {
+    match origin.model.as_str() {
+        "" => origin.provider.clone(),
+        model => format!("{}/{model}", origin.provider),
+    }
+}
+
+/// What goes before the first prompt: all that a new log begins with, and the agent where an old one had another.
+fn opening(
+    options: &HubSettings,
+    past: &Past,
+    (child, model): (&ChildSettings, &str),
+) -> Vec<Body> {
+    let known = settings_of(&past.entries, &[]).model;
+    let settings = Settings {
+        model: Some(model.to_owned()).filter(|model| known.as_ref() != Some(model)),
+        title: Some(child.title.clone()).filter(|title| !title.is_empty()),
+        ..Settings::default()
+    };
+    let settings = (settings != Settings::default()).then_some(Body::Settings(settings));
+    if past.log.head().is_some() {
+        return settings.into_iter().collect();
+    }
     let child_of = child.assigned_role.as_ref().map(|role| ChildOf {
         session: child.parent.clone(),
         call: role.call.clone(),
@@ -158,21 +290,20 @@ fn opening(options: &HubSettings, id: &str, (child, model): (&ChildSettings, &st
     });
     let meta = Meta {
         schema_version: SCHEMA_VERSION,
-        session_id: id.to_owned(),
+        session_id: past.id.clone(),
         root: options.paths.root.display().to_string(),
         host: "local".into(),
         prefix: String::new(),
         rendering: RENDERING,
         version: options.run.version.clone(),
-        forked_from: None,
+        forked_from: past.forked_from.clone(),
         child_of,
     };
-    let settings = Settings {
-        model: Some(model.to_owned()),
-        title: Some(child.title.clone()),
-        ..Settings::default()
-    };
-    vec![Body::Meta(meta), Body::Settings(settings)]
+    let copied = past.forked_from.is_some().then(|| past.entries.clone());
+    let copied = crate::context::digest::copied(copied.unwrap_or_default());
+    let copied = copied.into_iter().map(points::copied);
+    let meta = std::iter::once(Body::Meta(meta));
+    meta.chain(copied).chain(settings).collect()
 }
 
 /// What an agent that asks may do: no more than its role, and what of that is asked.
@@ -182,7 +313,7 @@ fn rights(options: &HubSettings, child: &ChildSettings, order: &ForeignOrder) ->
     let attended = child
         .assigned_role
         .as_ref()
-        .is_some_and(|role| role.attended);
+        .is_none_or(|role| role.attended);
     let is_free = matches!(stance, Stance::Posture(Posture::Yolo));
     let permits = match (options.run.interactive && attended, is_free) {
         (_, true) => Permits::Allow,

@@ -113,6 +113,9 @@ impl LocalHub {
             // Before servers are started for nothing.
             log::check_free(&path).map_err(|e| OpenError::of(e, self.options.run.language))?;
         }
+        if let Some(role) = &self.options.agents.in_place {
+            return Ok(self.open_in_place(self.past(which)?, role.clone())?);
+        }
         if self.options.run.recall && self.memory.is_there() {
             let memory = self.memory.clone();
             drop(tokio::task::spawn_blocking(move || memory.warm()));
@@ -141,8 +144,11 @@ impl LocalHub {
         self.check_honours(&past, stood)?;
         past.stood = Some(stood.clone());
         end_cut_turn(&mut past).map_err(|e| OpenError::of(e, self.options.run.language))?;
-        let failed = self.call_servers().await?;
-        let opened = self.kept_strict(stood).new_session(past, failed)?;
+        let hub = self.kept_strict(stood);
+        let opened = match &self.options.agents.in_place {
+            Some(role) => hub.open_in_place(past, role.clone())?,
+            None => hub.new_session(past, self.call_servers().await?)?,
+        };
         let client = self.live.attach(&opened.session_id, after);
         let mut client = client.ok_or_else(|| HubError(id.to_owned()))?;
         client.notes = opened.notes;
