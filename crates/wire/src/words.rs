@@ -574,7 +574,9 @@ words! {
     RewindTalk: "conversation only", "仅对话";
     RewindLeave: "leave everything as it is", "保持现状";
     RewindUndo: "undo the last rewind", "取消上次撤回";
-    RewindUsage: "Write /rewind, /rewind <n> [both|code|conversation], or /rewind undo.", "请写 /rewind、/rewind <n> [both|code|conversation] 或 /rewind undo。";
+    RewindUsage: "Write /rewind, /rewind <n> [both|code|conversation], /rewind <n> file <path in the project>, or /rewind undo.", "请写 /rewind、/rewind <n> [both|code|conversation]、/rewind <n> file <项目内路径> 或 /rewind undo。";
+    RewoundFile: "{} is as it was before “{}”. /rewind undo brings it back.", "{} 已恢复到“{}”之前。/rewind undo 可取消。";
+    RewindFileSame: "{} is as it was then: nothing to rewind.", "{} 与当时相同，无需撤回。";
     CommandWaits: "{} will run after this turn.", "{} 将在本轮结束后执行。";
     SaidWaits: "{} will run after this step.", "{} 将在这一步之后执行。";
     RewindBusy: "Not while it works: stop it first (esc), then rewind.", "工作期间不可用：请先停止（esc），再撤回。";

@@ -95,7 +95,7 @@ export function Chat({ id }: { id: string }) {
 function drawItem(item: Item, id: string) {
   switch (item.is) {
     case "row":
-      return <Memo of={{ row: item.row, running: item.running, asked: item.asked, since: item.since }} draw={drawRow} />;
+      return <Memo of={{ row: item.row, running: item.running, asked: item.asked, since: item.since, session: id }} draw={drawRow} />;
     case "shown":
       return <ShownRow shown={item.shown} session={id} />;
     case "pending":
@@ -116,16 +116,16 @@ function RetryOnce({ retry }: { retry: { after_ms: number; attempt: number; reas
   return <RetryRow retry={retry} since={since} />;
 }
 
-function drawRow({ row, running, asked, since }: { row: Row; running: RunningCall | null; asked: boolean; since: number | null }) {
+export function drawRow({ row, running, asked, since, session }: { row: Row; running: RunningCall | null; asked: boolean; since: number | null; session: string }) {
   switch (row.kind) {
     case "user":
-      return <UserRow row={row} />;
+      return <UserRow row={row} session={session} />;
     case "answer":
       return <AnswerRow text={row.text} />;
     case "thought":
       return <ThoughtRow row={row} />;
     case "call":
-      return <CallRow row={row} running={running} asked={asked} since={since} />;
+      return <CallRow row={row} running={running} asked={asked} since={since} session={session} />;
     case "notice":
       return <NoticeRow text={row.text} />;
     case "error":
