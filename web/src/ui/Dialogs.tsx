@@ -167,7 +167,8 @@ function Remove({ session }: { session: string }) {
     try {
       await api.remove(session);
       app.set((now) => ({ ...now, rows: now.rows.filter((row) => row.id !== session), sessions: Object.fromEntries(Object.entries(now.sessions).filter(([id]) => id !== session)) }));
-      go({ at: "home" });
+      const { route } = app.get();
+      if (route.at === "session" && route.id === session) go({ at: "home" });
     } catch (error) {
       toast(error instanceof Error ? error.message : String(error), "bad");
     }

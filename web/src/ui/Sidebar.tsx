@@ -109,10 +109,21 @@ function Group({ id, name, trust, rows, all }: { id: string; name: string; trust
         {trust === "untrusted" || trust === "changed" ? <button type="button" class="badge warn" onClick={() => go({ at: "panel", project: id, panel: "trust" })}>{words.panels.trust}</button> : null}
         <button type="button" class="quiet square small" aria-label={words.newIn(name)} title={words.newIn(name)} onClick={() => void openOther(id, "new")}><Icon name="plus" /></button>
       </header>
-      <ul>{shown.map((row) => <li key={row.id}><SessionLink row={row} current={row.id === current} /></li>)}</ul>
+      <ul>{shown.map((row) => <li key={row.id} class="session-item"><SessionLink row={row} current={row.id === current} /><RowMenu row={row} /></li>)}</ul>
       {rows.length > shown.length ? <button type="button" class="quiet small more-sessions" onClick={() => setMore(true)}>+ {rows.length - shown.length}</button> : null}
     </section>
   );
+}
+
+function RowMenu({ row }: { row: SessionRow }) {
+  const words = useWords();
+  const title = oneLine(row.title || words.newSession, 60);
+  const items = [
+    { label: words.rename, run: () => change({ dialog: { at: "rename", session: row.id }, sheet: null }) },
+    { label: words.exportAs("Markdown"), href: api.exportUrl(row.id, "md") },
+    { label: words.remove, bad: true, run: () => change({ dialog: { at: "remove", session: row.id }, sheet: null }) },
+  ];
+  return <Menu label={`${words.actions}: ${title}`} class="quiet square small" float items={items}><Icon name="dots" /></Menu>;
 }
 
 function SessionLink({ row, current }: { row: SessionRow; current: boolean }) {

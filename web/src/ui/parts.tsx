@@ -106,10 +106,15 @@ interface MenuProps {
   up?: boolean;
   /** The button has a text: the label goes before it. */
   text?: boolean;
+  /** Over what scrolls around it, and passed over by Tab: what it does can be done elsewhere, too. */
+  float?: boolean;
 }
 
+/** Pixels that a floating menu needs below its button; with less it stands above. */
+const FLOAT_ROOM = 170;
+
 /** A button that opens a list of choices; arrows, Home, End and Escape work. */
-export function Menu({ label, children, items, class: name, align, up, text }: MenuProps) {
+export function Menu({ label, children, items, class: name, align, up, text, float }: MenuProps) {
   const [open, setOpen] = useState<MenuItem[] | null>(null);
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
@@ -129,6 +134,12 @@ export function Menu({ label, children, items, class: name, align, up, text }: M
     setOpen(null);
     button.current?.focus();
   };
+  const place = () => {
+    const at = float ? button.current?.getBoundingClientRect() : undefined;
+    if (!at) return undefined;
+    const below = at.bottom + FLOAT_ROOM < innerHeight;
+    return { position: "fixed" as const, left: `${at.left}px`, right: "auto", ...(below ? { top: `${at.bottom + 4}px`, bottom: "auto" } : { top: "auto", bottom: `${innerHeight - at.top + 4}px` }) };
+  };
   const onKey = (event: KeyboardEvent) => {
     if (event.key === "Escape") {
       event.stopPropagation();
@@ -138,12 +149,12 @@ export function Menu({ label, children, items, class: name, align, up, text }: M
   };
   return (
     <div class="menu-at">
-      <button ref={button} type="button" class={name ?? "quiet"} aria-haspopup="menu" aria-expanded={open !== null} aria-controls={open ? id : undefined} aria-label={text ? undefined : label} title={label} onClick={() => void toggle()}>
+      <button ref={button} type="button" tabIndex={float ? -1 : undefined} class={name ?? "quiet"} aria-haspopup="menu" aria-expanded={open !== null} aria-controls={open ? id : undefined} aria-label={text ? undefined : label} title={label} onClick={() => void toggle()}>
         {text ? <span class="hidden">{label}: </span> : null}
         {children}
       </button>
       {open ? (
-        <div class={`menu ${align === "right" ? "to-right" : ""} ${up ? "up" : ""}`} role="menu" id={id} aria-label={label} ref={box} onKeyDown={onKey}>
+        <div class={`menu ${align === "right" ? "to-right" : ""} ${up ? "up" : ""}`} role="menu" id={id} aria-label={label} ref={box} style={place()} onKeyDown={onKey}>
           {open.length === 0 ? <p class="faint pad">{words.noMatch}</p> : null}
           {open.map((item) => (
             <MenuRow key={item.label} item={item} leave={leave} />

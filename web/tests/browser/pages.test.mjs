@@ -201,6 +201,29 @@ test("a sub-agent and a job open, and those that have ended", async () => {
   assert.deepEqual(page.faults, []);
 });
 
+test("a session of the list is renamed and deleted there; the one that is open stays", async () => {
+  const listed = world.mock.add("in-list", "shop-1a2b3c4d", "one of the list");
+  listed.user("hello");
+  listed.end();
+  const page = await world.page("/s/fix");
+  const item = page.locator(".frame .session-item", { hasText: "one of the list" });
+  await item.hover();
+  await item.locator(".menu-at > button").click();
+  await isFine(page, "menu of the list");
+  await page.locator("[role=menuitem]", { hasText: "Rename" }).click();
+  await page.fill(".form input", "one with another name");
+  await page.press(".form input", "Enter");
+  const renamed = page.locator(".frame .session-item", { hasText: "one with another name" });
+  await renamed.hover();
+  await renamed.locator(".menu-at > button").click();
+  await page.locator("[role=menuitem]", { hasText: "Delete" }).click();
+  await page.click(".modal .danger");
+  await renamed.waitFor({ state: "detached" });
+  assert.match(page.url(), /\/s\/fix$/);
+  assert.ok(!world.mock.sessions.has("in-list"));
+  assert.deepEqual(page.faults, []);
+});
+
 test("side by side from 900 px, unified below", async () => {
   const page = await world.page("/s/fix", { width: 1440 });
   await page.waitForSelector(".changes .row-button");
