@@ -40,7 +40,7 @@ function Page() {
         {route.at === "session" ? <SessionPage id={route.id} key={route.id} /> : route.at === "panel" ? <PanelPage project={route.project} panel={route.panel} /> : route.at === "start" ? <StartPage route={route} key={`start${route.round}`} /> : <Home />}
         {route.at === "session" ? <RightPanel id={route.id} /> : null}
       </div>
-      {sheet === "left" ? <Modal title="Ostler" side="left" onClose={closeSheet}><Sidebar /></Modal> : null}
+      {sheet === "left" ? <Modal title={words.menu} side="left" onClose={closeSheet}><Sidebar /></Modal> : null}
       {sheet === "right" && route.at === "session" ? <Modal title={words.details} side="right" onClose={closeSheet}><RightPanel id={route.id} /></Modal> : null}
       <Dialogs />
       <Toasts />

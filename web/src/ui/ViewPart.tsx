@@ -18,7 +18,7 @@ interface Props {
 }
 
 export function ViewPart({ view, onAct, onPick }: Props) {
-  if ("text" in view) return <Markdown text={view.text} />;
+  if ("text" in view) return <TextPart text={view.text} />;
   if ("error" in view) return <p class="note bad" role="alert">✗ {clean(view.error)}</p>;
   if ("diff" in view) return <DiffView files={parseDiff(view.diff)} />;
   if ("report" in view) return <ReportPart report={view.report} />;
@@ -26,6 +26,28 @@ export function ViewPart({ view, onAct, onPick }: Props) {
   if ("list" in view) return <ListPart list={view.list} onAct={onAct} onPick={onPick} />;
   if ("group" in view) return <div class="group">{view.group.map((part, at) => <ViewPart key={at} view={part} onAct={onAct} />)}</div>;
   return null;
+}
+
+/** A bar of a terminal, such as `██░░│░`: how much is full, and where its mark is. Pure. */
+export function barOf(line: string): { full: number; mark: number | null } | null {
+  const bar = /^`?([█▓░│|]{8,})`?$/u.exec(line.trim())?.[1];
+  if (!bar) return null;
+  const cells = [...bar];
+  const mark = cells.findIndex((cell) => cell === "│" || cell === "|");
+  const count = cells.length - (mark < 0 ? 0 : 1);
+  return { full: cells.filter((cell) => cell === "█" || cell === "▓").length / count, mark: mark < 0 ? null : mark / count };
+}
+
+function TextPart({ text }: { text: string }) {
+  const [first = "", ...rest] = text.split("\n");
+  const bar = barOf(first);
+  if (!bar) return <Markdown text={text} />;
+  return (
+    <div>
+      <div class="gauge" aria-hidden="true"><span style={{ width: `${bar.full * 100}%` }} />{bar.mark === null ? null : <i style={{ left: `${bar.mark * 100}%` }} />}</div>
+      <Markdown text={rest.join("\n").trim()} />
+    </div>
+  );
 }
 
 function ReportPart({ report }: { report: Report }) {
@@ -113,11 +135,14 @@ function TablePart({ table, onAct }: { table: Table; onAct: (act: Act) => void }
 
 const STATES: Record<string, string> = { ok: "good", warning: "warn", warn: "warn", error: "bad", failed: "bad" };
 
+/** Letters that stand in one line, however narrow the table. */
+const SHORT = 24;
+
 function CellPart({ cell, kind }: { cell: Cell | undefined; kind: string }) {
   const text = clean(textOf(cell));
   const state = STATES[text];
   const full = typeof cell === "object" && kind === "time" && typeof cell.value === "string" ? cell.value : undefined;
-  return <td class={`k-${kind}`} title={full}>{state ? <span class={`chip ${state}`}>{text}</span> : text}</td>;
+  return <td class={`k-${kind} ${text.length <= SHORT ? "short" : ""}`} title={full}>{state ? <span class={`chip ${state}`}>{text}</span> : text}</td>;
 }
 
 function Find({ value, onChange, onSearch }: { value: string; onChange: (text: string) => void; onSearch?: (text: string) => void }) {

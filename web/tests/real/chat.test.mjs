@@ -161,7 +161,7 @@ test("output comes while a command runs, jobs are rows that end", async () => {
   await ready(page);
   await page.keyboard.press("y");
   await page.waitForSelector(".tasks li");
-  await page.click(".tasks li button");
+  await page.click(".tasks li button[aria-label]");
   await page.waitForSelector(".tasks li", { state: "detached" });
   clean(page);
 });
@@ -306,7 +306,7 @@ test("the review: one file goes back, the other stays, and a note on a line is s
   await page.waitForFunction(() => document.querySelectorAll(".changes .row-button").length === 2);
   await page.click(".right .changes + button");
   await page.waitForSelector(".review-list");
-  await page.locator(".review .notable.add").first().click();
+  await page.locator(".diff-file[data-path='shop/cart.py'] .notable.add").first().click();
   await page.fill(".note-form textarea", "Say why.");
   await page.press(".note-form textarea", "Enter");
   const file = page.locator(".diff-file", { hasText: "CHANGELOG.md" });
@@ -316,6 +316,7 @@ test("the review: one file goes back, the other stays, and a note on a line is s
   await until(() => !/takes its share/.test(log()), "the file as it was");
   assert.match(cart(), /net \* self/);
   await page.waitForFunction(() => document.querySelectorAll(".review .diff-file").length === 1);
+  assert.equal(await page.locator(".line-note").count(), 1, "what was noted stays");
   await page.click(".review-bar .primary");
   await send(page, "look");
   await shows(page, "Say why.");

@@ -50,7 +50,7 @@ fn what_is_sent_fits_the_schemas_of_the_description() {
     let bench = Bench::new(steps);
     let api = bench.get("/api/openapi.json");
     let [event, snapshot, reply, row, op] =
-        ["Event", "Snapshot", "Reply", "Row", "OpLine"].map(|name| Schema::of(&api, name));
+        ["Event", "Snapshot", "Reply", "SessionRow", "OpLine"].map(|name| Schema::of(&api, name));
     let opened = bench.open(json!("new"));
     snapshot.fits(&opened["snapshot"]);
     let session = opened["id"].as_str().unwrap().to_owned();

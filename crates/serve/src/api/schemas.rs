@@ -108,3 +108,20 @@ named! {
     SnapshotSchema "Snapshot",
     ViewSchema "View",
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One name has one meaning: what the endpoints call like a type of `wire` is that type.
+    #[test]
+    fn no_schema_of_ours_is_replaced_by_another_one() {
+        let ours = super::super::endpoints().into_openapi();
+        let ours = serde_json::to_value(ours.components).unwrap();
+        let placeholder = serde_json::to_value(Object::new()).unwrap();
+        for (name, schema) in ours["schemas"].as_object().unwrap() {
+            let is_placed = *schema == placeholder;
+            assert_eq!(is_placed, all().contains_key(name), "{name}");
+        }
+    }
+}

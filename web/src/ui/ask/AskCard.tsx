@@ -254,7 +254,7 @@ function Buttons({ ask, state }: { ask: Ask; state: AskState }) {
   const words = useWords();
   if (state.editing) return null;
   // A long rule is read in a line of its own.
-  const isLong = options(ask).some((choice) => (choice.detail?.length ?? 0) > LONG_DETAIL);
+  const isLong = options(ask).some((choice) => shortFile(choice.detail ?? "").length > LONG_DETAIL);
   return (
     <div class={`ask-buttons cols-${isLong ? 1 : Math.min(COLUMNS, options(ask).filter((_, at) => !isExtra(ask, at)).length)} ${isLong ? "in-rows" : ""}`} role="group" aria-label={words.question}>
       {options(ask).map((choice, at) => {

@@ -47,7 +47,9 @@ function itemsOf(view: SessionView): Item[] {
   if (live.reasoning) items.push({ key: "live.thought", guess: 60, is: "thought", text: live.reasoning, since: view.since.get("thought") ?? null });
   if (live.answer) items.push({ key: "live.answer", guess: 60, is: "answer", text: live.answer });
   if (live.retry) items.push({ key: "live.retry", guess: 36, is: "retry", retry: live.retry });
-  for (const pending of view.pending) items.push({ key: pending.id, guess: 60, is: "pending", pending });
+  // What waits in the queue is seen there.
+  const queued = live.queue.map((one) => one.text);
+  for (const pending of view.pending) if (!(pending.sent && takeOne(queued, pending.text))) items.push({ key: pending.id, guess: 60, is: "pending", pending });
   const moves = live.answer !== "" || live.reasoning !== "" || live.running.length > 0 || live.retry !== null || asks;
   if (live.activity || (live.working && !moves)) items.push({ key: "live.working", guess: 32, is: "working", since: view.since.get("turn") ?? null, text: live.activity ?? "" });
   return items;
