@@ -99,7 +99,7 @@ function labelOf(ask: Ask, id: string): string {
 
 /** The file of rules without the folders that it lies in; the rule itself is never cut. */
 function shortFile(detail: string): string {
-  return detail.replace(/(?:~|\/)[^\s()]*\/(permissions\.toml)(?=$|\s)/, "…/$1");
+  return detail.replace(/(?:~|\/)[^\s()（）]*\/(permissions\.toml)(?=$|[\s)）])/, "…/$1");
 }
 
 interface AskState {
