@@ -527,7 +527,10 @@ async fn diff_is_of_the_session_or_of_a_prompt() {
         "--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-two\n--- /dev/null\n+++ b/later\n@@ -0,0 +1 @@\n+x\n"
     );
     for bad in ["diff 9..", "diff ..", "diff 0..", "diff x.."] {
-        assert!(matches!(session.command(bad).await, View::Error(_)), "{bad}");
+        assert!(
+            matches!(session.command(bad).await, View::Error(_)),
+            "{bad}"
+        );
     }
     session.close().await;
 }
@@ -535,7 +538,10 @@ async fn diff_is_of_the_session_or_of_a_prompt() {
 #[tokio::test]
 async fn one_file_comes_back_and_the_others_stay() {
     let change = "mkdir -p 'my dir'; echo two > a; echo two > 'my dir/b c'; echo new > n";
-    let bench = Bench::new(Kind::Chat, [bash(change), done(), bash("echo three > a"), done()]);
+    let bench = Bench::new(
+        Kind::Chat,
+        [bash(change), done(), bash("echo three > a"), done()],
+    );
     bench.space.write("a", "one\n");
     bench.space.write("my dir/b c", "one\n");
     let mut session = bench.open_with(Open::New, attended).await;
@@ -557,8 +563,16 @@ async fn one_file_comes_back_and_the_others_stay() {
     session.command("rewind undo").await;
     assert_eq!(tree(), of("two", "one", true));
     let same = session.command("rewind 1 file my dir/b c").await;
-    assert!(matches!(&same, View::Text(text) if text.contains("nothing to rewind")), "{same:?}");
-    for bad in ["rewind 1 file ..", "rewind 1 file ../a", "rewind 1 file /etc", "rewind 1 file ."] {
+    assert!(
+        matches!(&same, View::Text(text) if text.contains("nothing to rewind")),
+        "{same:?}"
+    );
+    for bad in [
+        "rewind 1 file ..",
+        "rewind 1 file ../a",
+        "rewind 1 file /etc",
+        "rewind 1 file .",
+    ] {
         let answer = session.command(bad).await;
         assert!(matches!(answer, View::Error(_)), "{bad}: {answer:?}");
     }
@@ -580,10 +594,13 @@ async fn a_rewind_of_one_file_does_not_make_others_seen() {
     let asked = list(session.command("rewind 1 file b").await);
     assert_eq!(asked.title, "1 file changed outside this session:");
     assert_eq!(bench.space.read("b"), "mine\n");
-    let force = asked.items.iter().find_map(|item| match &item.actions.first()?.act {
-        Act::Command(line) if line.contains("force") => Some(line.clone()),
-        Act::Command(_) | Act::Do(_) => None,
-    });
+    let force = asked
+        .items
+        .iter()
+        .find_map(|item| match &item.actions.first()?.act {
+            Act::Command(line) if line.contains("force") => Some(line.clone()),
+            Act::Command(_) | Act::Do(_) => None,
+        });
     session.command(&force.unwrap()).await;
     assert_eq!(bench.space.read("b"), "one\n");
     session.command("rewind undo").await;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test as run } from "node:test";
 import { World, clean, dark, isFine, phone, ready, send, shows, until } from "./help.mjs";
 
-const test = (name, act) => run(name, { timeout: 45_000 }, act);
+const test = (name, act) => run(name, { timeout: 90_000 }, act);
 let world;
 let busy;
 before(async () => {

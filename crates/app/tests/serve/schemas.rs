@@ -15,7 +15,8 @@ impl Schema {
     fn of(api: &Value, name: &str) -> Schema {
         let components = &api["components"];
         assert!(components["schemas"][name].is_object(), "no schema {name}");
-        let whole = json!({"$ref": format!("#/components/schemas/{name}"), "components": components});
+        let whole =
+            json!({"$ref": format!("#/components/schemas/{name}"), "components": components});
         Schema {
             name: name.into(),
             validator: jsonschema::validator_for(&whole).unwrap(),
@@ -25,7 +26,9 @@ impl Schema {
     #[track_caller]
     fn fits(&self, value: &Value) {
         let errors = self.validator.iter_errors(value);
-        let errors: Vec<String> = errors.map(|e| format!("{e} at {}", e.instance_path())).collect();
+        let errors: Vec<String> = errors
+            .map(|e| format!("{e} at {}", e.instance_path()))
+            .collect();
         assert!(errors.is_empty(), "{}: {errors:#?}\n{value:#}", self.name);
     }
 
@@ -76,11 +79,40 @@ fn what_is_sent_fits_the_schemas_of_the_description() {
         op.fits(&answer);
         bench.op(&session, answer).is(202);
     }
-    for kind in ["meta", "message", "tool_use", "tool_result", "usage", "ask", "ask_closed", "approval", "checkpoint", "assistant_delta", "tool_started"] {
-        assert!(kinds.iter().any(|one| one == kind), "no {kind} came: {kinds:?}");
+    for kind in [
+        "meta",
+        "message",
+        "tool_use",
+        "tool_result",
+        "usage",
+        "ask",
+        "ask_closed",
+        "approval",
+        "checkpoint",
+        "assistant_delta",
+        "tool_started",
+    ] {
+        assert!(
+            kinds.iter().any(|one| one == kind),
+            "no {kind} came: {kinds:?}"
+        );
     }
-    for line in ["help", "context", "rewind", "diff", "permissions", "model", "status", "nothing-of-the-kind", "mcp", "cost"] {
-        let replies = bench.op(&session, json!({"op": "command", "line": line})).is(200).json();
+    for line in [
+        "help",
+        "context",
+        "rewind",
+        "diff",
+        "permissions",
+        "model",
+        "status",
+        "nothing-of-the-kind",
+        "mcp",
+        "cost",
+    ] {
+        let replies = bench
+            .op(&session, json!({"op": "command", "line": line}))
+            .is(200)
+            .json();
         for one in replies["replies"].as_array().unwrap() {
             reply.fits(one);
         }

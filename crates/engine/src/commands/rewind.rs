@@ -570,10 +570,7 @@ fn restore(place: &Arc<Place>, files: &Files) -> Result<Restored, Error> {
             expected: None,
             unseen,
         };
-        add(
-            &mut report,
-            store.restore(record.id, &what, &guard)?,
-        );
+        add(&mut report, store.restore(record.id, &what, &guard)?);
     }
     Ok(Restored {
         before,
