@@ -1,10 +1,11 @@
 //! The JSON of crate `wire` as schemas of the API's description, made from its types.
 
-use ostler_wire::{Ask, Delta, Entry, Op, OpLine, Open, Reply, Snapshot, View};
+use ostler_wire::{Ask, Delta, Entry, Event, Op, OpLine, Open, Reply, Snapshot, View};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
+use std::sync::Arc;
 use utoipa::openapi::{Object, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
@@ -44,17 +45,30 @@ fn of(name: &str) -> Value {
     json!({"$ref": format!("#{PLACE}/{name}")})
 }
 
+/// The `type` that an event of this kind has.
+fn kind_of(event: &Event) -> Value {
+    let line = event.to_line("").unwrap_or_default();
+    let mut line: Value = serde_json::from_str(&line).unwrap_or_default();
+    line["type"].take()
+}
+
 /// One thing that happened in a session. What is no entry has the time at which it was passed on.
 fn event() -> Value {
-    let stamped = |kind: Option<&str>| {
+    let reply = Reply {
+        op: None,
+        command: String::new(),
+        view: View::Text(String::new()),
+        more: false,
+    };
+    let stamped = |kind: Option<Value>| {
         let mut fields = json!({"ts": {"type": "string", "description": "RFC 3339, UTC."}});
-        if let Some(kind) = kind {
-            fields["type"] = json!({"const": kind});
-        }
-        let required = match kind {
+        let required = match &kind {
             Some(_) => json!(["type", "ts"]),
             None => json!(["ts"]),
         };
+        if let Some(kind) = kind {
+            fields["type"] = json!({"const": kind});
+        }
         json!({"type": "object", "properties": fields, "required": required})
     };
     json!({
@@ -62,8 +76,8 @@ fn event() -> Value {
         "anyOf": [
             of("Entry"),
             {"allOf": [of("Delta"), stamped(None)]},
-            {"allOf": [of("Ask"), stamped(Some("ask"))]},
-            {"allOf": [of("Reply"), stamped(Some("view"))]},
+            {"allOf": [of("Ask"), stamped(Some(kind_of(&Event::Ask(Arc::default()))))]},
+            {"allOf": [of("Reply"), stamped(Some(kind_of(&Event::Reply(Arc::new(reply)))))]},
         ],
     })
 }
