@@ -29,6 +29,8 @@ export class Mock {
     ];
     /** What is asked before a session of a project opens: by its id, what makes the next question, or null. */
     this.questions = new Map();
+    /** Files beside sessions, by session and name. */
+    this.logs = new Map();
     /** Answers to these, newest last. */
     this.answers = [];
     this.addAsking("api", (language) => trustAsk("5e6f", { language }));
@@ -204,6 +206,11 @@ export class Mock {
       const rows = [...this.sessions.values()].filter((s) => !q || s.title.toLowerCase().includes(q) || s.log.slice(0, 500).some((e) => e.text?.toLowerCase().includes(q)));
       return this.json(response, { sessions: rows.map((s) => s.row()).sort((a, b) => (a.updated < b.updated ? 1 : -1)) });
     }
+    if (!id && body.open?.resume) {
+      const s = this.sessions.get(body.open.resume);
+      s.closed = false;
+      return this.json(response, this.opened(s), 201);
+    }
     if (!id) {
       const s = this.add(randomUUID(), body.project, "");
       return this.json(response, this.opened(s), 201);
@@ -215,6 +222,12 @@ export class Mock {
       const older = s.log.filter((entry) => entry.entry < before);
       const limit = Number(url.searchParams.get("limit") ?? 200);
       return this.json(response, { entries: older.slice(-limit), more: older.length > limit });
+    }
+    if (what === "artifacts") {
+      const kept = this.logs.get(`${id}/${url.pathname.split("/").at(-1)}`);
+      if (kept === undefined) return this.problem(response, 404, "not_found", "There is nothing here.");
+      response.writeHead(200, { "content-type": "application/octet-stream" });
+      return response.end(kept);
     }
     if (what === "ops") return this.op(response, s, body);
     if (what === "export") {

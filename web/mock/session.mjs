@@ -15,7 +15,7 @@ export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export class Session {
   constructor(id, project, title) {
-    Object.assign(this, { id, project, title, log: [], listeners: new Set(), turns: 0, cost: 0, closed: false, playing: null, answers: new Map(), diff: "" });
+    Object.assign(this, { id, project, title, log: [], listeners: new Set(), turns: 0, cost: 0, closed: false, playing: null, answers: new Map(), diff: "", commands: [] });
     this.updated = new Date().toISOString();
     this.failed = false;
     this.snap = {
@@ -96,7 +96,7 @@ export class Session {
   user(text, extra = {}) {
     if (!this.title) this.title = text.slice(0, 60);
     this.turns++;
-    return this.write("message", { role: "user", text, ...extra });
+    return this.write("message", { role: "user", text, ...(Array.isArray(extra) ? { images: extra } : extra) });
   }
 
   /** Streams an answer, then writes it. */

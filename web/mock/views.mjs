@@ -40,6 +40,10 @@ function rewind(session, words) {
     const kinds = [["files and conversation", "both"], ["files only", "code"], ["conversation only", "conversation"]];
     return list(`Rewind ${point.text}`, [...kinds.map(([label, kind]) => ({ label, actions: [command("rewind", `rewind ${number} ${kind}`)] })), { label: "leave everything as it is", actions: [{ label: "leave everything as it is", act: { do: { compose: "" } } }] }]);
   }
+  if (words[1] === "file") {
+    session.write("notice", { text: `${words.slice(2).join(" ")} is as it was.` });
+    return { do: { compose: "" } };
+  }
   const from = session.head;
   session.parent = point.parent;
   session.write("rewind", { what: words[1], from });
@@ -51,6 +55,7 @@ function rewind(session, words) {
 /** The answer to a command of a session. */
 export function sessionView(session, line) {
   const [name, ...words] = line.replace(/^\//, "").split(/\s+/).filter(Boolean);
+  session.commands.push(line.replace(/^\//, ""));
   switch (name) {
     case "diff":
       return words.length ? { diff: DIFF } : session.diff ? { diff: session.diff } : { text: "Nothing was changed." };

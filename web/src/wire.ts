@@ -103,6 +103,19 @@ export interface Message {
   op?: string;
 }
 
+/** A session below this one that has ended. */
+export interface Child {
+  id: string;
+  session_id: string;
+  role?: string;
+  title: string;
+  tool_use_id?: string;
+  outcome: "done" | "failed" | "interrupted" | string;
+  duration_ms: number;
+  tokens: number;
+  cost?: number;
+}
+
 export interface Compaction {
   through: number;
   digest: string;
@@ -128,6 +141,7 @@ export type Entry = Head &
     | { type: "interrupted"; role: string; text: string }
     | { type: "turn_end"; outcome: Outcome }
     | ({ type: "compaction" } & Compaction)
+    | ({ type: "child" } & Child)
     | { type: "checkpoint"; id: number; tree: string; when: "before" | "also" | "after" }
     | { type: "rewind"; what: "code" | "conversation" | "both"; from?: number }
   );
@@ -141,6 +155,8 @@ export type Doing = "thinking" | { running: string } | "queueing" | "asking" | "
 
 export interface Task {
   id: string;
+  /** The session that does it. */
+  session?: string;
   prompt: string;
   doing: Doing;
   seconds: number;

@@ -15,6 +15,8 @@ mod examples;
 mod http;
 #[path = "serve/reach.rs"]
 mod reach;
+#[path = "serve/schemas.rs"]
+mod schemas;
 #[path = "serve/sessions.rs"]
 mod sessions;
 #[path = "serve/streams.rs"]

@@ -521,6 +521,90 @@ async fn diff_is_of_the_session_or_of_a_prompt() {
         "--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+a\n--- /dev/null\n+++ b/later\n@@ -0,0 +1 @@\n+x\n"
     );
     assert!(matches!(session.command("diff 9").await, View::Error(_)));
+    // Since the second prompt, with what came after it.
+    assert_eq!(
+        diff(&mut session, "diff 2..").await,
+        "--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-two\n--- /dev/null\n+++ b/later\n@@ -0,0 +1 @@\n+x\n"
+    );
+    for bad in ["diff 9..", "diff ..", "diff 0..", "diff x.."] {
+        assert!(
+            matches!(session.command(bad).await, View::Error(_)),
+            "{bad}"
+        );
+    }
+    session.close().await;
+}
+
+#[tokio::test]
+async fn one_file_comes_back_and_the_others_stay() {
+    let change = "mkdir -p 'my dir'; echo two > a; echo two > 'my dir/b c'; echo new > n";
+    let bench = Bench::new(
+        Kind::Chat,
+        [bash(change), done(), bash("echo three > a"), done()],
+    );
+    bench.space.write("a", "one\n");
+    bench.space.write("my dir/b c", "one\n");
+    let mut session = bench.open_with(Open::New, attended).await;
+    session.run("ask-one").await;
+    session.run("ask-two").await;
+    let tree = || {
+        let new = bench.space.exists("n");
+        (bench.space.read("a"), bench.space.read("my dir/b c"), new)
+    };
+    let of = |a: &str, b: &str, n| (format!("{a}\n"), format!("{b}\n"), n);
+    assert_eq!(tree(), of("three", "two", true));
+    session.command("rewind 1 file my dir/b c").await;
+    assert_eq!(tree(), of("three", "one", true));
+    session.command("rewind 2 file a").await;
+    assert_eq!(tree(), of("two", "one", true));
+    // A file that was not there goes, and comes back.
+    session.command("rewind 1 file n").await;
+    assert_eq!(tree(), of("two", "one", false));
+    session.command("rewind undo").await;
+    assert_eq!(tree(), of("two", "one", true));
+    let same = session.command("rewind 1 file my dir/b c").await;
+    assert!(
+        matches!(&same, View::Text(text) if text.contains("nothing to rewind")),
+        "{same:?}"
+    );
+    for bad in [
+        "rewind 1 file ..",
+        "rewind 1 file ../a",
+        "rewind 1 file /etc",
+        "rewind 1 file .",
+    ] {
+        let answer = session.command(bad).await;
+        assert!(matches!(answer, View::Error(_)), "{bad}: {answer:?}");
+    }
+    assert_eq!(tree(), of("two", "one", true));
+    session.close().await;
+}
+
+/// One file was looked at; what somebody changed elsewhere is as unseen as before.
+#[tokio::test]
+async fn a_rewind_of_one_file_does_not_make_others_seen() {
+    let bench = Bench::new(Kind::Chat, [bash("echo two > a; echo two > b"), done()]);
+    bench.space.write("a", "one\n");
+    bench.space.write("b", "one\n");
+    let mut session = bench.open_with(Open::New, attended).await;
+    session.run("ask-one").await;
+    bench.space.write("b", "mine\n");
+    session.command("rewind 1 file a").await;
+    assert_eq!(bench.space.read("a"), "one\n");
+    let asked = list(session.command("rewind 1 file b").await);
+    assert_eq!(asked.title, "1 file changed outside this session:");
+    assert_eq!(bench.space.read("b"), "mine\n");
+    let force = asked
+        .items
+        .iter()
+        .find_map(|item| match &item.actions.first()?.act {
+            Act::Command(line) if line.contains("force") => Some(line.clone()),
+            Act::Command(_) | Act::Do(_) => None,
+        });
+    session.command(&force.unwrap()).await;
+    assert_eq!(bench.space.read("b"), "one\n");
+    session.command("rewind undo").await;
+    assert_eq!(bench.space.read("b"), "mine\n");
     session.close().await;
 }
 

@@ -148,7 +148,11 @@ pub enum Document {
     Log,
     Markdown,
     Html,
-    Artifact(String),
+    /// Of a long one maybe only so many bytes of its end.
+    Artifact {
+        name: String,
+        tail: Option<u64>,
+    },
 }
 
 /// Why something was not done, as a sentence for the person.

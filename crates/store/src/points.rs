@@ -213,6 +213,7 @@ mod tests {
             from: Some(1),
             before: Some(tree(before)),
             seen: Some(tree(before + 1)),
+            after: None,
             tokens: None,
         })
     }

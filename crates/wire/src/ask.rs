@@ -2,6 +2,7 @@
 //! needs to put it: what each choice takes, its key, whether it has to be confirmed, and what holds when nobody answers.
 
 use crate::Op;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The reason that goes with a refusal where no person is there.
@@ -11,7 +12,7 @@ const NOBODY: &str = "nobody is there to answer";
 pub const MAX_ASK_BYTES: usize = 128 * 1024;
 pub const MAX_ASK_LINES: usize = 2_000;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AskKind {
     #[default]
@@ -23,7 +24,7 @@ pub enum AskKind {
     Budget,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ask {
     /// Names the ask in its answer. No other ask of any process has the same one.
     pub ask: String,
@@ -60,7 +61,7 @@ pub struct Ask {
 }
 
 /// How a preview is to be shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PreviewFormat {
     #[default]
@@ -70,7 +71,7 @@ pub enum PreviewFormat {
 }
 
 /// What holds when no person answers an ask.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Silence {
     /// The choice that is sent then. Empty: an answer without words.
     #[serde(default)]
@@ -83,7 +84,7 @@ pub struct Silence {
 }
 
 /// What the person does who leaves an ask with Escape.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Escape {
     /// They stop the turn that asks.
@@ -207,7 +208,7 @@ impl Ask {
 }
 
 /// What a choice takes with it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Takes {
     #[default]
@@ -218,7 +219,7 @@ pub enum Takes {
     EditedText,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Choice {
     /// What an answer carries.
     pub id: String,

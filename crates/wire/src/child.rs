@@ -1,9 +1,10 @@
 //! What a log says of the sessions above and below its own.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The session that had this one do a piece of its work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChildOf {
     pub session: String,
     /// The call whose result it is.
@@ -12,7 +13,7 @@ pub struct ChildOf {
 }
 
 /// A session that worked below this one has ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Child {
     /// Its name in this session, such as `t1`.
     pub id: String,
@@ -34,7 +35,7 @@ pub struct Child {
 }
 
 /// How a child session ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChildOutcome {
     Done,

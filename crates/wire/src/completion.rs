@@ -1,12 +1,13 @@
 //! What can follow `@` in a prompt: the request of a front end, and the names that fit what was typed so far.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Items of one answer.
 pub const MAX_COMPLETIONS: usize = 1_000;
 
 /// A front end wants to know what can follow `@`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CompletionRequest {
     /// What was typed behind `@`, without it: `src/ma`.
     #[serde(default)]
@@ -41,7 +42,7 @@ impl CompletionRequest {
 }
 
 /// The answer to a request: what fits, the best first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Completion {
     /// What was completed, as the request had it.
     pub text: String,
@@ -54,7 +55,7 @@ pub struct Completion {
     pub superseded: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CompletionItem {
     /// Takes the place of what was typed behind `@`. A folder ends with a slash.
     pub insert: String,
@@ -70,7 +71,7 @@ pub struct CompletionItem {
 }
 
 /// What an item names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CompletionKind {
     File,

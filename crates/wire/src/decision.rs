@@ -1,9 +1,10 @@
 //! What was decided about a call, as the log has it.
 
 use crate::PermissionChoice;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "String", into = "String")]
 pub enum Decision {
     /// The choice of the person, or a no of the rules.

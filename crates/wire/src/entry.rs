@@ -2,20 +2,23 @@
 
 use crate::child::{Child, ChildOf};
 use crate::{CallTitle, Json, Message};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A line of the log. `entry` counts from 0 in file order and is the stream position; `parent` is the entry it follows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
 pub struct Entry {
     pub entry: u64,
     pub parent: Option<u64>,
     /// RFC 3339, UTC.
     pub ts: String,
+    #[schemars(flatten)]
     pub body: Body,
 }
 
 /// Every type of line this version knows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
+#[schemars(tag = "type", rename_all = "snake_case")]
 pub enum Body {
     Meta(Meta),
     Message(Message),
@@ -36,7 +39,7 @@ pub enum Body {
     Child(Child),
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Meta {
     pub schema_version: u32,
     #[serde(default)]
@@ -60,7 +63,7 @@ pub struct Meta {
     pub child_of: Option<ChildOf>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForkedFrom {
     pub session: String,
     pub entry: u64,
@@ -78,7 +81,7 @@ fn is_none_foreign(foreign: &u64) -> bool {
 }
 
 /// Who asked for a call, when it was not the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Caller {
     /// `!cmd`: the model reads it with the next request, as the person's words.
@@ -88,7 +91,7 @@ pub enum Caller {
 }
 
 /// Somebody asked for a call: the model, unless it says otherwise.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolUse {
     pub id: String,
     pub name: String,
@@ -107,7 +110,7 @@ pub struct ToolUse {
 }
 
 /// The call finished. `output` is the envelope of the tool.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolResult {
     pub tool_use_id: String,
     pub output: Json,
@@ -117,7 +120,7 @@ pub struct ToolResult {
 }
 
 /// What one request cost, and how much of the prompt before it shared.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     #[serde(default)]
     pub provider: String,
@@ -147,7 +150,7 @@ pub struct Usage {
 }
 
 /// Where a prompt stopped being a continuation of the one before.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Break {
     /// First differing byte.
     pub at: u64,
@@ -162,7 +165,7 @@ pub struct Break {
 }
 
 /// An explicit change of the session's settings. Only what is set changes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -174,7 +177,7 @@ pub struct Settings {
     pub prefix: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mode {
     pub mode: String,
     pub posture: String,
@@ -199,7 +202,7 @@ pub struct Mode {
 }
 
 /// A goal and how it stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Goal {
     pub objective: String,
     pub state: GoalState,
@@ -216,7 +219,7 @@ pub struct Goal {
     pub why: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GoalState {
     /// When its turn ends, the next one begins.
@@ -233,7 +236,7 @@ pub enum GoalState {
 }
 
 /// What was decided about a call that was not simply allowed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Approval {
     pub tool_use_id: String,
     pub decision: crate::Decision,
@@ -246,18 +249,18 @@ pub struct Approval {
     pub saved: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Todo {
     pub items: Vec<TodoItem>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TodoItem {
     pub text: String,
     pub state: TodoState,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoState {
     Pending,
@@ -265,12 +268,12 @@ pub enum TodoState {
     Done,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Notice {
     pub text: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorEntry {
     pub kind: String,
     pub message: String,
@@ -278,7 +281,7 @@ pub struct ErrorEntry {
     pub details: Option<Json>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interrupted {
     pub role: String,
     pub text: String,
@@ -293,7 +296,7 @@ impl Default for Interrupted {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     Done,
@@ -304,13 +307,13 @@ pub enum Outcome {
     Refusal,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnEnd {
     pub outcome: Outcome,
 }
 
 /// Older work was folded: a digest stands in its place from now on. The entries themselves stay where they are.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compaction {
     /// The last entry that is folded.
     pub through: u64,
@@ -339,7 +342,7 @@ pub struct Compaction {
 }
 
 /// Who wrote a digest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DigestBy {
     /// The session's model, with the facts that the log gives.
@@ -350,7 +353,7 @@ pub enum DigestBy {
 }
 
 /// A saved tree. The id counts in a project's store; the hash tells it from what another store has under the same id.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Saved {
     pub id: u64,
     /// The beginning of the tree's hash.
@@ -358,14 +361,14 @@ pub struct Saved {
 }
 
 /// The tree was saved, for what the person said last.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Checkpoint {
     #[serde(flatten)]
     pub saved: Saved,
     pub when: When,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
     /// Before the first change.
@@ -377,7 +380,7 @@ pub enum When {
 }
 
 /// Work was taken back: this entry follows the one before it, and what was said since is on a branch that has ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Rewind {
     pub what: Rewound,
     /// The last entry of the branch that ended. A copy in another log has none.
@@ -389,13 +392,16 @@ pub struct Rewind {
     /// The tree as the session last saw it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Saved>,
+    /// The tree as this left it, where the session has not seen all of it: one file was put back beside files of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Saved>,
     /// How many tokens the conversation has from here on, if it was taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
 }
 
 /// What was taken back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rewound {
     Code,

@@ -2,6 +2,7 @@
 //! gives back.
 
 use crate::{Ask, Entry, View};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ pub enum Event {
 }
 
 /// What an op gives back. It goes to the client that sent the op, is never dropped and is not in the log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reply {
     /// The id of the op.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,7 +29,7 @@ pub struct Reply {
 }
 
 /// A transient update. It may be dropped: the entry that follows says it whole.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Delta {
     AssistantDelta {
@@ -108,7 +109,7 @@ pub enum Delta {
 }
 
 /// The clients of a session, as one of them is told.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Clients {
     /// In the order in which they attached.
     pub ids: Vec<crate::ClientId>,
@@ -129,24 +130,27 @@ impl Clients {
 }
 
 /// A prompt that waits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QueuedPrompt {
     pub text: String,
     pub delivery: crate::Delivery,
 }
 
 /// A prompt that runs in the background, in a session of its own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
     /// `t1`, as commands and asks name it.
     pub id: String,
+    /// The session that does it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub session: String,
     pub prompt: String,
     pub doing: Doing,
     /// Since it began.
     pub seconds: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Doing {
     Thinking,

@@ -1,9 +1,10 @@
 //! Messages as the log keeps them: user text with its context, and assistant answers as ordered parts.
 
 use crate::Json;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     User,
@@ -13,21 +14,21 @@ pub enum Role {
 }
 
 /// The exact provider and model that made something. A replay blob goes back only to its origin.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
     pub provider: String,
     pub model: String,
 }
 
 /// What an origin wants to see again beside a part (signatures, encrypted reasoning, unknown fields).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Replay {
     pub origin: Origin,
     pub data: Json,
 }
 
 /// One part of an assistant answer, in arrival order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     Reasoning {
@@ -49,7 +50,7 @@ pub enum Part {
 }
 
 /// Why the model stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
     End,
@@ -62,13 +63,13 @@ pub enum Stop {
 }
 
 /// A picture, already sized for models. `data` is base64.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Image {
     pub media_type: String,
     pub data: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
     pub role: Role,
     pub text: String,

@@ -1,11 +1,23 @@
 //! What a front end sends to a session.
 
 use crate::{CompletionRequest, Image, Language, Word, clip};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Numbers the clients of one session, in the order in which they attached.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(transparent)]
 pub struct ClientId(pub u64);
@@ -27,7 +39,7 @@ pub struct SentOp {
 }
 
 /// An op as a line of JSON: its id, where there is one, stands beside its fields.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -49,7 +61,7 @@ impl From<Op> for OpLine {
 }
 
 /// When a prompt that arrives during a turn takes effect.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
     /// With the next step of the running turn.
@@ -59,7 +71,7 @@ pub enum Delivery {
     Queue,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Op {
     /// What a person typed, as it stands: a prompt, or a line with a meaning of its own (`command_of`).

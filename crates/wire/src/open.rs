@@ -1,9 +1,10 @@
 //! Which session a front end wants.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which session to open.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Open {
     New,

@@ -2,6 +2,7 @@
 
 use crate::{Ask, Clients, CommandInfo, Delta, Entry, Mode, QueuedPrompt, Role, Task};
 use crate::{Body, Event};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ const MAX_TAIL: usize = 8 * 1024;
 const MAX_RUNNING: usize = 64;
 
 // tidy: plain data
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Snapshot {
     /// `provider/model` that answers.
     pub model: String,
@@ -42,7 +43,7 @@ pub struct Snapshot {
 }
 
 /// A call that runs, with the end of what it has shown.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunningCall {
     pub id: String,
     pub name: String,
@@ -50,7 +51,7 @@ pub struct RunningCall {
 }
 
 /// A request that is tried again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RetryWait {
     pub after_ms: u64,
     pub attempt: u32,

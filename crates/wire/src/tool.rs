@@ -2,6 +2,7 @@
 //! follow from it.
 
 use crate::{Json, Word};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -23,7 +24,7 @@ pub struct ToolSpec {
 }
 
 /// What a tool is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
     /// It reads files of the project.
@@ -45,7 +46,7 @@ pub enum ToolKind {
 }
 
 /// What a call does, as the person reads it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallVerb {
     Ask,
@@ -153,7 +154,7 @@ pub enum ToolFact {
 }
 
 /// How the data of a tool's result is laid out, so that front ends can show it without knowing the tool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResultForm {
     /// Text in `text` or `content`, or data that is shown as it is.
@@ -370,7 +371,7 @@ impl ToolDeclaration {
 }
 
 /// A call as front ends show it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallTitle {
     pub kind: ToolKind,
     /// What the call does; the tool's name says it where there is none.

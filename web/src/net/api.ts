@@ -66,7 +66,17 @@ async function problem(answer: Response): Promise<ApiError> {
 
 const id = encodeURIComponent;
 
+/** Bytes of the end of a job's output. */
+const MAX_LOG = 200_000;
+
+async function textOf(path: string): Promise<string> {
+  const answer = await fetch(path);
+  if (!answer.ok) throw await problem(answer);
+  return answer.text();
+}
+
 export const api = {
+  jobLog: (session: string, job: string) => textOf(`/api/sessions/${id(session)}/artifacts/job-${id(job)}.log?tail=${MAX_LOG}`),
   me: () => call<Me>("GET", "/api/me"),
   logout: () => call<void>("POST", "/logout"),
   projects: async () => (await call<{ projects: Project[] }>("GET", "/api/projects")).projects,

@@ -15,7 +15,13 @@ export type Route =
   | { at: "session"; id: string }
   | { at: "panel"; project: string; panel: string }
   /** What is asked before a session opens. Loaded anew, it is the panel of trust, which asks the same and opens nothing. */
-  | { at: "start"; project: string; open: Open; asks: Ask[]; round: number };
+  | { at: "start"; project: string; open: Open; asks: Ask[]; round: number; first?: First };
+/** What is said in a session as soon as it is open. */
+export interface First {
+  text: string;
+  images: Image[];
+}
+
 export type Theme = "auto" | "light" | "dark";
 
 /** An answer to a command that is shown among the rows: it is in no log. */
@@ -58,8 +64,13 @@ export interface SessionView {
 
 export type Dialog =
   | { at: "view"; session: string | null; project: string; command: string; view: View }
-  | { at: "rewind"; session: string; list: List }
+  | { at: "rewind"; session: string; list: List; entry?: number }
+  | { at: "palette" }
   | { at: "keys" }
+  | { at: "agent"; session: string; child: string; name: string; title: string }
+  | { at: "job"; session: string; name: string }
+  /** One picture, as large as it fits. */
+  | { at: "picture"; source: string }
   | { at: "settings" }
   | { at: "project" }
   | { at: "changes"; session: string; file: string }

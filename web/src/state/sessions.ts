@@ -2,12 +2,12 @@
 
 import { ApiError, api } from "../net/api";
 import type { FromHub, Link, ToHub } from "../net/messages";
-import type { Deed, Delivery, Entry, Event, Image, Op, Open, Reply, SessionRow, View } from "../wire";
-import { app, change, go, say, sessionTitle, toast, words, type Pending, type SessionView, setTheme } from "./app";
+import type { Deed, Delivery, Entry, Event, Image, Op, Open, Opened, Reply, SessionRow, View } from "../wire";
+import { app, change, go, say, sessionTitle, toast, words, type First, type Pending, type SessionView, setTheme } from "./app";
 import { follow, isEntry, NOTHING } from "./live";
 import { notify } from "./notify";
-import { fetchQuestions, refreshProjects, tellQuestion, wantsTrust } from "./questions";
-import { keepUnsent, leaveForLogin, unsent } from "./prefs";
+import { fetchQuestions, refreshProjects, tellQuestion } from "./questions";
+import { keepDraft, keepUnsent, leaveForLogin, unsent } from "./prefs";
 import { EMPTY, isGap, withEntries } from "./transcript";
 import { clean, oneLine } from "../lib/clean";
 
@@ -55,12 +55,13 @@ export async function openSession(id: string): Promise<void> {
   }
   app.set((now) => ({ ...now, sessions: { ...now.sessions, [id]: known ? { ...known, status: known.closed ? "ready" : "loading", closed: false } : fresh(id) } }));
   try {
-    const opening = api.session(id);
+    const opening = resume(id);
     opening.catch(() => {});
     // The rows need not wait for the process.
     const page = await api.entries(id).catch((error: unknown) => (error instanceof ApiError && error.status === 404 ? null : Promise.reject(error)));
     if (page) update(id, (now) => ({ ...now, transcript: withEntries(now.transcript, page.entries, page.more) }));
     const opened = await opening;
+    if (!opened) return;
     update(id, (now) => ({
       ...now, project: opened.project, status: "ready", head: opened.head,
       live: now.live === NOTHING ? opened.snapshot : now.live,
@@ -69,11 +70,37 @@ export async function openSession(id: string): Promise<void> {
     for (const note of opened.notes) toast(note);
     wantAll(id);
     sendUnsent(id);
+    const first = firsts.get(id);
+    if (first && firsts.delete(id)) sayText(id, first.text, "queue", first.images);
     void refreshChanges(id);
   } catch (error) {
     const failure = error instanceof Error ? error.message : String(error);
     update(id, (now) => ({ ...now, status: "failed", failure }));
   }
+}
+
+/** Sessions that this page opened: what their project brings was asked about then. */
+const begun = new Set<string>();
+
+/**
+ * Joins a session. One that the server has to resume reads the project's files anew, so that is asked about first; null where
+ * the question is put in its place.
+ */
+async function resume(id: string): Promise<Opened | null> {
+  await listedOnce;
+  const row = app.get().rows.find((one) => one.id === id);
+  if (row?.state === "closed" && !begun.has(id)) {
+    // Where that cannot be said, it opens without what needs trust.
+    const asks = await fetchQuestions(row.project).catch(() => []);
+    const { route } = app.get();
+    if (asks.length > 0 && route.at === "session" && route.id === id) {
+      tellQuestion(asks[0]!);
+      app.set((now) => ({ ...now, sessions: Object.fromEntries(Object.entries(now.sessions).filter(([known]) => known !== id)) }));
+      go({ at: "start", project: row.project, open: { resume: id }, asks, round: ++wanted }, "replace");
+      return null;
+    }
+  }
+  return api.session(id);
 }
 
 /** Tells the hub which sessions this tab follows: this one, and those looked at before. */
@@ -355,6 +382,33 @@ export async function ask(id: string, line: string): Promise<View | null> {
   return replies.at(-1)?.view ?? null;
 }
 
+/** Shows the timeline at what the person said with this entry. */
+export async function rewindTo(id: string, entry: number): Promise<void> {
+  try {
+    const list = await ask(id, "rewind");
+    if (list && "list" in list) change({ dialog: { at: "rewind", session: id, list: list.list, entry } });
+    else if (list && "error" in list) toast(list.error, "bad");
+  } catch (error) {
+    toast(error instanceof Error ? error.message : String(error), "bad");
+  }
+}
+
+/** Brings one file back to what it was before the person's n-th prompt. */
+export async function rewindFile(id: string, prompt: number, path: string): Promise<void> {
+  const line = `rewind ${prompt} file ${path}`;
+  try {
+    const shown = await ask(id, line);
+    if (shown && "error" in shown) toast(shown.error, "bad");
+    else if (shown && "text" in shown) toast(shown.text);
+    // Somebody else changed it since: the person says what becomes of that.
+    else if (shown && "list" in shown) change({ dialog: { at: "view", session: id, project: view(id)?.project ?? "", command: line, view: shown } });
+    else toast(words().rewoundFile(oneLine(path, 80)));
+  } catch (error) {
+    toast(error instanceof Error ? error.message : String(error), "bad");
+  }
+  await refreshChanges(id);
+}
+
 export async function interrupt(id: string): Promise<void> {
   await api.op(id, { op: "interrupt", id: opId() }).catch((error: unknown) => toast(String(error instanceof Error ? error.message : error), "bad"));
 }
@@ -420,34 +474,43 @@ export function onCompose(hook: (id: string, text: string) => void): void {
   composeHook = hook;
 }
 
-let wanted = 0;
-
-/** Opens a session. Before a new one the person is asked what the project's files may bring. */
-export async function openOther(project: string, which: Open): Promise<void> {
-  const { route, projects } = app.get();
-  const mine = ++wanted;
-  const isNew = which === "new" || (typeof which === "object" && "fork" in which);
-  if (isNew && wantsTrust(projects, project)) {
-    try {
-      const asks = await fetchQuestions(project);
-      // They went elsewhere, or pressed once more.
-      if (mine !== wanted || app.get().route !== route) return;
-      if (asks.length > 0) {
-        tellQuestion(asks[0]!);
-        return go({ at: "start", project, open: which, asks, round: mine });
-      }
-      void refreshProjects();
-    } catch (error) {
-      toast(error instanceof Error ? error.message : String(error), "bad");
-      if (error instanceof ApiError && error.isLink) return;
-    }
-  }
-  await openNow(project, which);
+/** What was written for a session that did not open is not lost. */
+function putBack(first: First): void {
+  keepDraft("first", first.text);
+  composeHook("first", first.text);
 }
 
-export async function openNow(project: string, which: Open): Promise<void> {
+let wanted = 0;
+/** What is said in sessions that were just begun. */
+const firsts = new Map<string, First>();
+
+/** Opens a session. Before that the person is asked what the project's files, as they are now, may bring. */
+export async function openOther(project: string, which: Open, first?: First): Promise<void> {
+  const { route } = app.get();
+  const mine = ++wanted;
+  try {
+    const asks = await fetchQuestions(project);
+    // They went elsewhere, or pressed once more.
+    if (mine !== wanted || app.get().route !== route) return;
+    if (asks.length > 0) {
+      tellQuestion(asks[0]!);
+      void refreshProjects();
+      return go({ at: "start", project, open: which, asks, round: mine, first });
+    }
+  } catch (error) {
+    toast(error instanceof Error ? error.message : String(error), "bad");
+    if (error instanceof ApiError && error.isLink) {
+      if (first) putBack(first);
+      return;
+    }
+  }
+  await openNow(project, which, first);
+}
+
+export async function openNow(project: string, which: Open, first?: First): Promise<void> {
   try {
     const opened = await api.open(project, which);
+    begun.add(opened.id);
     app.set((now) => ({
       ...now,
       rows: now.rows.some((row) => row.id === opened.id) ? now.rows : [
@@ -455,16 +518,24 @@ export async function openNow(project: string, which: Open): Promise<void> {
         ...now.rows,
       ],
     }));
+    if (first) firsts.set(opened.id, first);
     go({ at: "session", id: opened.id }, app.get().route.at === "start" ? "replace" : "push");
   } catch (error) {
+    if (first) putBack(first);
     toast(error instanceof Error ? error.message : String(error), "bad");
   }
 }
+
+let nowListed: () => void = () => {};
+const listedOnce = new Promise<void>((done) => {
+  nowListed = done;
+});
 
 export async function loadSessions(): Promise<void> {
   try {
     const [projects, rows] = await Promise.all([api.projects(), api.sessions()]);
     change({ projects, rows: sortRows(rows), listed: true });
+    nowListed();
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) leaveForLogin();
     else if (!(error instanceof ApiError && error.isLink)) toast(error instanceof Error ? error.message : String(error), "bad");

@@ -1,12 +1,12 @@
 // Entries as the rows of a conversation. Pure: the same entries give the same rows, whatever order their pages came in.
 
-import type { Approval, Compaction, Entry, Image, Outcome, TodoItem, ToolResult, ToolUse, Usage } from "../wire";
+import type { Approval, Child, Compaction, Entry, Image, Outcome, TodoItem, ToolResult, ToolUse, Usage } from "../wire";
 
 export type Row = { key: string; entry: number; ts: string } & (
   | { kind: "user"; text: string; images: Image[]; op?: string; own: boolean }
   | { kind: "answer"; text: string }
   | { kind: "thought"; text: string; took: number | null }
-  | { kind: "call"; call: ToolUse; result: ToolResult | null; approval: Approval | null; ended: boolean }
+  | { kind: "call"; call: ToolUse; result: ToolResult | null; approval: Approval | null; ended: boolean; child?: Child }
   | { kind: "notice"; text: string; warn: boolean }
   | { kind: "error"; error: string; message: string; details: unknown }
   | { kind: "setting"; model?: string; effort?: string; title?: string; mode?: string; posture?: string }
@@ -20,6 +20,8 @@ export interface Transcript {
   rows: Row[];
   todo: TodoItem[];
   title: string | null;
+  /** Sessions below that have ended. */
+  children: Child[];
   /** Of the newest request of the conversation. */
   context: number;
   sums: { input: number; cached: number; output: number; cost: number };
@@ -56,7 +58,7 @@ export const EMPTY: Transcript = make([], true);
 
 function make(entries: Entry[], more: boolean): Transcript {
   const made: Transcript = {
-    entries, rows: [], todo: [], title: null, context: 0, sums: { input: 0, cached: 0, output: 0, cost: 0 }, more, builder: builder(),
+    entries, rows: [], todo: [], title: null, children: [], context: 0, sums: { input: 0, cached: 0, output: 0, cost: 0 }, more, builder: builder(),
   };
   for (const entry of chain(entries)) add(made, entry);
   return made;
@@ -153,6 +155,10 @@ function add(to: Transcript, entry: Entry): void {
     case "turn_end":
       endTurn(to, entry.ts, entry.entry, entry.outcome);
       break;
+    case "child":
+      to.children = [...to.children, entry];
+      if (entry.tool_use_id) change(to, entry.tool_use_id, { child: entry });
+      break;
     case "meta":
     case "interrupted":
     case "checkpoint":
@@ -212,7 +218,7 @@ function endTurn(to: Transcript, ts: string, entry: number, outcome: Outcome): v
   to.builder.turn = emptyTurn("");
 }
 
-function change(to: Transcript, id: string, part: { result?: ToolResult; approval?: Approval; ended?: boolean }): void {
+function change(to: Transcript, id: string, part: { result?: ToolResult; approval?: Approval; ended?: boolean; child?: Child }): void {
   const at = to.builder.calls.get(id);
   const row = at === undefined ? undefined : to.rows[at];
   if (at !== undefined && row?.kind === "call") to.rows[at] = { ...row, ...part };

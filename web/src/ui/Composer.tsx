@@ -6,8 +6,10 @@ import { api } from "../net/api";
 import { toast, useApp, useWords } from "../state/app";
 import { addHistory, draftOf, history, keepDraft } from "../state/prefs";
 import { command, interrupt, onCompose, resendNow, sayText } from "../state/sessions";
-import type { Delivery } from "../wire";
+import type { Delivery, Image } from "../wire";
 import { attach, attachedText, LONG_PASTE, LONG_PASTE_LETTERS, withTexts, type Attached } from "./attach";
+import { comments, dropComment, dropComments, withComments } from "../state/comments";
+import { useStore } from "../lib/store";
 import { typed } from "./ask/guard";
 import { completing, matchCommands, replaced, type Completing } from "./complete";
 import { Icon } from "./parts";
@@ -18,14 +20,22 @@ interface Option {
   insert: string;
 }
 
-export function Composer({ id }: { id: string }) {
+interface Props {
+  /** The session; on the first page none is there yet. */
+  id: string;
+  /** For a message that begins a session: its project, and what sends it. */
+  first?: { project: string; send: (text: string, images: Image[]) => void };
+}
+
+export function Composer({ id, first }: Props) {
   const words = useWords();
   const view = useApp((now) => now.sessions[id]);
   const [text, setText] = useState(() => draftOf(id));
   const [attached, setAttached] = useState<Attached[]>([]);
   const [over, setOver] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
-  const menu = useMenu(id, text, area);
+  const menu = useMenu(id, text, area, first?.project);
+  const notes = useStore(comments, (now) => now[id]);
   const past = useRef({ at: -1, lines: [] as string[] });
   const working = view?.live.working ?? false;
   const asks = (view?.live.asks.length ?? 0) > 0;
@@ -50,12 +60,14 @@ export function Composer({ id }: { id: string }) {
     }
   };
   const submit = (delivery: Delivery) => {
-    const message = withTexts(text.trim(), attached);
+    const message = withTexts(withComments(text.trim(), notes ?? []), attached);
     const images = attached.flatMap((one) => (one.image ? [one.image] : []));
     if (!message && images.length === 0) return;
     if (text.trim()) addHistory(text.trim());
     past.current.at = -1;
-    sayText(id, message, delivery, images);
+    if (first) first.send(message, images);
+    else sayText(id, message, delivery, images);
+    dropComments(id);
     write("");
     setAttached([]);
   };
@@ -80,7 +92,7 @@ export function Composer({ id }: { id: string }) {
     } else if (event.key === "Tab" && !event.shiftKey && bare && working && text.trim()) {
       event.preventDefault();
       submit("queue");
-    } else if (event.key === "Tab" && event.shiftKey) {
+    } else if (event.key === "Tab" && event.shiftKey && !first) {
       event.preventDefault();
       void command(id, "mode next");
     } else if (event.key === "Escape") {
@@ -112,7 +124,7 @@ export function Composer({ id }: { id: string }) {
       setAttached((now) => [...now, attachedText(words.pasted(pasted.split("\n").length), pasted)]);
     }
   };
-  const empty = !text.trim() && attached.length === 0;
+  const empty = !text.trim() && attached.length === 0 && !notes?.length;
   return (
     <form
       class={`composer ${over ? "over" : ""}`}
@@ -133,8 +145,15 @@ export function Composer({ id }: { id: string }) {
     >
       <Queue id={id} />
       {menu.options.length > 0 ? <MenuBox menu={menu} take={take} /> : null}
-      {attached.length > 0 ? (
+      {attached.length > 0 || notes?.length ? (
         <ul class="attached">
+          {(notes ?? []).map((note) => (
+            <li key={note.key} title={note.text}>
+              <Icon name="comment" />
+              <span class="name">{oneLine(`${note.path}:${note.line}`, 40)}</span>
+              <button type="button" class="quiet square small" aria-label={words.removeIt(`${note.path}:${note.line}`)} onClick={() => dropComment(id, note.key)}><Icon name="close" /></button>
+            </li>
+          ))}
           {attached.map((one) => (
             <li key={one.key}>
               {one.image ? <img src={`data:${one.image.media_type};base64,${one.image.data}`} alt="" /> : <Icon name="clip" />}
@@ -163,7 +182,7 @@ export function Composer({ id }: { id: string }) {
           id="composer"
           rows={1}
           value={text}
-          placeholder={over ? words.drop : asks ? words.askHint : working ? words.steerHint : words.ask}
+          placeholder={over ? words.drop : first ? words.firstHint : asks ? words.askHint : working ? words.steerHint : words.ask}
           aria-label={words.composer}
           aria-controls={menu.options.length > 0 ? menu.id : undefined}
           aria-autocomplete="list"
@@ -224,10 +243,10 @@ interface MenuState {
   key(event: KeyboardEvent, take: (option: Option) => void): boolean;
 }
 
-function useMenu(id: string, text: string, area: { current: HTMLTextAreaElement | null }): MenuState {
+function useMenu(id: string, text: string, area: { current: HTMLTextAreaElement | null }, of?: string): MenuState {
   const words = useWords();
   const commands = useApp((now) => now.sessions[id]?.live.commands);
-  const project = useApp((now) => now.sessions[id]?.project ?? "");
+  const project = useApp((now) => of ?? now.sessions[id]?.project ?? "");
   const [at, setAt] = useState<Completing | null>(null);
   const [files, setFiles] = useState<Option[]>([]);
   const [chosen, choose] = useState(0);

@@ -1,15 +1,17 @@
-// The dialogs: answers of commands, the rewind timeline, review of changes, keys, settings, and small forms.
+// The dialogs: answers of commands, keys, settings, and small forms.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { clean, oneLine } from "../lib/clean";
-import { parseDiff } from "../lib/diff";
 import { api } from "../net/api";
-import { app, change, go, sessionTitle, setLanguage, setTheme, toast, useApp, useWords, type Dialog, type Theme } from "../state/app";
+import { app, change, go, sessionTitle, setLanguage, setTheme, toast, useApp, useWords, words, type Dialog, type Theme } from "../state/app";
 import { allowNotify, canNotify } from "../state/notify";
-import { ask, command, perform } from "../state/sessions";
-import type { Act, Item, List, View } from "../wire";
-import { DiffView, SPLIT_FROM } from "./DiffView";
-import { Modal, useWidth } from "./parts";
+import { command, perform } from "../state/sessions";
+import type { Act, View } from "../wire";
+import { AgentDialog, JobDialog } from "./Below";
+import { Palette } from "./Palette";
+import { Modal } from "./parts";
+import { Review } from "./Review";
+import { Rewind } from "./Rewind";
 import { ViewPart } from "./ViewPart";
 
 const close = () => change({ dialog: null });
@@ -21,7 +23,15 @@ export function Dialogs() {
     case "view":
       return <ViewDialog key={dialog.command} dialog={dialog} />;
     case "rewind":
-      return <Rewind session={dialog.session} list={dialog.list} />;
+      return <Rewind session={dialog.session} list={dialog.list} entry={dialog.entry} />;
+    case "palette":
+      return <Palette />;
+    case "agent":
+      return <AgentDialog key={dialog.child} session={dialog.session} child={dialog.child} name={dialog.name} title={dialog.title} />;
+    case "job":
+      return <JobDialog key={dialog.name} session={dialog.session} name={dialog.name} />;
+    case "picture":
+      return <Modal title={words().image} onClose={close} wide><img class="whole-picture" src={dialog.source} alt={words().image} /></Modal>;
     case "keys":
       return <Keys />;
     case "settings":
@@ -29,7 +39,7 @@ export function Dialogs() {
     case "project":
       return <AddProject />;
     case "changes":
-      return <Changes session={dialog.session} file={dialog.file} />;
+      return <Review session={dialog.session} file={dialog.file} />;
     case "rename":
       return <Rename session={dialog.session} />;
     case "remove":
@@ -58,100 +68,12 @@ function ViewDialog({ dialog }: { dialog: Extract<Dialog, { at: "view" }> }) {
   );
 }
 
-/** The command of an item that shows what it changed: it says `diff`. */
-function diffOf(item: Item): string | null {
-  for (const action of item.actions ?? []) {
-    if ("command" in action.act && /^diff\b/.test(action.act.command)) return action.act.command;
-  }
-  return null;
-}
-
-function Rewind({ session, list }: { session: string; list: List }) {
-  const words = useWords();
-  const [chosen, setChosen] = useState<Item | null>(null);
-  const [diff, setDiff] = useState<View | null>(null);
-  const [kinds, setKinds] = useState<List | null>(null);
-  const choose = (item: Item) => {
-    setChosen(item);
-    setDiff(null);
-    setKinds(null);
-    const [first] = item.actions ?? [];
-    const line = diffOf(item);
-    if (line) void ask(session, line).then(setDiff, () => {});
-    // An item without a diff acts at once when it is pressed below; one with numbers first says what it can take back.
-    if (line && first && "command" in first.act) void ask(session, first.act.command).then((view) => view && "list" in view && setKinds(view.list), () => {});
-  };
-  const act = (what: Act) => {
-    close();
-    if ("command" in what) void command(session, what.command);
-    else perform(session, what.do);
-  };
-  const files = useMemo(() => (diff && "diff" in diff ? parseDiff(diff.diff) : []), [diff]);
-  const others = (chosen?.actions ?? []).slice(1).filter((action) => !("command" in action.act && /^diff\b/.test(action.act.command)));
-  return (
-    <Modal title={clean(list.title)} onClose={close} wide>
-      <div class="rewind">
-        <ol class="timeline">
-          {(list.items ?? []).map((item, at) => (
-            <li key={at} class={item === chosen ? "current" : undefined}>
-              <button type="button" class="pick" aria-current={item === chosen ? "step" : undefined} onClick={() => choose(item)}>
-                <span class="pick-label">{clean(item.label)}</span>
-                {item.detail ? <span class="faint">{clean(item.detail)}</span> : null}
-              </button>
-            </li>
-          ))}
-          {list.items?.length ? null : <li class="faint">{clean(list.empty ?? words.noMatch)}</li>}
-        </ol>
-        <div class="rewind-what" aria-live="polite">
-          {!chosen ? <p class="faint">{words.rewindChoose}</p> : (
-            <>
-              <div class="buttons">
-                {(kinds?.items ?? (diffOf(chosen) ? [] : [chosen])).map((item, at) => {
-                  const first = item.actions?.[0];
-                  if (!first || ("do" in first.act && kinds)) return null;
-                  return <button type="button" key={at} class={at === 0 ? "primary" : ""} onClick={() => act(first.act)}>{words.rewind}: {clean(item.label)}</button>;
-                })}
-                {others.map((action) => <button type="button" key={action.label} class="quiet" onClick={() => act(action.act)}>{clean(action.label)}</button>)}
-              </div>
-              {diff ? files.length > 0 ? <DiffView files={files} /> : <p class="faint">{words.rewindNothing}</p> : null}
-            </>
-          )}
-        </div>
-      </div>
-    </Modal>
-  );
-}
-
-function Changes({ session, file }: { session: string; file: string }) {
-  const words = useWords();
-  const diff = useApp((now) => now.sessions[session]?.changes ?? "");
-  const files = useMemo(() => parseDiff(diff), [diff]);
-  const [how, setHow] = useState<"auto" | "unified" | "split">("auto");
-  const [ref, width] = useWidth<HTMLDivElement>();
-  const isSplit = how === "auto" ? width >= SPLIT_FROM : how === "split";
-  useEffect(() => {
-    if (!file) return;
-    const found = [...(ref.current?.querySelectorAll<HTMLElement>(".diff-file") ?? [])].find((one) => one.dataset.path === file);
-    found?.scrollIntoView({ block: "start" });
-    found?.querySelector<HTMLElement>(".diff-name")?.focus();
-  }, [file]);
-  return (
-    <Modal title={`${words.changes} · ${words.files(files.length)}`} onClose={close} wide>
-      <div class="switch" role="group" aria-label={words.diff}>
-        <button type="button" aria-pressed={isSplit} onClick={() => setHow("split")}>{words.split}</button>
-        <button type="button" aria-pressed={!isSplit} onClick={() => setHow("unified")}>{words.unified}</button>
-      </div>
-      <div ref={ref}>{files.length > 0 ? <DiffView files={files} how={how === "auto" ? undefined : how} /> : <p class="faint">{words.noChanges}</p>}</div>
-    </Modal>
-  );
-}
-
 function Keys() {
   const words = useWords();
   const help = words.keyHelp;
   const rows: [string, string][] = [
     ["y s a n …", help.answer], ["esc", help.stop], ["enter", help.send], ["tab", help.queue], ["shift enter", help.line], ["shift tab", help.mode],
-    ["/  @", help.menus], ["↑ ↓", help.history], ["c", help.compose], ["q", help.question], ["g", help.end], ["d", help.details],
+    ["/  @", help.menus], ["↑ ↓", help.history], ["c", help.compose], ["q", help.question], ["g", help.end], ["r", help.review], ["d", help.details], ["f", help.find],
     ["ctrl k", help.palette], ["ctrl alt n", help.fresh], ["?", help.keys],
   ];
   return (
@@ -245,7 +167,8 @@ function Remove({ session }: { session: string }) {
     try {
       await api.remove(session);
       app.set((now) => ({ ...now, rows: now.rows.filter((row) => row.id !== session), sessions: Object.fromEntries(Object.entries(now.sessions).filter(([id]) => id !== session)) }));
-      go({ at: "home" });
+      const { route } = app.get();
+      if (route.at === "session" && route.id === session) go({ at: "home" });
     } catch (error) {
       toast(error instanceof Error ? error.message : String(error), "bad");
     }

@@ -8,6 +8,7 @@ import { isEditable } from "./ask/AskCard";
 import { typed } from "./ask/guard";
 import { StartPage } from "./ask/ProjectAsks";
 import { Dialogs } from "./Dialogs";
+import { Home } from "./Home";
 import { PanelPage } from "./panels/Panel";
 import { Modal } from "./parts";
 import { RightPanel } from "./RightPanel";
@@ -39,32 +40,12 @@ function Page() {
         {route.at === "session" ? <SessionPage id={route.id} key={route.id} /> : route.at === "panel" ? <PanelPage project={route.project} panel={route.panel} /> : route.at === "start" ? <StartPage route={route} key={`start${route.round}`} /> : <Home />}
         {route.at === "session" ? <RightPanel id={route.id} /> : null}
       </div>
-      {sheet === "left" ? <Modal title="Ostler" side="left" onClose={closeSheet}><Sidebar /></Modal> : null}
+      {sheet === "left" ? <Modal title={words.menu} side="left" onClose={closeSheet}><Sidebar /></Modal> : null}
       {sheet === "right" && route.at === "session" ? <Modal title={words.details} side="right" onClose={closeSheet}><RightPanel id={route.id} /></Modal> : null}
       <Dialogs />
       <Toasts />
       <Said />
     </>
-  );
-}
-
-function Home() {
-  const words = useWords();
-  const projects = useApp((now) => now.projects);
-  const listed = useApp((now) => now.listed);
-  return (
-    <main class="home" id="main">
-      <button type="button" class="narrow-only" onClick={() => change({ sheet: "left" })}>{words.sessions}</button>
-      <img src="/icon.svg" alt="" width="56" height="56" />
-      <h1>{words.welcome}</h1>
-      <p class="faint">{words.welcomeHint}</p>
-      {listed ? (
-        <div class="buttons">
-          {projects.slice(0, 6).map((project, at) => <button type="button" key={project.id} class={at === 0 ? "primary" : ""} onClick={() => void openOther(project.id, "new")}>{words.newIn(project.name)}</button>)}
-          <button type="button" onClick={() => change({ dialog: { at: "project" } })}>{words.addProject}</button>
-        </div>
-      ) : null}
-    </main>
   );
 }
 
@@ -108,7 +89,8 @@ function usePageKeys(): void {
       const mod = event.ctrlKey || event.metaKey;
       if (mod && event.key.toLowerCase() === "k") {
         event.preventDefault();
-        focusSearch();
+        const open = app.get().dialog;
+        change({ dialog: open?.at === "palette" ? null : { at: "palette" }, sheet: null });
       } else if (mod && event.altKey && event.code === "KeyN") {
         event.preventDefault();
         freshSession();
@@ -141,11 +123,13 @@ function plainKey(event: KeyboardEvent): void {
   const asks = document.querySelector<HTMLElement>(".ask");
   const composer = document.querySelector<HTMLTextAreaElement>("#composer");
   const working = now.route.at === "session" && now.sessions[now.route.id]?.live.working;
-  const does: Record<string, () => void> = {
+  const does: Record<string, () => unknown> = {
     "?": () => change({ dialog: { at: "keys" } }),
     "/": () => composer?.focus(),
     c: () => composer?.focus(),
     q: () => asks?.focus(),
+    f: () => focusSearch(),
+    r: () => now.route.at === "session" && now.sessions[now.route.id]?.changes && change({ dialog: { at: "changes", session: now.route.id, file: "" } }),
     g: () => document.querySelector<HTMLElement>(".to-end")?.click(),
     d: () => now.route.at === "session" && !matchMedia("(min-width: 1100px)").matches && change({ sheet: "right" }),
   };

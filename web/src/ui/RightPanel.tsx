@@ -91,13 +91,19 @@ function doingText(doing: Doing, words: Words): string {
   return typeof doing === "string" ? words.doing[doing] : words.doing.running(doing.running);
 }
 
+/** Of those that have ended, the newest. */
+const MAX_ENDED = 6;
+
 function Background({ id }: { id: string }) {
   const words = useWords();
   const tasks = useApp((now) => now.sessions[id]?.live.tasks);
   const jobs = useApp((now) => now.sessions[id]?.live.jobs);
   const heard = useMemo(() => Date.now(), [tasks]);
   const passed = Math.max(0, useNow((tasks?.length ?? 0) > 0) - heard);
-  if (!tasks?.length && !jobs?.length) return null;
+  const children = useApp((now) => now.sessions[id]?.transcript.children);
+  const ended = (children ?? []).filter((child) => !tasks?.some((task) => task.session === child.session_id)).slice(-MAX_ENDED).reverse();
+  if (!tasks?.length && !jobs?.length && ended.length === 0) return null;
+  const show = (child: string, name: string, title: string) => change({ dialog: { at: "agent", session: id, child, name, title }, sheet: null });
   const stop = (name: string) => <button type="button" class="quiet square small" aria-label={words.stopIt(name)} title={words.stopIt(name)} onClick={() => void command(id, `kill ${name}`)}><Icon name="stop" /></button>;
   return (
     <section>
@@ -106,15 +112,24 @@ function Background({ id }: { id: string }) {
         {(tasks ?? []).map((task: Task) => (
           <li key={task.id}>
             <span class="task-id">{task.id}</span>
-            <span class="task-text" title={task.prompt}>{oneLine(task.prompt, 80)}<span class="faint"> · {doingText(task.doing, words)} · {duration(task.seconds * 1000 + passed)}</span></span>
+            <button type="button" class="task-text" title={task.prompt} disabled={!task.session} onClick={() => show(task.session!, task.id, task.prompt)}>{oneLine(task.prompt, 80)}<span class="faint"> · {doingText(task.doing, words)} · {duration(task.seconds * 1000 + passed)}</span></button>
             {stop(task.id)}
           </li>
         ))}
         {(jobs ?? []).map((job) => (
           <li key={job}>
             <span class="task-id">{job}</span>
-            <span class="task-text faint">{words.job}</span>
+            <button type="button" class="task-text" onClick={() => change({ dialog: { at: "job", session: id, name: job }, sheet: null })}>{words.jobOutput}</button>
             {stop(job)}
+          </li>
+        ))}
+        {ended.map((child) => (
+          <li key={child.session_id} class="ended">
+            <span class="task-id" aria-hidden="true">{child.outcome === "done" ? "✓" : "✗"}</span>
+            <button type="button" class="task-text" title={child.title} onClick={() => show(child.session_id, child.id, [child.role, child.title].filter(Boolean).join(": "))}>
+              <span class="hidden">{child.outcome === "done" ? words.state.idle : words.state.failed}: </span>
+              {oneLine([child.role, child.title].filter(Boolean).join(": "), 80)}<span class="faint"> · {duration(child.duration_ms)}</span>
+            </button>
           </li>
         ))}
       </ul>

@@ -7,7 +7,8 @@ import { api } from "../net/api";
 import { change, go, signOf, useApp, useWords } from "../state/app";
 import { openOther } from "../state/sessions";
 import type { SessionRow } from "../wire";
-import { Icon, Menu, moveFocus, Sign, Skeleton, useNow } from "./parts";
+import { FIRST_PANELS, PANELS } from "./panels/list";
+import { Icon, Menu, moveFocus, Sign, Skeleton, useNow, type IconName } from "./parts";
 
 const IS_MAC = /Mac|iPhone|iPad/.test(navigator.platform);
 /** Sessions of a project that are listed before it is searched. */
@@ -32,6 +33,7 @@ export function Sidebar() {
     <nav class="left" aria-label={words.menu}>
       <div class="brand">
         <a href="/" class="logo" onClick={(event) => { event.preventDefault(); go({ at: "home" }); }}><img src="/icon.svg" alt="" width="22" height="22" /> Ostler</a>
+        <button type="button" class="quiet small palette-key" title={words.palette} onClick={() => change({ dialog: { at: "palette" }, sheet: null })}><span class="hidden">{words.palette} </span><kbd>{IS_MAC ? "⌘K" : "Ctrl K"}</kbd></button>
         <Menu label={words.newSession} class="quiet square" align="right" items={() => Promise.resolve(newItems(projects, words))}><Icon name="plus" /></Menu>
         <button type="button" class="quiet square" aria-label={words.settings} title={words.settings} onClick={() => change({ dialog: { at: "settings" }, sheet: null })}><Icon name="gear" /></button>
       </div>
@@ -45,7 +47,7 @@ export function Sidebar() {
               event.currentTarget.closest("nav")?.querySelector<HTMLElement>(".session-row")?.focus();
             }
           }} />
-        <kbd>{IS_MAC ? "⌘K" : "Ctrl K"}</kbd>
+        <kbd>f</kbd>
       </div>
       <div class="sessions" onKeyDown={(event) => moveFocus(event, event.currentTarget, ".session-row")}>
         {!listed ? <Skeleton lines={6} /> : null}
@@ -107,10 +109,21 @@ function Group({ id, name, trust, rows, all }: { id: string; name: string; trust
         {trust === "untrusted" || trust === "changed" ? <button type="button" class="badge warn" onClick={() => go({ at: "panel", project: id, panel: "trust" })}>{words.panels.trust}</button> : null}
         <button type="button" class="quiet square small" aria-label={words.newIn(name)} title={words.newIn(name)} onClick={() => void openOther(id, "new")}><Icon name="plus" /></button>
       </header>
-      <ul>{shown.map((row) => <li key={row.id}><SessionLink row={row} current={row.id === current} /></li>)}</ul>
+      <ul>{shown.map((row) => <li key={row.id} class="session-item"><SessionLink row={row} current={row.id === current} /><RowMenu row={row} /></li>)}</ul>
       {rows.length > shown.length ? <button type="button" class="quiet small more-sessions" onClick={() => setMore(true)}>+ {rows.length - shown.length}</button> : null}
     </section>
   );
+}
+
+function RowMenu({ row }: { row: SessionRow }) {
+  const words = useWords();
+  const title = oneLine(row.title || words.newSession, 60);
+  const items = [
+    { label: words.rename, run: () => change({ dialog: { at: "rename", session: row.id }, sheet: null }) },
+    { label: words.exportAs("Markdown"), href: api.exportUrl(row.id, "md") },
+    { label: words.remove, bad: true, run: () => change({ dialog: { at: "remove", session: row.id }, sheet: null }) },
+  ];
+  return <Menu label={`${words.actions}: ${title}`} class="quiet square small" float items={items}><Icon name="dots" /></Menu>;
 }
 
 function SessionLink({ row, current }: { row: SessionRow; current: boolean }) {
@@ -140,32 +153,30 @@ function Panels({ project }: { project: string }) {
   const words = useWords();
   const route = useApp((now) => now.route);
   const at = route.at === "panel" ? route.panel : "";
-  const link = (panel: keyof typeof words.panels, label: string) => (
-    <a
-      href={`/p/${encodeURIComponent(project)}/${panel}`}
-      class={at === panel ? "current" : undefined}
-      aria-current={at === panel ? "page" : undefined}
-      onClick={(event) => {
-        event.preventDefault();
-        go({ at: "panel", project, panel });
-      }}
-    >
-      {label}
-    </a>
-  );
-  const others = (["agents", "skills", "cache", "checkpoints"] as const).map((panel) => ({ label: words.panels[panel], run: () => go({ at: "panel", project, panel }) }));
+  const others = PANELS.filter((panel) => !FIRST_PANELS.includes(panel)).map((panel) => ({ label: words.panels[panel], run: () => go({ at: "panel", project, panel }) }));
   return (
     <div class="panels">
-      {link("usage", words.panels.usage)}
-      {link("mcp", words.short.mcp)}
-      {link("memory", words.short.memory)}
-      {link("permissions", words.short.permissions)}
-      {link("trust", words.short.trust)}
-      {link("doctor", words.short.doctor)}
-      <Menu label={words.short.more} class="quiet small" items={others} up><span>{words.short.more}</span></Menu>
+      {FIRST_PANELS.map((panel) => (
+        <a
+          key={panel}
+          href={`/p/${encodeURIComponent(project)}/${panel}`}
+          class={at === panel ? "current" : undefined}
+          aria-current={at === panel ? "page" : undefined}
+          onClick={(event) => {
+            event.preventDefault();
+            go({ at: "panel", project, panel });
+          }}
+        >
+          <Icon name={ICON_OF[panel] ?? "dots"} />
+          {words.short[panel as keyof typeof words.short] ?? words.panels[panel]}
+        </a>
+      ))}
+      <Menu label={words.short.more} class="quiet small" items={others} up align="right"><Icon name="dots" /> <span>{words.short.more}</span></Menu>
     </div>
   );
 }
+
+const ICON_OF: { [panel: string]: IconName } = { usage: "chart", mcp: "plug", memory: "book", permissions: "shield", trust: "key", doctor: "pulse" };
 
 export function focusSearch(): void {
   const isNarrow = matchMedia("(max-width: 699px)").matches;

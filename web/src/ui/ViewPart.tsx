@@ -18,14 +18,77 @@ interface Props {
 }
 
 export function ViewPart({ view, onAct, onPick }: Props) {
-  if ("text" in view) return <Markdown text={view.text} />;
+  if ("text" in view) return <TextPart text={view.text} />;
   if ("error" in view) return <p class="note bad" role="alert">✗ {clean(view.error)}</p>;
   if ("diff" in view) return <DiffView files={parseDiff(view.diff)} />;
   if ("report" in view) return <ReportPart report={view.report} />;
   if ("table" in view) return <TablePart table={view.table} onAct={onAct} />;
   if ("list" in view) return <ListPart list={view.list} onAct={onAct} onPick={onPick} />;
+  const filled = "group" in view ? windowOf(view.group) : null;
+  if ("group" in view && filled) return <WindowPart filled={filled} table={view.group[1]!} onAct={onAct} />;
   if ("group" in view) return <div class="group">{view.group.map((part, at) => <ViewPart key={at} view={part} onAct={onAct} />)}</div>;
   return null;
+}
+
+/** A bar of a terminal, such as `██░░│░`: how much is full, and where its mark is. Pure. */
+export function barOf(line: string): { full: number; mark: number | null } | null {
+  const bar = /^`?([█▓░│|]{8,})`?$/u.exec(line.trim())?.[1];
+  if (!bar) return null;
+  const cells = [...bar];
+  const mark = cells.findIndex((cell) => cell === "│" || cell === "|");
+  const count = cells.length - (mark < 0 ? 0 : 1);
+  return { full: cells.filter((cell) => cell === "█" || cell === "▓").length / count, mark: mark < 0 ? null : mark / count };
+}
+
+interface Filled {
+  parts: { name: string; tokens: number }[];
+  window: number;
+  mark: number | null;
+}
+
+/** What fills the context window, by part: a bar, then a table of parts and their tokens up to `N / WINDOW`. Pure. */
+export function windowOf(group: View[]): Filled | null {
+  const [head, body] = group;
+  if (group.length !== 2 || !head || !body || !("text" in head) || !("table" in body)) return null;
+  const bar = barOf(head.text.split("\n")[0] ?? "");
+  const rows = body.table.rows.map((row) => cellsOf(row).cells.map(textOf));
+  const end = rows.findIndex((row) => /^\d+ \/ \d+/.test(row[1] ?? ""));
+  const window = Number(/ \/ (\d+)/.exec(rows[end]?.[1] ?? "")?.[1] ?? 0);
+  if (!bar || end < 1 || window === 0) return null;
+  const parts = rows.slice(0, end).map((row) => ({ name: row[0] ?? "", tokens: Number(row[1]) }));
+  return parts.every((part) => Number.isFinite(part.tokens)) ? { parts, window, mark: bar.mark } : null;
+}
+
+const COLOURS = 7;
+
+function WindowPart({ filled, table, onAct }: { filled: Filled; table: View; onAct: (act: Act) => void }) {
+  const { parts, window, mark } = filled;
+  const used = parts.reduce((sum, part) => sum + part.tokens, 0);
+  // Little in a large window is seen larger, and then without the mark.
+  const isSmall = used * 5 < window;
+  const whole = isSmall ? used : window;
+  return (
+    <div class="window-part">
+      <div class="gauge" aria-hidden="true">
+        {parts.map((part, at) => <span key={part.name} class={`s${at % COLOURS}`} style={{ width: `${(part.tokens / whole) * 100}%` }} />)}
+        {mark === null || isSmall ? null : <i style={{ left: `${mark * 100}%` }} />}
+      </div>
+      <p class="gauge-key" aria-hidden="true">{parts.map((part, at) => <span class="key" key={part.name}><span class={`swatch s${at % COLOURS}`} /> {clean(part.name)} {Math.round((part.tokens / Math.max(1, used)) * 100)} %</span>)}</p>
+      <ViewPart view={table} onAct={onAct} />
+    </div>
+  );
+}
+
+function TextPart({ text }: { text: string }) {
+  const [first = "", ...rest] = text.split("\n");
+  const bar = barOf(first);
+  if (!bar) return <Markdown text={text} />;
+  return (
+    <div>
+      <div class="gauge" aria-hidden="true"><span style={{ width: `${bar.full * 100}%` }} />{bar.mark === null ? null : <i style={{ left: `${bar.mark * 100}%` }} />}</div>
+      <Markdown text={rest.join("\n").trim()} />
+    </div>
+  );
 }
 
 function ReportPart({ report }: { report: Report }) {
@@ -111,13 +174,16 @@ function TablePart({ table, onAct }: { table: Table; onAct: (act: Act) => void }
   );
 }
 
-const STATES: Record<string, string> = { ok: "good", warning: "warn", warn: "warn", error: "bad", failed: "bad" };
+const STATES: Record<string, string> = { ok: "good", warning: "warn", warn: "warn", error: "bad", failed: "bad", 正常: "good", 警告: "warn", 错误: "bad" };
+
+/** Letters that stand in one line, however narrow the table. */
+const SHORT = 24;
 
 function CellPart({ cell, kind }: { cell: Cell | undefined; kind: string }) {
   const text = clean(textOf(cell));
   const state = STATES[text];
   const full = typeof cell === "object" && kind === "time" && typeof cell.value === "string" ? cell.value : undefined;
-  return <td class={`k-${kind}`} title={full}>{state ? <span class={`chip ${state}`}>{text}</span> : text}</td>;
+  return <td class={`k-${kind} ${text.length <= SHORT ? "short" : ""}`} title={full}>{state ? <span class={`chip ${state}`}>{text}</span> : text}</td>;
 }
 
 function Find({ value, onChange, onSearch }: { value: string; onChange: (text: string) => void; onSearch?: (text: string) => void }) {

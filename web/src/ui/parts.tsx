@@ -2,7 +2,7 @@
 
 import { Component, type ComponentChildren, type VNode } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useWords, type Sign as SignName } from "../state/app";
+import { change, useWords, type Sign as SignName } from "../state/app";
 
 const ICONS = {
   plus: "M8 3v10M3 8h10",
@@ -23,6 +23,12 @@ const ICONS = {
   refresh: "M13 8a5 5 0 11-1.5-3.6M13 2.5v3h-3",
   chart: "M3 13V8M7 13V3M11 13V6M2 13.5h12",
   folder: "M2 4.5h4l1.5 1.5H14v7H2z",
+  comment: "M2.5 3.5h11v8h-6l-3 2.5v-2.5h-2z",
+  plug: "M6 2.5v3M10 2.5v3M4.5 5.5h7v2a3.5 3.5 0 01-7 0zM8 11v2.5",
+  book: "M3 2.5h8.5v11H4.2A1.2 1.2 0 013 12.3zM3 11.5h8.5",
+  shield: "M8 2l5 2v4c0 3-2 5-5 6-3-1-5-3-5-6V4z",
+  key: "M9.5 6.5a3 3 0 10-2.2 2.9L8.5 10.5H10V12h1.5v1.5H13V11L9.3 7.3",
+  pulse: "M2 8.5h3l1.5-4 3 7 1.5-3H14",
 };
 
 export type IconName = keyof typeof ICONS;
@@ -64,6 +70,12 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
   );
 }
 
+/** A picture; pressed, it is shown as large as it fits. */
+export function Shot({ source }: { source: string }) {
+  const words = useWords();
+  return <button type="button" class="shot" title={words.enlarge} onClick={() => change({ dialog: { at: "picture", source } })}><img src={source} alt={words.image} /></button>;
+}
+
 /** Draws again only when a property changed. */
 export class Memo<P extends object> extends Component<{ of: P; draw: (props: P) => VNode | null }> {
   override shouldComponentUpdate(next: { of: P }): boolean {
@@ -94,10 +106,15 @@ interface MenuProps {
   up?: boolean;
   /** The button has a text: the label goes before it. */
   text?: boolean;
+  /** Over what scrolls around it, and passed over by Tab: what it does can be done elsewhere, too. */
+  float?: boolean;
 }
 
+/** Pixels that a floating menu needs below its button; with less it stands above. */
+const FLOAT_ROOM = 170;
+
 /** A button that opens a list of choices; arrows, Home, End and Escape work. */
-export function Menu({ label, children, items, class: name, align, up, text }: MenuProps) {
+export function Menu({ label, children, items, class: name, align, up, text, float }: MenuProps) {
   const [open, setOpen] = useState<MenuItem[] | null>(null);
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
@@ -117,6 +134,12 @@ export function Menu({ label, children, items, class: name, align, up, text }: M
     setOpen(null);
     button.current?.focus();
   };
+  const place = () => {
+    const at = float ? button.current?.getBoundingClientRect() : undefined;
+    if (!at) return undefined;
+    const below = at.bottom + FLOAT_ROOM < innerHeight;
+    return { position: "fixed" as const, left: `${at.left}px`, right: "auto", ...(below ? { top: `${at.bottom + 4}px`, bottom: "auto" } : { top: "auto", bottom: `${innerHeight - at.top + 4}px` }) };
+  };
   const onKey = (event: KeyboardEvent) => {
     if (event.key === "Escape") {
       event.stopPropagation();
@@ -126,12 +149,12 @@ export function Menu({ label, children, items, class: name, align, up, text }: M
   };
   return (
     <div class="menu-at">
-      <button ref={button} type="button" class={name ?? "quiet"} aria-haspopup="menu" aria-expanded={open !== null} aria-controls={open ? id : undefined} aria-label={text ? undefined : label} title={label} onClick={() => void toggle()}>
+      <button ref={button} type="button" tabIndex={float ? -1 : undefined} class={name ?? "quiet"} aria-haspopup="menu" aria-expanded={open !== null} aria-controls={open ? id : undefined} aria-label={text ? undefined : label} title={label} onClick={() => void toggle()}>
         {text ? <span class="hidden">{label}: </span> : null}
         {children}
       </button>
       {open ? (
-        <div class={`menu ${align === "right" ? "to-right" : ""} ${up ? "up" : ""}`} role="menu" id={id} aria-label={label} ref={box} onKeyDown={onKey}>
+        <div class={`menu ${align === "right" ? "to-right" : ""} ${up ? "up" : ""}`} role="menu" id={id} aria-label={label} ref={box} style={place()} onKeyDown={onKey}>
           {open.length === 0 ? <p class="faint pad">{words.noMatch}</p> : null}
           {open.map((item) => (
             <MenuRow key={item.label} item={item} leave={leave} />
@@ -174,11 +197,13 @@ interface ModalProps {
   onClose: () => void;
   children: ComponentChildren;
   wide?: boolean;
+  /** As high as the window, whatever is in it. */
+  tall?: boolean;
   side?: "left" | "right";
 }
 
 /** A dialog over the page. The focus stays in it and goes back to where it was. */
-export function Modal({ title, onClose, children, wide, side }: ModalProps) {
+export function Modal({ title, onClose, children, wide, tall, side }: ModalProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   const words = useWords();
@@ -194,7 +219,7 @@ export function Modal({ title, onClose, children, wide, side }: ModalProps) {
   return (
     <dialog
       ref={ref}
-      class={`modal ${wide ? "wide" : ""} ${side ? `side-${side}` : ""}`}
+      class={`modal ${wide ? "wide" : ""} ${tall ? "tall" : ""} ${side ? `side-${side}` : ""}`}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();

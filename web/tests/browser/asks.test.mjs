@@ -85,6 +85,7 @@ test("whoever is typing goes on typing, and a pause is needed before a key answe
 test("a typed yes is neither a yes nor a no", async () => {
   const { page, s } = await asked("approve");
   await ready(page);
+  await page.click(".ask-foot button");
   await page.fill(".ask-text", "yes");
   await page.press(".ask-text", "Enter");
   await page.waitForSelector(".ask .note");
@@ -95,6 +96,8 @@ test("a typed yes is neither a yes nor a no", async () => {
 test("a reason goes with the no", async () => {
   const { page, s } = await asked("approve");
   await ready(page);
+  await page.click(".ask-foot button");
+  await page.waitForFunction(() => document.activeElement?.classList.contains("ask-text"));
   await page.fill(".ask-text", "too broad");
   await page.locator("[data-choice=once]").click();
   await page.waitForTimeout(150);

@@ -91,6 +91,139 @@ test("a rewind shows its diff before it happens", async () => {
   assert.deepEqual(page.faults, []);
 });
 
+test("the first page: a message opens a session in the chosen project and is said there", async () => {
+  const page = await world.page("/");
+  await page.waitForSelector(".home #composer");
+  await page.click(".home-where .pill");
+  await page.locator(".home-where [role=menuitem]", { hasText: "shop" }).click();
+  await page.fill("#composer", "hello from the first page");
+  await isFine(page, "first page");
+  await page.press("#composer", "Enter");
+  await page.waitForURL(/\/s\//);
+  await page.waitForFunction(() => document.querySelector(".vlist")?.textContent.includes("You said: hello from the first page"));
+  assert.equal(await page.locator(".user").count(), 1);
+  await page.goto("/");
+  await page.waitForSelector(".home-row");
+  assert.equal(await page.inputValue("#composer"), "");
+  assert.match(await page.locator(".home-rows").last().innerText(), /hello from the first page/);
+  assert.deepEqual(page.faults, []);
+});
+
+test("the review: notes on lines go along with the next message, files are marked as viewed, one file is rewound", async () => {
+  const id = "reviewed";
+  const s = world.mock.add(id, "shop-1a2b3c4d", id);
+  const page = await world.page(`/s/${id}`, { width: 1500, height: 900 });
+  await page.waitForSelector("#composer");
+  prompt(world.mock, id, "fix the test");
+  await page.waitForSelector(".turn-facts");
+  await page.waitForSelector(".changes .row-button");
+  await page.evaluate(() => document.activeElement?.blur());
+  await page.keyboard.press("r");
+  await page.waitForSelector(".review-list");
+  await page.locator(".review .notable.add", { hasText: "12" }).click();
+  await page.fill(".note-form textarea", "Half up, please.");
+  await page.press(".note-form textarea", "Enter");
+  await page.waitForSelector(".line-note");
+  await isFine(page, "review");
+  // By keys: the button of the file, the number of the line.
+  await page.locator(".diff-file .diff-tools button").first().press("Enter");
+  await page.fill(".note-line input", "16");
+  await page.press(".note-line input", "Tab");
+  await page.fill(".note-form textarea", "Two places are enough?");
+  await page.click(".note-form [type=submit]");
+  await page.waitForFunction(() => document.querySelectorAll(".line-note").length === 2);
+  await page.locator(".viewed input").first().check();
+  assert.match(await page.locator(".review-bar").innerText(), /1 of 2 viewed/);
+  await page.locator(".diff-tools button", { hasText: "Rewind this file" }).last().click();
+  await page.locator(".diff-tools button", { hasText: "Again" }).click();
+  await page.waitForTimeout(100);
+  assert.deepEqual(s.commands.filter((line) => line.startsWith("rewind")), ["rewind 1 file CHANGELOG.md"]);
+  await page.click(".review-bar .primary");
+  await page.waitForFunction(() => document.activeElement?.id === "composer");
+  await page.keyboard.type("Have a look:");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelectorAll(".user").length === 2);
+  const said = await page.locator(".user-text").last().innerText();
+  assert.match(said, /^Have a look:\n\nshop\/cart\.py:12\n> net -= .*\nHalf up, please\.\n\nshop\/cart\.py:16\n/);
+  assert.equal(await page.locator(".attached li").count(), 0);
+  assert.deepEqual(page.faults, []);
+});
+
+test("from a prompt to its place on the timeline; a picture as large as it fits", async () => {
+  const id = "placed";
+  const s = world.mock.add(id, "shop-1a2b3c4d", id);
+  const page = await world.page(`/s/${id}`);
+  await page.waitForSelector("#composer");
+  for (const word of ["one", "two", "three"]) {
+    prompt(world.mock, id, `hello ${word}`);
+    await page.waitForFunction((text) => document.querySelector(".vlist")?.textContent.includes(`You said: hello ${text}`), word);
+    await page.waitForFunction(() => !document.querySelector(".stop"));
+  }
+  await page.locator(".user", { hasText: "hello two" }).hover();
+  await page.locator(".user", { hasText: "hello two" }).locator("[title='Rewind to before this']").click();
+  await page.waitForSelector(".timeline .current");
+  assert.match(await page.locator(".timeline .current").innerText(), /hello two/);
+  assert.ok(s.commands.includes("diff 2.."), "what is taken back is shown, not only what it did");
+  await page.keyboard.press("Escape");
+  s.user("look", [{ media_type: "image/png", data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==" }]);
+  await page.click("button.shot");
+  await page.waitForSelector(".whole-picture");
+  await isFine(page, "picture");
+  assert.deepEqual(page.faults, []);
+});
+
+test("a sub-agent and a job open, and those that have ended", async () => {
+  const id = "parent";
+  const s = world.mock.add(id, "shop-1a2b3c4d", id);
+  const child = world.mock.add("child-of-parent", "shop-1a2b3c4d", "child");
+  child.user("explore the coupons");
+  void child.say("They are in shop/cart.py.");
+  world.mock.logs.set(`${id}/job-j1.log`, "tick\ntick\n");
+  s.user("go");
+  s.delta({ type: "tasks", tasks: [{ id: "t1", session: "child-of-parent", prompt: "explore the coupons", doing: "thinking", seconds: 3 }] });
+  s.delta({ type: "jobs", running: ["j1"] });
+  const page = await world.page(`/s/${id}`);
+  await page.locator(".tasks button", { hasText: "explore" }).click();
+  await page.waitForFunction(() => document.querySelector(".below")?.textContent.includes("They are in shop/cart.py."));
+  await isFine(page, "agent");
+  void child.say("And in the invoice.");
+  await page.waitForFunction(() => document.querySelector(".below")?.textContent.includes("And in the invoice."));
+  await page.keyboard.press("Escape");
+  await page.locator(".tasks button", { hasText: "job" }).click();
+  await page.waitForFunction(() => document.querySelector(".job-log")?.textContent.includes("tick"));
+  await isFine(page, "job");
+  await page.keyboard.press("Escape");
+  s.delta({ type: "tasks", tasks: [] });
+  s.write("child", { id: "t1", session_id: "child-of-parent", title: "explore the coupons", outcome: "done", duration_ms: 4000, tokens: 100 });
+  await page.waitForSelector(".tasks .ended");
+  await page.locator(".tasks .ended button").click();
+  await page.waitForFunction(() => document.querySelector(".below")?.textContent.includes("And in the invoice."));
+  assert.deepEqual(page.faults, []);
+});
+
+test("a session of the list is renamed and deleted there; the one that is open stays", async () => {
+  const listed = world.mock.add("in-list", "shop-1a2b3c4d", "one of the list");
+  listed.user("hello");
+  listed.end();
+  const page = await world.page("/s/fix");
+  const item = page.locator(".frame .session-item", { hasText: "one of the list" });
+  await item.hover();
+  await item.locator(".menu-at > button").click();
+  await isFine(page, "menu of the list");
+  await page.locator("[role=menuitem]", { hasText: "Rename" }).click();
+  await page.fill(".form input", "one with another name");
+  await page.press(".form input", "Enter");
+  const renamed = page.locator(".frame .session-item", { hasText: "one with another name" });
+  await renamed.hover();
+  await renamed.locator(".menu-at > button").click();
+  await page.locator("[role=menuitem]", { hasText: "Delete" }).click();
+  await page.click(".modal .danger");
+  await renamed.waitFor({ state: "detached" });
+  assert.match(page.url(), /\/s\/fix$/);
+  assert.ok(!world.mock.sessions.has("in-list"));
+  assert.deepEqual(page.faults, []);
+});
+
 test("side by side from 900 px, unified below", async () => {
   const page = await world.page("/s/fix", { width: 1440 });
   await page.waitForSelector(".changes .row-button");
@@ -136,13 +269,34 @@ test("both languages, everywhere", async () => {
 test("keys alone: search, open, answer, and the focus is seen", async () => {
   const page = await world.page("/");
   await page.waitForSelector(".session-row");
-  await page.keyboard.press("Control+k");
+  await page.keyboard.press("f");
   await page.keyboard.type("calculator");
   await page.waitForFunction(() => document.querySelectorAll(".frame .session-row").length === 1);
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.waitForSelector(".answer");
   assert.match(page.url(), /\/s\/demo$/);
+  // The same from anywhere, and everything else by its name.
+  await page.keyboard.press("Control+k");
+  await page.waitForSelector(".palette-list [role=option]");
+  await isFine(page, "palette");
+  await page.keyboard.type("docs of");
+  await page.waitForFunction(() => document.querySelectorAll(".palette-list [role=option]").length === 1);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/s\/docs$/);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("dark");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("doctor");
+  await page.waitForSelector(".palette-list [role=option]");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector(".palette", { state: "detached" });
+  await page.goto("/s/demo");
+  await page.waitForSelector(".answer");
   await page.evaluate(() => document.activeElement?.blur());
   await page.keyboard.press("c");
   await page.waitForFunction(() => document.activeElement?.id === "composer");

@@ -92,6 +92,32 @@ await shot("menu-commands", "/s/fix", {}, async (page) => {
   await page.keyboard.type("/");
   await wait(page, ".complete");
 });
+await shot("home-phone", "/", phone, (page) => wait(page, ".home-row"));
+await shot("home-dark", "/", dark, (page) => wait(page, ".home-row"));
+await shot("palette", "/s/fix", {}, async (page) => {
+  await wait(page, ".diff-file");
+  await page.keyboard.press("Control+k");
+  await wait(page, ".palette-list li");
+});
+await shot("palette-typed", "/s/fix", dark, async (page) => {
+  await wait(page, ".diff-file");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("re");
+  await wait(page, ".palette-list li");
+});
+await shot("review-note", "/s/fix", { width: 1500, height: 900 }, async (page) => {
+  await wait(page, ".changes .row-button");
+  await page.keyboard.press("r");
+  await page.click(".review .notable >> nth=6");
+  await page.fill(".note-form textarea", "Round half up here, as the invoice does.");
+  await page.keyboard.press("Enter");
+  await page.click(".review .notable >> nth=12");
+  await wait(page, ".line-note");
+});
+await shot("approval-reason", `/s/${asks}`, {}, async (page) => {
+  await wait(page, ".ask[data-ready=true]");
+  await page.click(".ask-foot button");
+});
 await shot("menu-model", "/s/fix", dark, async (page) => {
   await wait(page, ".diff-file");
   await page.click(".pill >> nth=0");

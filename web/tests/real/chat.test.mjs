@@ -1,11 +1,11 @@
 // A session in a real browser on the real server: streams, questions, cuts, stops, other tabs.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test as run } from "node:test";
 import { CART, World, askOf, clean, noAsk, phone, ready, send, shows, until } from "./help.mjs";
 
-const test = (name, act) => run(name, { timeout: 45_000 }, act);
+const test = (name, act) => run(name, { timeout: 90_000 }, act);
 let world;
 before(async () => {
   world = await World.start();
@@ -25,9 +25,9 @@ async function opened(options) {
 
 test("from the prompt to the review: a key and a press approve exactly what is shown", async () => {
   const page = await world.page("/");
-  await page.click(".home .primary");
   await page.waitForSelector("#composer");
   await send(page, "fix the coupon");
+  await page.waitForURL(/\/s\//);
   await page.waitForSelector(".user");
   await ready(page);
   // The command, the rule that a lasting yes would make, and the answers with their keys.
@@ -161,7 +161,7 @@ test("output comes while a command runs, jobs are rows that end", async () => {
   await ready(page);
   await page.keyboard.press("y");
   await page.waitForSelector(".tasks li");
-  await page.click(".tasks li button");
+  await page.click(".tasks li button[aria-label]");
   await page.waitForSelector(".tasks li", { state: "detached" });
   clean(page);
 });
@@ -263,5 +263,63 @@ test("a session that is deleted while it is open is said to be gone", async () =
   assert.equal((await world.api("DELETE", `/api/sessions/${id}`)).status, 204);
   await page.waitForFunction(() => document.querySelector(".banner")?.textContent.includes("was deleted"));
   await page.waitForSelector(`.sessions a[href="/s/${id}"]`, { state: "detached" });
+  clean(page);
+});
+
+test("a sub-agent opens while it works and when it has ended; a job's output is followed", async () => {
+  const { page } = await opened();
+  await send(page, "task");
+  const agent = page.locator(".tasks button.task-text:not(:disabled)").first();
+  // Some roles are asked about.
+  await page.waitForFunction(() => document.querySelector(".ask[data-ready=true], .tasks button.task-text"));
+  if (await page.locator(".ask").count()) await page.keyboard.press("y");
+  await agent.click();
+  await page.waitForFunction(() => /slow/.test(document.querySelector(".below")?.textContent ?? ""));
+  await page.waitForFunction(() => document.querySelector(".below")?.textContent.includes("w159"), undefined, { timeout: 20_000 });
+  await page.keyboard.press("Escape");
+  await shows(page, "It was looked into.");
+  await page.waitForSelector(".tasks .ended");
+  await page.locator(".call-child button").click();
+  await page.waitForFunction(() => document.querySelector(".below")?.textContent.includes("w159"));
+  await page.keyboard.press("Escape");
+  await send(page, "job");
+  await ready(page);
+  await page.keyboard.press("y");
+  await page.locator(".tasks button", { hasText: "job" }).click();
+  await page.waitForFunction(() => (document.querySelector(".job-log")?.textContent.match(/tick/g) ?? []).length >= 3);
+  await page.locator(".below-head button").click();
+  await page.waitForSelector(".below-head", { state: "detached" });
+  clean(page);
+});
+
+test("the review: one file goes back, the other stays, and a note on a line is said with the next message", async () => {
+  const { page } = await opened({ width: 1500, height: 900 });
+  await page.waitForSelector("#composer");
+  writeFileSync(join(world.root, "shop/cart.py"), CART);
+  const log = () => readFileSync(join(world.root, "CHANGELOG.md"), "utf8");
+  await send(page, "fix the coupon");
+  for (const what of ["unittest", "cart.py", "CHANGELOG"]) {
+    await page.waitForFunction((text) => document.querySelector(".ask[data-ready=true]")?.textContent.includes(text), what);
+    await page.click("[data-choice=once]");
+  }
+  await page.waitForSelector(".turn-facts");
+  await page.waitForFunction(() => document.querySelectorAll(".changes .row-button").length === 2);
+  await page.click(".right .changes + button");
+  await page.waitForSelector(".review-list");
+  await page.locator(".diff-file[data-path='shop/cart.py'] .notable.add").first().click();
+  await page.fill(".note-form textarea", "Say why.");
+  await page.press(".note-form textarea", "Enter");
+  const file = page.locator(".diff-file", { hasText: "CHANGELOG.md" });
+  assert.match(log(), /takes its share/);
+  await file.locator("button", { hasText: "Rewind this file" }).click();
+  await file.locator("button", { hasText: "Again" }).click();
+  await until(() => !/takes its share/.test(log()), "the file as it was");
+  assert.match(cart(), /net \* self/);
+  await page.waitForFunction(() => document.querySelectorAll(".review .diff-file").length === 1);
+  assert.equal(await page.locator(".line-note").count(), 1, "what was noted stays");
+  await page.click(".review-bar .primary");
+  await send(page, "look");
+  await shows(page, "Say why.");
+  assert.match(await text(page, ".user >> nth=-1"), /look\s+shop\/cart\.py:\d+\s+> net -= net/);
   clean(page);
 });

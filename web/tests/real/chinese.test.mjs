@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test as run } from "node:test";
 import { World, clean, isFine, phone, ready, send, shows } from "./help.mjs";
 
-const test = (name, act) => run(name, { timeout: 45_000 }, act);
+const test = (name, act) => run(name, { timeout: 90_000 }, act);
 let world;
 before(async () => {
   world = await World.start({ language: "zh" });

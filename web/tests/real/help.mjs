@@ -187,7 +187,7 @@ ${more}`);
   /** A page that is logged in and fails on errors and on what the policy forbids. */
   async page(path = "/", { width = 1360, height = 860, login = true, ...more } = {}) {
     const context = await this.browser.newContext({ viewport: { width, height }, baseURL: this.at, locale: this.language === "zh" ? "zh-CN" : "en-GB", ...more });
-    context.setDefaultTimeout(10_000);
+    context.setDefaultTimeout(20_000);
     this.contexts.push(context);
     const page = await context.newPage();
     page.faults = [];

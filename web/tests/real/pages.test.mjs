@@ -4,9 +4,9 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test as run } from "node:test";
-import { World, clean, dark, isFine, phone, ready, send, shows } from "./help.mjs";
+import { World, clean, dark, isFine, phone, ready, send, shows, until } from "./help.mjs";
 
-const test = (name, act) => run(name, { timeout: 45_000 }, act);
+const test = (name, act) => run(name, { timeout: 90_000 }, act);
 let world;
 let busy;
 before(async () => {
@@ -97,10 +97,13 @@ test("the page of the API is fine, too", async () => {
 test("keys alone: search finds titles and what was said, opens, and closes", async () => {
   const page = await world.page("/");
   await page.waitForSelector(".session-row");
-  await page.keyboard.press("Control+k");
+  await page.keyboard.press("f");
   await page.keyboard.type("parsers");
   await page.waitForFunction(() => document.querySelectorAll(".frame .session-row").length === 1).catch(async () => assert.fail(await page.locator(".frame .left").innerText()));
-  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("another about parsers");
+  await page.waitForFunction(() => document.querySelectorAll(".palette-list [role=option]").length === 1);
   await page.keyboard.press("Enter");
   await shows(page, "You said: another about parsers");
   await page.evaluate(() => document.activeElement?.blur());
@@ -175,5 +178,30 @@ test("reduced motion moves nothing; another colour is kept; it can be installed"
   const manifest = await page.evaluate(async () => (await fetch("/manifest.webmanifest")).json());
   assert.ok(manifest.icons.length >= 2 && manifest.start_url);
   assert.ok(page.asked.every((url) => url.startsWith(world.at) || url.startsWith("data:")), page.asked.join());
+  clean(page);
+});
+
+test("what a project's files bring is asked about before a stored session is resumed", async () => {
+  const root = join(world.base, "later");
+  mkdirSync(root);
+  execFileSync("git", ["init", "-q"], { cwd: root });
+  const project = (await world.api("POST", "/api/projects", { root })).json.id;
+  const id = (await world.api("POST", "/api/sessions", { project, open: "new" })).json.id;
+  await world.say(id, "hello there");
+  await until(async () => (await world.entries(id)).some((entry) => entry.type === "turn_end"));
+  await world.api("POST", `/api/sessions/${id}/ops`, { op: "close" });
+  await until(async () => (await world.api("GET", "/api/sessions")).json.sessions.find((row) => row.id === id).state === "closed");
+  const page = await world.page("/");
+  await page.waitForSelector(".session-row");
+  // After the page has its list.
+  writeFileSync(join(root, "ostler.toml"), "[permissions]\nallow = ['Bash(make:*)']\n");
+  await page.locator(".session-row", { hasText: "hello there" }).last().click();
+  await ready(page);
+  assert.match(await page.locator(".ask").innerText(), /Bash\(make:\*\)/);
+  await page.keyboard.press("n");
+  await page.waitForURL(/\/s\//);
+  await shows(page, "You said: hello there");
+  await send(page, "again");
+  await shows(page, "You said: again");
   clean(page);
 });

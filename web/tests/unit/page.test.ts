@@ -1,9 +1,12 @@
-import { expect, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { age, cost, duration, tokens } from "../../src/lib/format";
 import { completing, matchCommands, replaced } from "../../src/ui/complete";
 import { withTexts } from "../../src/ui/attach";
 import { daysBack, niceTop, rowsOfView, stacks, sumBy } from "../../src/ui/panels/usage-data";
 import { parseRoute, pathOf } from "../../src/state/app";
+import { withComments } from "../../src/state/comments";
+import { matching, type Found } from "../../src/ui/Palette";
+import { barOf, windowOf } from "../../src/ui/ViewPart";
 import { wordsOf } from "../../src/words";
 
 test("both languages have every text", () => {
@@ -64,4 +67,38 @@ test("a usage table is read by its keys", () => {
   const column = (key: string) => ({ name: key, key });
   const view = { table: { columns: [column("key"), column("requests"), column("cost")], rows: [["2026-11-18", { text: "4", value: 4 }, { text: "$1", value: 1 }]] } };
   expect(rowsOfView(view as never, "day")).toMatchObject([{ day: "2026-11-18", requests: 4, cost: 1 }]);
+});
+
+describe("what stands for a bar in a terminal", () => {
+  it("is read as one", () => {
+    expect(barOf("`██░░░░│░░`")).toEqual({ full: 2 / 8, mark: 6 / 8 });
+    expect(barOf("████████")).toEqual({ full: 1, mark: null });
+    for (const other of ["", "██", "| a | b |", "████ 12 %", "────────"]) expect(barOf(other)).toBeNull();
+  });
+
+  it("says with its table what fills the window", () => {
+    const table = (rows: string[][]) => [{ text: "`█░░░░░░░│░`\n│ compacts here" }, { table: { columns: ["part", "tokens"], rows } }];
+    const rows = [["system prompt", "600"], ["answers", "400"], ["total", "1000 / 200000 (1%)"], ["freed", "5"]];
+    expect(windowOf(table(rows))).toEqual({ parts: [{ name: "system prompt", tokens: 600 }, { name: "answers", tokens: 400 }], window: 200_000, mark: 8 / 9 });
+    for (const bad of [[], [["total", "1 / 2"]], [["a", "x"], ["total", "1 / 2"]], [["a", "1"]]]) expect(windowOf(table(bad))).toBeNull();
+  });
+});
+
+test("what is named in the palette: every word counts, what begins with it comes first", () => {
+  const found = (label: string, hint = ""): Found => ({ key: label, group: "", label, hint, run: () => {} });
+  const all = [found("fix the coupon", "shop"), found("/rewind", "take back files"), found("refund rules", "shop"), found("Usage", "shop")];
+  const labels = (text: string) => matching(all, text).map((one) => one.label);
+  expect(labels("")).toEqual(all.map((one) => one.label));
+  expect(labels("re")).toEqual(["/rewind", "refund rules"]);
+  expect(labels("/re")).toEqual(["/rewind"]);
+  expect(labels("shop coup")).toEqual(["fix the coupon"]);
+  expect(labels("shop")).toEqual(["fix the coupon", "refund rules", "Usage"]);
+  expect(labels("nothing of it")).toEqual([]);
+});
+
+test("notes on lines stand below the message, each with its line", () => {
+  const note = { key: 1, path: "a.py", line: 3, gone: false, code: "  x = 1", text: "Why one?" };
+  expect(withComments("Look:", [note, { ...note, key: 2, gone: true, code: "" }])).toBe("Look:\n\na.py:3\n> x = 1\nWhy one?\n\na.py:3 (removed)\n> (empty line)\nWhy one?");
+  expect(withComments("", [note])).toBe("a.py:3\n> x = 1\nWhy one?");
+  expect(withComments("Only this.", [])).toBe("Only this.");
 });

@@ -84,6 +84,12 @@ fn answer(request: &Captured) -> Step {
                 "It runs in the background.",
             )
         }
+        "order" => one(at, "mcp__shop__order", json!({}), "It is ordered."),
+        // A sub-agent, which streams for a while.
+        "task" => {
+            let input = json!({"role": "explore", "prompt": "slow"});
+            one(at, "task", input, "It was looked into.")
+        }
         "hostile" => Step::answer().text(&format!("{HOSTILE}{}", wide_table())),
         "fail" => Step::refuse(Trouble::BadKey),
         _ => Step::answer().text(&format!("You said: {prompt}")),

@@ -7,7 +7,7 @@ use ostler_engine::{export, log};
 use ostler_serve::backend::{Document, Entries, Fault, Listing, Page, Refusal, Sessions};
 use ostler_wire::{BoxFuture, Client, Hub as _, Open, Say as _, SessionInfo, Word};
 use std::collections::{HashMap, HashSet};
-use std::io::Read as _;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -154,8 +154,8 @@ impl Workbench {
 
     fn document(&self, id: &str, which: &Document) -> Result<Vec<u8>, Refusal> {
         let (_, store, path) = self.log_of(id)?;
-        if let Document::Artifact(name) = which {
-            return self.artifact(&store.folder_of(id), name);
+        if let Document::Artifact { name, tail } = which {
+            return self.artifact(&store.folder_of(id), name, *tail);
         }
         let language = self.language();
         let failed = |why: String| Refusal::new(Fault::Failed, why);
@@ -163,7 +163,7 @@ impl Workbench {
         let text = match which {
             Document::Markdown => export::markdown(&log::branch(entries)),
             Document::Html => export::html(&log::branch(entries)),
-            Document::Log | Document::Artifact(_) => {
+            Document::Log | Document::Artifact { .. } => {
                 let lines: Result<Vec<String>, _> = entries.iter().map(|e| e.to_line()).collect();
                 let lines = lines.map_err(|e| failed(e.to_string()))?;
                 lines.into_iter().map(|line| line + "\n").collect()
@@ -173,19 +173,22 @@ impl Workbench {
     }
 
     /// A file of the folder beside a log: no link, and nothing that never ends.
-    fn artifact(&self, folder: &Path, name: &str) -> Result<Vec<u8>, Refusal> {
+    fn artifact(&self, folder: &Path, name: &str, tail: Option<u64>) -> Result<Vec<u8>, Refusal> {
         let none = || Refusal::not_found(self.language().say(Word::ServeNothingHere));
         let path = folder.join(name);
         let is_plain = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_file());
         if path.parent() != Some(folder) || !is_plain(&path) {
             return Err(none());
         }
-        let file = ostler_host::open_without_waiting(&path).map_err(|_| none())?;
+        let mut file = ostler_host::open_without_waiting(&path).map_err(|_| none())?;
         // What was opened is what was looked at, whatever was put there meanwhile.
         let real = ostler_host::real_path(&path);
         if real.parent() != Some(&ostler_host::real_path(folder)) {
             return Err(none());
         }
+        let size = file.metadata().map_err(|_| none())?.len();
+        let skipped = tail.map_or(0, |tail| size.saturating_sub(tail));
+        file.seek(SeekFrom::Start(skipped)).map_err(|_| none())?;
         let mut bytes = Vec::new();
         let read = file.take(MAX_ARTIFACT).read_to_end(&mut bytes);
         read.map(|_| bytes).map_err(|_| none())

@@ -142,6 +142,7 @@ struct Assignments {
 
 struct Child {
     id: String,
+    session_id: String,
     /// The role that it plays; empty for one that goes on as its parent.
     role: String,
     prompt: String,
@@ -259,6 +260,7 @@ impl Children {
         let id = format!("t{}", self.last);
         let (orders, receiver) = mpsc::channel(ORDERS);
         let ops = client.ops.clone();
+        let session_id = client.session_id.clone();
         let watch = Watch {
             id: id.clone(),
             about: (role.clone(), prompt.clone()),
@@ -283,6 +285,7 @@ impl Children {
         let watcher = tokio::spawn(watch.run(first, receiver, limits));
         self.running.push(Child {
             id: id.clone(),
+            session_id,
             role,
             prompt,
             doing: Doing::Thinking,
@@ -315,6 +318,7 @@ impl Children {
     pub fn list(&self) -> Vec<Task> {
         let task = |child: &Child| Task {
             id: child.id.clone(),
+            session: child.session_id.clone(),
             prompt: match child.role.as_str() {
                 "" => child.prompt.clone(),
                 role => format!("{role}: {}", child.prompt),

@@ -1,4 +1,4 @@
-//! `/diff`: what the session changed, as a whole or by what the person said.
+//! `/diff`: what the session changed, as a whole, by what the person said, or since then.
 
 use super::Work;
 use crate::checkpoint::{Error, Point as Moment};
@@ -23,6 +23,14 @@ async fn run(session: &mut Session, words: &str) -> View {
     let points = Points::of(&session.branch());
     let (from, to) = match words.trim() {
         "" => (points.tree_at(1).cloned(), None),
+        // Since that prompt, not only by it.
+        since if since.ends_with("..") => {
+            let number = since.trim_end_matches("..").parse().ok();
+            let Some(number) = number.filter(|n| points.get(*n).is_some()) else {
+                return View::Error(language.fill(Word::RewindNoPoint, &[words.trim()]));
+            };
+            (points.tree_at(number).cloned(), None)
+        }
         number => {
             let number = number.parse().ok().filter(|n| points.get(*n).is_some());
             let Some(number) = number else {

@@ -1,19 +1,18 @@
-//! `/rewind`: takes back what was done since the person said something: the files, the conversation, or both. Taking it
-//! back can itself be taken back.
+//! `/rewind`: takes back what was done since the person said something: the files, one of them, the conversation, or both.
+//! Taking it back can itself be taken back.
+
+mod files;
 
 use super::tasks::refusal;
 use super::{REWIND, Work};
-use crate::checkpoint::{
-    Checkpoints, Error, Guard, Point as Moment, Report, Scope, Span, Tally, Unseen, What,
-};
+use crate::checkpoint::{Point as Moment, Tally, Unseen};
 use crate::checkpoints::{self, Place};
-use crate::confine::{Services, WatchedCall};
 use crate::cut::shorten_prompt;
 use crate::points::{Point, Points};
 use crate::state::session::Session;
-use ostler_wire::{Act, Action, Deed, Item, Language, List, Rewind, Rewound, Saved, View, Word};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use files::{Files, Restored, put_back, put_back_or};
+use ostler_wire::{Act, Action, Deed, Item, Language, List, Rewind, Rewound, View, Word};
+use std::path::{Component, Path, PathBuf};
 
 /// Prompts in the list.
 const MAX_LISTED: usize = 200;
@@ -23,15 +22,20 @@ const MAX_COUNTED: usize = 40;
 const MAX_NAMED: usize = 8;
 
 /// What the words after `/rewind` ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Order {
     List,
     Choose(usize),
     Go(usize, Rewound, Unseen),
+    /// One file or folder, by its path in the project.
+    File(usize, Unseen, PathBuf),
     Undo(Unseen),
 }
 
 fn order(words: &str) -> Option<Order> {
+    if let Some(order) = file_order(words) {
+        return order;
+    }
     let mut words = words.split_whitespace();
     let unseen = |word: Option<&str>| match word {
         None => Some(Unseen::Refuse),
@@ -51,6 +55,38 @@ fn order(words: &str) -> Option<Order> {
     words.next().is_none().then_some(order)
 }
 
+/// `<n> file [keep|force] <path>`; None where the words are not about a file. A path may have spaces.
+fn file_order(words: &str) -> Option<Option<Order>> {
+    let (number, rest) = words.trim().split_once(char::is_whitespace)?;
+    let rest = rest.trim_start().strip_prefix(FILE)?;
+    if !rest.starts_with(char::is_whitespace) {
+        return rest.is_empty().then_some(None);
+    }
+    let rest = rest.trim();
+    let (unseen, path) = match rest.split_once(char::is_whitespace) {
+        Some(("keep", path)) => (Unseen::Keep, path),
+        Some(("force", path)) => (Unseen::Overwrite, path),
+        Some(_) | None => (Unseen::Refuse, rest),
+    };
+    let path = inside(path.trim());
+    let order = number.parse().ok().zip(path);
+    Some(order.map(|(number, path)| Order::File(number, unseen, path)))
+}
+
+/// A path that leads to something below the root, without the steps that lead nowhere.
+fn inside(path: &str) -> Option<PathBuf> {
+    let mut clean = PathBuf::new();
+    for part in Path::new(path).components() {
+        match part {
+            Component::Normal(name) => clean.push(name),
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    (!clean.as_os_str().is_empty()).then_some(clean)
+}
+
+const FILE: &str = "file";
 const KINDS: [(&str, Rewound); 3] = [
     ("both", Rewound::Both),
     ("code", Rewound::Code),
@@ -83,6 +119,9 @@ async fn run(session: &mut Session, words: &str) -> View {
         Some(Order::List) => list(session, points).await,
         Some(Order::Choose(number)) => choose(session, &points, number),
         Some(Order::Go(number, what, unseen)) => go(session, &points, number, what, unseen).await,
+        Some(Order::File(number, unseen, path)) => {
+            one_file(session, &points, number, (path, unseen)).await
+        }
         Some(Order::Undo(unseen)) => undo(session, &points, unseen).await,
     }
 }
@@ -221,16 +260,6 @@ fn no_point(language: Language, number: usize) -> View {
     View::Error(language.fill(Word::RewindNoPoint, &[&number.to_string()]))
 }
 
-/// Files to be put back, and how.
-struct Files {
-    tree: Saved,
-    also: Vec<Saved>,
-    seen: Option<Saved>,
-    unseen: Unseen,
-    /// Trees between which somebody else changed files.
-    between: Vec<(Saved, Saved)>,
-}
-
 async fn go(
     session: &mut Session,
     points: &Points,
@@ -254,6 +283,7 @@ async fn go(
             return View::Error(language.say(Word::RewindNoFiles).into());
         };
         let files = Files {
+            only: None,
             tree,
             also: points.also_since(number),
             seen: points.seen.clone(),
@@ -277,7 +307,55 @@ async fn go(
         (Err(error), _) => View::Error(error.say(language)),
         // A command that did harm is not put under the next Enter.
         (Ok(()), true) if !point.own => View::Do(Deed::Compose(point.text)),
-        (Ok(()), _) => said(),
+        (Ok(()), _) => said_already(),
+    }
+}
+
+/// Brings one file back to what a prompt found.
+async fn one_file(
+    session: &mut Session,
+    points: &Points,
+    number: usize,
+    (path, unseen): (PathBuf, Unseen),
+) -> View {
+    let language = session.options.run.language;
+    let Some(point) = points.get(number).cloned() else {
+        return no_point(language, number);
+    };
+    let Some(tree) = points.tree_at(number).cloned() else {
+        return View::Error(language.say(Word::RewindNoFiles).into());
+    };
+    let shown = path.display().to_string();
+    let files = Files {
+        only: Some(session.state.scope.root.join(&path)),
+        tree,
+        also: points.also_since(number),
+        seen: points.seen.clone(),
+        unseen,
+        between: points.changed_between(number),
+    };
+    let again = |how: &str| format!("{REWIND} {number} {FILE} {how} {shown}");
+    let done = match put_back_or(session, files, again).await {
+        Ok(done) => done,
+        Err(view) => return view,
+    };
+    if done.changed.is_empty() && done.kept.is_empty() {
+        return View::Text(language.fill(Word::RewindFileSame, &[&shown]));
+    }
+    let said = shorten_prompt(&point.text);
+    let text = language.fill(Word::RewoundFile, &[&shown, &said]);
+    let text = with_kept(text, &done, language);
+    let rewind = Rewind {
+        what: Rewound::Code,
+        from: None,
+        tokens: None,
+        after: Some(done.after).filter(|after| *after != done.seen),
+        before: Some(done.before),
+        seen: Some(done.seen),
+    };
+    match session.take_back(None, rewind, text) {
+        Ok(()) => said_already(),
+        Err(error) => View::Error(error.say(language)),
     }
 }
 
@@ -290,10 +368,13 @@ async fn undo(session: &mut Session, points: &Points, unseen: Unseen) -> View {
     let (_, talk) = parts(last.what);
     let mut report = None;
     if let Some(tree) = last.before.clone() {
+        // Nothing was saved since then: what the rewind itself left is known.
+        let left = last.after.clone().filter(|_| points.seen == last.seen);
         let files = Files {
+            only: None,
             tree,
             also: Vec::new(),
-            seen: points.seen.clone(),
+            seen: left.or(points.seen.clone()),
             unseen,
             between: Vec::new(),
         };
@@ -312,13 +393,13 @@ async fn undo(session: &mut Session, points: &Points, unseen: Unseen) -> View {
     };
     let to = last.from.filter(|_| talk);
     match session.take_back(to, done(last.what, report.as_ref(), points), text) {
-        Ok(()) => said(),
+        Ok(()) => said_already(),
         Err(error) => View::Error(error.say(language)),
     }
 }
 
 /// A notice has said it.
-fn said() -> View {
+fn said_already() -> View {
     View::Do(Deed::Compose(String::new()))
 }
 
@@ -337,177 +418,9 @@ fn done(what: Rewound, done: Option<&Restored>, points: &Points) -> Rewind {
         from: None,
         tokens: None,
         before: done.map(|d| d.before.clone()),
-        seen: done.map(|d| d.after.clone()).or(points.seen.clone()),
+        seen: done.map(|d| d.seen.clone()).or(points.seen.clone()),
+        after: None,
     }
-}
-
-/// What was put back, with the trees around it.
-struct Restored {
-    before: Saved,
-    after: Saved,
-    changed: Vec<String>,
-    kept: Vec<String>,
-    /// Something that commands had left in the background was ended for it.
-    ended: bool,
-}
-
-/// Puts files back. What stands in the way is a view: the files that changed unseen, with what to do about them.
-async fn put_back(session: &mut Session, files: Files, again: &str) -> Result<Restored, View> {
-    let language = session.options.run.language;
-    let Some(place) = session.state.services.checkpoints.place() else {
-        return Err(View::Error(language.say(Word::RewindNoFiles).into()));
-    };
-    let writing = session.state.services.writing.clone();
-    let _turn = writing.acquire_owned().await;
-    // What still runs could change files at the same time, and has no part in what comes back.
-    let ended = session.state.services.sandbox.share.end_leftovers().await;
-    // What commands left in a checkpoint is judged like what they leave in the project.
-    let watched = WatchedCall::begin_restore(services(session)).await;
-    let (opened, label) = (place.clone(), language.say(Word::CpProtected));
-    // Not to be dropped half way: what it did has to be written down.
-    let work = tokio::task::spawn_blocking(move || restore(&opened, &files)).await;
-    let refused = match watched {
-        Some(watched) => watched.end_wholly().await,
-        None => Vec::new(),
-    };
-    let root = session.state.scope.root.clone();
-    let leave = |done: Restored| {
-        let work = move || leave_out(done, &refused, (&place, &root), label);
-        tokio::task::spawn_blocking(work)
-    };
-    let work = match work {
-        Ok(Ok(done)) => leave(done).await,
-        Ok(Err(error)) => Ok(Err(error)),
-        Err(error) => Err(error),
-    };
-    match work {
-        Ok(Ok(done)) => Ok(Restored { ended, ..done }),
-        Ok(Err(Error::Unseen { paths, .. })) => Err(unseen_list(&paths, again, language)),
-        Ok(Err(error)) => {
-            let why = checkpoints::reason(&error, language);
-            Err(View::Error(language.fill(Word::RewindFailed, &[&why])))
-        }
-        Err(error) => Err(View::Error(error.to_string())),
-    }
-}
-
-/// What looking at the files afterwards takes from the session.
-fn services(session: &Session) -> Services {
-    let (services, scope) = (&session.state.services, &session.state.scope);
-    Services {
-        share: services.sandbox.share.clone(),
-        artifacts: Some(services.artifacts.clone()),
-        call_id: "rewind".into(),
-        root: Some(scope.root.clone()),
-        user_home: scope.user_home.clone(),
-        ..Services::without_session(services.host.clone(), services.sandbox.settings())
-    }
-}
-
-/// Names what was not brought back after all. The tree is another one than the restore left.
-fn leave_out(
-    mut done: Restored,
-    refused: &[PathBuf],
-    (place, root): (&Arc<Place>, &Path),
-    label: &str,
-) -> Result<Restored, Error> {
-    if refused.is_empty() {
-        return Ok(done);
-    }
-    for path in refused {
-        let name = path.strip_prefix(root).unwrap_or(path);
-        let name = name.display().to_string();
-        done.changed.retain(|changed| *changed != name);
-        done.kept.push(name);
-    }
-    let record = place.open()?.take(label, &Scope::default())?;
-    done.after = checkpoints::saved(&record);
-    Ok(done)
-}
-
-fn restore(place: &Arc<Place>, files: &Files) -> Result<Restored, Error> {
-    let store = place.open()?;
-    let target = checkpoints::find(&store, &files.tree)?;
-    let seen = files
-        .seen
-        .as_ref()
-        .map(|seen| checkpoints::find(&store, seen));
-    let guard = Guard {
-        expected: seen.transpose().ok().flatten().map(|record| record.id),
-        unseen: files.unseen,
-    };
-    let span = |(from, to): &(Saved, Saved)| {
-        let from = checkpoints::find(&store, from).ok()?.id;
-        let to = checkpoints::find(&store, to).ok()?.id;
-        Some(Span { from, to })
-    };
-    let spans: Vec<Span> = files.between.iter().filter_map(span).collect();
-    let mut report = store.restore_across(target.id, &What::default(), &guard, &spans)?;
-    let before = checkpoints::saved(&store.get(report.before)?);
-    // Ignored files that went later; those that somebody has made anew stay.
-    let unseen = match files.unseen {
-        Unseen::Refuse | Unseen::Keep => Unseen::Keep,
-        Unseen::Overwrite => Unseen::Overwrite,
-    };
-    for also in &files.also {
-        let Ok(record) = checkpoints::find(&store, also) else {
-            continue;
-        };
-        let guard = Guard {
-            expected: None,
-            unseen,
-        };
-        add(
-            &mut report,
-            store.restore(record.id, &What::default(), &guard)?,
-        );
-    }
-    Ok(Restored {
-        before,
-        after: seen_now(&store, report.after)?,
-        changed: report.changed,
-        kept: report.kept.into_iter().map(|kept| kept.path).collect(),
-        ended: false,
-    })
-}
-
-fn seen_now(store: &Checkpoints, id: u64) -> Result<Saved, Error> {
-    Ok(checkpoints::saved(&store.get(id)?))
-}
-
-fn add(report: &mut Report, more: Report) {
-    report.changed.extend(more.changed);
-    report.kept.extend(more.kept);
-}
-
-/// Files that nobody saw change, and what can be done about them.
-fn unseen_list(paths: &[String], again: &str, language: Language) -> View {
-    let act = |how: &str| Act::Command(format!("{again} {how}"));
-    let choice = |word: Word, act: Act| {
-        let label = language.say(word);
-        item(label, "", act, label)
-    };
-    let mut items = vec![
-        choice(Word::RewindKeep, act("keep")),
-        choice(Word::RewindForce, act("force")),
-        leave(language),
-    ];
-    let shown = paths.iter().take(MAX_NAMED).map(|path| Item {
-        label: format!("  {path}"),
-        ..Item::default()
-    });
-    items.extend(shown);
-    if let Some(more @ 1..) = paths.len().checked_sub(MAX_NAMED) {
-        items.push(Item {
-            label: format!("  {}", language.fill(Word::AndMore, &[&more.to_string()])),
-            ..Item::default()
-        });
-    }
-    View::List(List {
-        title: language.many(Word::RewindUnseen, paths.len(), &[&paths.len().to_string()]),
-        items,
-        ..List::default()
-    })
 }
 
 /// What was done, for people.
@@ -571,6 +484,28 @@ mod tests {
             ("3 all", None),
             ("3 code maybe", None),
             ("3 code keep more", None),
+            ("3 file", None),
+            ("3 file ../x", None),
+            ("3 file /etc/passwd", None),
+            ("3 file .", None),
+            ("x file a.py", None),
+            ("3 files a.py", None),
+            (
+                "3 file shop/cart of ours.py",
+                Some(Order::File(
+                    3,
+                    Unseen::Refuse,
+                    "shop/cart of ours.py".into(),
+                )),
+            ),
+            (
+                "3 file force ./a.py",
+                Some(Order::File(3, Unseen::Overwrite, "a.py".into())),
+            ),
+            (
+                "3 file keep",
+                Some(Order::File(3, Unseen::Refuse, "keep".into())),
+            ),
             ("-1", None),
         ] {
             assert_eq!(order(words), expect, "{words}");

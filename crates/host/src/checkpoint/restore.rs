@@ -242,7 +242,7 @@ impl Checkpoints {
         for change in covered.filter(all) {
             let adds_folder =
                 change.before.is_none() && matches!(change.after, Some(Node::Dir { .. }));
-            let asked = only.is_empty()
+            let asked = what.paths.is_empty()
                 || only.iter().any(|top| is_within(&change.path, top))
                 || (adds_folder && only.iter().any(|top| is_within(top, &change.path)));
             let left = change.after.is_none()

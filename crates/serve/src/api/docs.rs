@@ -20,7 +20,7 @@ const ABOUT: &str = "Sessions of `ostler serve`. Entries, deltas, asks, replies,
 /// This description as OpenAPI 3.1.
 #[utoipa::path(get, path = "/api/openapi.json", tag = "docs", responses((status = 200, content_type = "application/json")))]
 pub async fn openapi() -> Response {
-    super::json_text(described().to_json().unwrap_or_default())
+    super::json_text(described().to_string())
 }
 
 /// This description as a page.

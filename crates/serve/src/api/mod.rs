@@ -4,6 +4,7 @@ mod docs;
 mod login;
 mod pages;
 mod projects;
+mod schemas;
 mod sessions;
 mod streams;
 
@@ -18,11 +19,11 @@ use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use ostler_wire::{Language, Word};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
-use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -61,9 +62,14 @@ fn endpoints() -> OpenApiRouter<Arc<App>> {
 }
 
 /// The description of the API.
-pub fn described() -> OpenApi {
+pub fn described() -> Value {
     let mut described = endpoints().into_openapi();
     docs::complete(&mut described);
+    let mut described = serde_json::to_value(described).unwrap_or_default();
+    let place = described.pointer_mut("/components/schemas");
+    if let Some(Value::Object(known)) = place {
+        known.extend(schemas::all());
+    }
     described
 }
 

@@ -1,5 +1,6 @@
 //! Projects: the folders that sessions work in, and commands about no session.
 
+use super::schemas::{AskSchema, ViewSchema};
 use super::{MAX_BODY, invalid, number, read_json};
 use crate::App;
 use crate::backend::{Files, Project, UsageRow};
@@ -48,14 +49,14 @@ pub struct CommandLine {
 #[derive(Serialize, ToSchema)]
 pub struct Answer {
     /// As in the JSON stream.
-    #[schema(value_type = Object)]
+    #[schema(value_type = ViewSchema)]
     view: View,
 }
 
 #[derive(Serialize, ToSchema)]
 pub struct AskList {
     /// As in the JSON stream.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<AskSchema>)]
     asks: Vec<Arc<Ask>>,
 }
 

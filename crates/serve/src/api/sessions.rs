@@ -1,5 +1,6 @@
 //! Sessions: list, open, rename, delete, what was said, files, and ops.
 
+use super::schemas::{EntrySchema, OpLineSchema, OpenSchema, ReplySchema, SnapshotSchema};
 use super::{MAX_BODY, MAX_OP, invalid, json_text, number, read_json};
 use crate::App;
 use crate::backend::{Document, Entries, Fault, Listing, Page};
@@ -42,7 +43,7 @@ pub struct SessionList {
 pub struct NewSession {
     project: String,
     /// `"new"`, `"last"`, `{"resume": ID}` or `{"fork": ID}`.
-    #[schema(value_type = Object)]
+    #[schema(value_type = OpenSchema)]
     open: Open,
 }
 
@@ -53,7 +54,7 @@ pub struct Opened {
     project: String,
     /// The number of the last entry; null before the first.
     head: Option<u64>,
-    #[schema(value_type = Object)]
+    #[schema(value_type = SnapshotSchema)]
     snapshot: Snapshot,
     /// What happened on opening, for the person.
     notes: Vec<String>,
@@ -66,8 +67,18 @@ pub struct NewTitle {
 
 #[derive(Serialize, ToSchema)]
 pub struct Replies {
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<ReplySchema>)]
     replies: Vec<Arc<Reply>>,
+}
+
+/// The entries of a page, oldest first. Written as the log has them.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it describes what `entries` writes itself")]
+pub struct EntryPage {
+    #[schema(value_type = Vec<EntrySchema>)]
+    entries: Vec<()>,
+    /// Earlier ones exist.
+    more: bool,
 }
 
 impl Opened {
@@ -169,7 +180,7 @@ pub async fn delete(
 /// What was said before an entry, oldest first: the branch that goes on.
 #[utoipa::path(get, path = "/api/sessions/{id}/entries", tag = "sessions",
     params(("id" = String, Path), ("before" = Option<u64>, Query), ("limit" = Option<usize>, Query)),
-    responses((status = 200, content_type = "application/json"), (status = 404, body = ProblemBody)))]
+    responses((status = 200, body = EntryPage), (status = 404, body = ProblemBody)))]
 pub async fn entries(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
@@ -223,13 +234,14 @@ pub async fn export(
     ))
 }
 
-/// A file that a session has kept, such as a whole output that was cut.
+/// A file that a session has kept, such as a whole output that was cut, or the log of a job; `tail` gives its last bytes.
 #[utoipa::path(get, path = "/api/sessions/{id}/artifacts/{name}", tag = "sessions",
-    params(("id" = String, Path), ("name" = String, Path)),
+    params(("id" = String, Path), ("name" = String, Path), ("tail" = Option<u64>, Query)),
     responses((status = 200, content_type = "application/octet-stream"), (status = 404, body = ProblemBody)))]
 pub async fn artifact(
     State(app): State<Arc<App>>,
     Path((id, name)): Path<(String, String)>,
+    Query(query): Query<HashMap<String, String>>,
 ) -> Result<Response, Problem> {
     let language = app.backend.about().language;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -237,7 +249,10 @@ pub async fn artifact(
         let why = language.say(Word::ServeNothingHere);
         return Err(Problem::new(Kind::NotFound, why));
     }
-    let which = Document::Artifact(name.clone());
+    let which = Document::Artifact {
+        name: name.clone(),
+        tail: number(query.get("tail"), "tail", language)?,
+    };
     let bytes = app.backend.sessions().document(&id, which).await?;
     let extension = name.rsplit('.').next().unwrap_or_default();
     let picture = PICTURES.iter().find(|(known, _)| *known == extension);
@@ -253,7 +268,7 @@ pub async fn artifact(
 
 /// Sends an op, as a line of `--input-format stream-json`. The replies to a command are waited for.
 #[utoipa::path(post, path = "/api/sessions/{id}/ops", tag = "sessions", params(("id" = String, Path)),
-    request_body(content = Object, content_type = "application/json"), responses(
+    request_body(content = OpLineSchema, content_type = "application/json"), responses(
     (status = 200, body = Replies), (status = 202, description = "it was sent"),
     (status = 410, body = ProblemBody)))]
 pub async fn op(

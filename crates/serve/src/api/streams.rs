@@ -1,5 +1,6 @@
 //! Event streams: of one session, and of all that a browser shows.
 
+use super::schemas::{EventSchema, MessageSchema};
 use super::{MAX_BODY, invalid, number, read_json};
 use crate::App;
 use crate::auth::Caller;
@@ -37,7 +38,7 @@ pub struct Added {
 /// What happens in one session: entries, deltas, asks and replies. `Last-Event-ID` counts like `after`.
 #[utoipa::path(get, path = "/api/sessions/{id}/events", tag = "events",
     params(("id" = String, Path), ("after" = Option<u64>, Query)),
-    responses((status = 200, content_type = "text/event-stream"), (status = 404, body = ProblemBody)))]
+    responses((status = 200, body = EventSchema, content_type = "text/event-stream"), (status = 404, body = ProblemBody)))]
 pub async fn session(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
@@ -59,7 +60,7 @@ pub async fn session(
 /// One stream for all sessions that a browser shows. The client chooses the key, and changes by it what is carried.
 #[utoipa::path(get, path = "/api/events", tag = "events",
     params(("stream" = String, Query), ("want" = Option<String>, Query, description = "`ID:N,ID:N`, N the last entry known")),
-    responses((status = 200, content_type = "text/event-stream"), (status = 400, body = ProblemBody)))]
+    responses((status = 200, body = MessageSchema, content_type = "text/event-stream"), (status = 400, body = ProblemBody)))]
 pub async fn all(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,

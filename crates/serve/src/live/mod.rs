@@ -26,6 +26,7 @@ const ENDING: Duration = Duration::from_secs(5);
 
 /// One line of the list of sessions.
 #[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = SessionRow)]
 pub struct Row {
     pub id: String,
     pub project: String,

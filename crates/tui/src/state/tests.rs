@@ -296,6 +296,7 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
             bench.delta(Delta::Tasks {
                 tasks: vec![ostler_wire::Task {
                     id: "t1".into(),
+                    session: String::new(),
                     prompt: "look around".into(),
                     doing: ostler_wire::Doing::Thinking,
                     seconds: 4,

@@ -12,10 +12,11 @@ pub use table::{
 };
 
 use crate::{Completion, Open, Word};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum View {
     /// Markdown.
@@ -36,7 +37,7 @@ pub enum View {
 }
 
 /// Text for people and its facts for programs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Report {
     pub text: String,
@@ -163,7 +164,7 @@ impl View {
 }
 
 /// Things to choose from. Choosing one is an action, which comes back as a command or is a deed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct List {
     pub title: String,
     #[serde(default)]
@@ -176,7 +177,7 @@ pub struct List {
     pub search: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Item {
     pub label: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -189,13 +190,13 @@ pub struct Item {
     pub actions: Vec<Action>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Action {
     pub label: String,
     pub act: Act,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Act {
     /// A slash command without its slash.
@@ -204,7 +205,7 @@ pub enum Act {
 }
 
 /// What only a front end can do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Deed {
     /// Goes on with another session.
@@ -220,7 +221,7 @@ pub enum Deed {
 }
 
 /// A command as menus and help show it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandInfo {
     /// Without its slash.
     pub name: String,
@@ -235,7 +236,18 @@ pub struct CommandInfo {
 
 /// Groups of commands, in the order in which help lists them.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum CommandGroup {

@@ -4,6 +4,7 @@
 use super::{Action, Item, List};
 use crate::words::{Language, Word, thousands};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -15,7 +16,7 @@ const MAX_DAYS: i64 = 99;
 const UNKNOWN: &str = "–";
 const BETWEEN: &str = " · ";
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Table {
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -49,13 +50,13 @@ pub struct Table {
 }
 
 /// Facts beside the rows for programs, and the key of the rows among them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Frame {
     pub fields: Map<String, Value>,
     pub rows: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "ColumnForm", into = "ColumnForm")]
 pub struct Column {
     /// For people; empty where the cells speak for themselves.
@@ -66,7 +67,7 @@ pub struct Column {
 }
 
 /// What the cells of a column hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnKind {
     #[default]
@@ -81,7 +82,7 @@ pub enum ColumnKind {
     Data,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "RowForm", into = "RowForm")]
 pub struct Row {
     pub cells: Vec<Cell>,
@@ -91,7 +92,7 @@ pub struct Row {
     pub actions: Vec<Action>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "CellForm", into = "CellForm")]
 pub struct Cell {
     pub text: String,
@@ -371,7 +372,7 @@ pub fn format_share(part: u64, whole: u64) -> String {
 }
 
 /// A column without a key is its name.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum ColumnForm {
     Name(String),
@@ -406,7 +407,7 @@ impl From<Column> for ColumnForm {
 }
 
 /// A row that nothing can be done about is its cells.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum RowForm {
     Cells(Vec<Cell>),
@@ -455,7 +456,7 @@ impl From<Row> for RowForm {
 }
 
 /// A cell that is the same for people and programs is its text.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum CellForm {
     Text(String),

@@ -66,7 +66,7 @@ export function AskCard(props: Props) {
         <Preview ask={ask} state={state} />
       </div>
       {state.note ? <p class="note warn" role="status">{state.note}</p> : null}
-      {use !== "nothing" && !state.editing ? (
+      {use !== "nothing" && !state.editing && (use === "answer" || state.writing || state.text) ? (
         <textarea
           ref={field}
           class="ask-text"
@@ -81,6 +81,7 @@ export function AskCard(props: Props) {
       <Buttons ask={ask} state={state} />
       <footer class="ask-foot faint">
         <span class="esc-hint">{escapeAnswers(props) ? words.escAnswers(labelOf(ask, leave(ask).choice)) : words.escStops}</span>
+        {use === "reason" && !state.writing && !state.text && !state.editing ? <button type="button" class="quiet small" onClick={() => { state.write(); requestAnimationFrame(() => field.current?.focus()); }}>{words.withReason(cleanAsk(refusal(ask)?.label ?? ""))}</button> : null}
         {use === "answer" && !ask.multi ? <button type="button" class="small" disabled={!state.text.trim()} onClick={() => state.sendText()}>{words.sendAnswer}</button> : null}
         {ask.multi ? <button type="button" class="small primary" disabled={state.marked.length === 0} onClick={() => state.sendMarked()}>{words.sendChosen(state.marked.length)}</button> : null}
       </footer>
@@ -98,7 +99,7 @@ function labelOf(ask: Ask, id: string): string {
 
 /** The file of rules without the folders that it lies in; the rule itself is never cut. */
 function shortFile(detail: string): string {
-  return detail.replace(/(?:~|\/)[^\s()]*\/(permissions\.toml)(?=$|\s)/, "…/$1");
+  return detail.replace(/(?:~|\/)[^\s()（）]*\/(permissions\.toml)(?=$|[\s)）])/, "…/$1");
 }
 
 interface AskState {
@@ -110,6 +111,9 @@ interface AskState {
   edited: string | null;
   editing: boolean;
   busy: boolean;
+  /** The place for a reason is open. */
+  writing: boolean;
+  write(): void;
   setText(text: string): void;
   setNote(note: string): void;
   edit(text: string): void;
@@ -134,6 +138,7 @@ function useAsk(props: Props): AskState {
   const [edited, setEdited] = useState<string | null>(null);
   const [editing, setEditing] = useState(false);
   const [busy, setBusy] = useState(false);
+  const [writing, setWriting] = useState(false);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout>;
     // From the moment it was really drawn.
@@ -181,7 +186,8 @@ function useAsk(props: Props): AskState {
     sendAnswer(take(ask, choice, edited));
   };
   return {
-    ready, text, note, confirming: confirming?.id ?? null, marked, edited, editing, busy,
+    ready, text, note, confirming: confirming?.id ?? null, marked, edited, editing, busy, writing,
+    write: () => setWriting(true),
     setText(next) {
       setText(next);
       setConfirming(null);
@@ -234,11 +240,23 @@ function Preview({ ask, state }: { ask: Ask; state: AskState }) {
   return <pre class="ask-preview">{cleanAsk(text)}</pre>;
 }
 
+/** Characters of a detail that a column has room for. */
+const LONG_DETAIL = 90;
+const COLUMNS = 4;
+
+/** Of more choices than there are columns, one without a key of its own stands below them. */
+function isExtra(ask: Ask, at: number): boolean {
+  const all = options(ask);
+  return all.length > COLUMNS && ask.kind === "permission" && !all[at]!.key;
+}
+
 function Buttons({ ask, state }: { ask: Ask; state: AskState }) {
   const words = useWords();
   if (state.editing) return null;
+  // A long rule is read in a line of its own.
+  const isLong = options(ask).some((choice) => shortFile(choice.detail ?? "").length > LONG_DETAIL);
   return (
-    <div class="ask-buttons" role="group" aria-label={words.question}>
+    <div class={`ask-buttons cols-${isLong ? 1 : Math.min(COLUMNS, options(ask).filter((_, at) => !isExtra(ask, at)).length)} ${isLong ? "in-rows" : ""}`} role="group" aria-label={words.question}>
       {options(ask).map((choice, at) => {
         const key = choice.key ?? String(at + 1);
         const confirms = state.confirming === choice.id;
@@ -247,7 +265,7 @@ function Buttons({ ask, state }: { ask: Ask; state: AskState }) {
           <button
             type="button"
             key={choice.id}
-            class={`ask-choice ${choice.refuses ? "no" : at === 0 && !confirms ? "yes" : ""} ${confirms ? "confirming" : ""} ${isMarked ? "picked" : ""}`}
+            class={`ask-choice ${isExtra(ask, at) ? "extra" : ""} ${choice.refuses ? "no" : at === 0 && !confirms ? "yes" : ""} ${confirms ? "confirming" : ""} ${isMarked ? "picked" : ""}`}
             aria-disabled={!state.ready || state.busy}
             aria-pressed={ask.multi && !choice.refuses ? isMarked : undefined}
             aria-keyshortcuts={key}
@@ -305,13 +323,13 @@ function useKeys(field: { current: HTMLTextAreaElement | null }, state: AskState
         return;
       }
       // What was typed is not lost, and it is seen that it did not answer.
-      if (event.key === "?" || event.key === "/") return;
-      const to = field.current;
-      if (!to) return;
+      if (event.key === "?" || event.key === "/" || textUse(ask) === "nothing" || state.editing) return;
       event.preventDefault();
+      state.write();
       state.setText(state.text + event.key);
       state.setNote(latest.current.words.typedSoFar);
-      to.focus();
+      if (field.current) field.current.focus();
+      else requestAnimationFrame(() => field.current?.focus());
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);

@@ -2,8 +2,8 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { clean } from "../../lib/clean";
-import { change, toast, useApp, useWords, type Route } from "../../state/app";
-import { answerQuestion, fetchQuestions, refreshProjects, tellQuestion, wantsTrust } from "../../state/questions";
+import { change, sessionTitle, toast, useApp, useWords, type Route } from "../../state/app";
+import { answerQuestion, fetchQuestions, refreshProjects, tellQuestion } from "../../state/questions";
 import { openNow } from "../../state/sessions";
 import type { Ask } from "../../wire";
 import { Icon } from "../parts";
@@ -19,7 +19,6 @@ interface Props {
 }
 
 export function ProjectAsks({ project, known, onAnswered, onDone }: Props) {
-  const wants = useApp((now) => wantsTrust(now.projects, project));
   const [asks, setAsks] = useState<Ask[]>(known ?? []);
   const [problem, setProblem] = useState("");
   /** Each answer is one to a card that was just drawn: a confirmation is never left over from another. */
@@ -28,7 +27,7 @@ export function ProjectAsks({ project, known, onAnswered, onDone }: Props) {
   const here = useRef(true);
   useEffect(() => () => void (here.current = false), []);
   useEffect(() => {
-    if (known || !wants) return;
+    if (known) return;
     let waits = true;
     fetchQuestions(project).then(
       (found) => {
@@ -42,7 +41,7 @@ export function ProjectAsks({ project, known, onAnswered, onDone }: Props) {
     return () => {
       waits = false;
     };
-  }, [project, wants]);
+  }, [project]);
   const first = asks[0];
   const answer = async (ask: Ask, choice: string, reason?: string) => {
     const next = await answerQuestion(project, asks, settled.current, ask, { choice, reason });
@@ -74,12 +73,14 @@ export function ProjectAsks({ project, known, onAnswered, onDone }: Props) {
 
 export function StartPage({ route }: { route: Extract<Route, { at: "start" }> }) {
   const words = useWords();
-  const { project, open, asks } = route;
+  const { project, open, asks, first } = route;
+  const resumed = typeof open === "object" && "resume" in open ? open.resume : "";
+  const title = useApp((now) => (resumed ? sessionTitle(now, resumed) : ""));
   const name = useApp((now) => now.projects.find((one) => one.id === project)?.name ?? project);
   const [state, setState] = useState<"asks" | "opens" | "failed">("asks");
   const begin = async () => {
     setState("opens");
-    await openNow(project, open);
+    await openNow(project, open, first);
     // It is another page by then, or it did not open.
     setState("failed");
   };
@@ -87,12 +88,12 @@ export function StartPage({ route }: { route: Extract<Route, { at: "start" }> })
     <main class="panel-page" id="main">
       <header class="session-head">
         <button type="button" class="quiet square narrow-only" aria-label={words.menu} onClick={() => change({ sheet: "left" })}><Icon name="menu" /></button>
-        <h1>{words.newIn(name)}</h1>
+        <h1>{title || words.newIn(name)}</h1>
       </header>
       <div class="panel-body">
         {state === "asks" ? <p class="faint start-hint">{words.startHint}</p> : null}
         <ProjectAsks project={project} known={asks} onDone={() => void begin()} />
-        {state === "failed" ? <p><button type="button" class="primary" onClick={() => void begin()}>{words.newIn(name)}</button></p> : null}
+        {state === "failed" ? <p><button type="button" class="primary" onClick={() => void begin()}>{title || words.newIn(name)}</button></p> : null}
       </div>
     </main>
   );

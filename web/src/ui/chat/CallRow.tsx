@@ -4,14 +4,14 @@ import { useMemo } from "preact/hooks";
 import { clean, cleanOutput, lastLines, oneLine } from "../../lib/clean";
 import { duration } from "../../lib/format";
 import { languageOf } from "../../lib/highlight";
-import { useApp, useWords } from "../../state/app";
+import { change, useApp, useWords } from "../../state/app";
 import { readOutcome, stateOf, subject, verb, wholeInput, type Body, type CallState } from "../../state/outcome";
 import type { Row } from "../../state/transcript";
-import type { RunningCall } from "../../wire";
+import type { Child, RunningCall } from "../../wire";
 import { Code } from "../Code";
 import { DiffView } from "../DiffView";
 import { Markdown } from "../Markdown";
-import { CopyButton, Icon, useNow } from "../parts";
+import { CopyButton, Icon, Shot, useNow } from "../parts";
 import { useOpen } from "./open";
 
 const MARKS: Record<CallState, string> = { queued: "○", asked: "!", running: "●", done: "●", failed: "✗", denied: "⊘", stopped: "■" };
@@ -27,9 +27,10 @@ export interface CallProps {
   running: RunningCall | null;
   asked: boolean;
   since: number | null;
+  session: string;
 }
 
-export function CallRow({ row, running, asked, since }: CallProps) {
+export function CallRow({ row, running, asked, since, session }: CallProps) {
   const words = useWords();
   const { call, result } = row;
   const state = stateOf(result, row.ended, asked, running !== null);
@@ -61,6 +62,7 @@ export function CallRow({ row, running, asked, since }: CallProps) {
         {took >= 100 ? <span class="call-time">{duration(took)}</span> : null}
         {more ? <span class="call-fold" aria-hidden="true"><Icon name={open ? "down" : "right"} /></span> : null}
       </button>
+      {row.child && session ? <p class="call-child"><button type="button" class="small" onClick={() => openAgent(session, row.child!)}><Icon name="right" /> {words.openAgent(row.child.id)}</button></p> : null}
       {running?.progress ? <p class="tail">{oneLine(running.progress, 200)}</p> : null}
       {running?.tail ? <Tail text={running.tail} lines={LIVE} /> : null}
       {!open && failed && outcome ? <Failure body={outcome.body} /> : null}
@@ -73,6 +75,10 @@ export function CallRow({ row, running, asked, since }: CallProps) {
       ) : null}
     </div>
   );
+}
+
+function openAgent(session: string, child: Child): void {
+  change({ dialog: { at: "agent", session, child: child.session_id, name: child.id, title: [child.role, child.title].filter(Boolean).join(": ") } });
 }
 
 function Tail({ text, lines }: { text: string; lines: number }) {
@@ -95,7 +101,6 @@ function Failure({ body }: { body: Body[] }) {
 const SAFE_PICTURE = /^image\/(png|jpeg|gif|webp)$/;
 
 function BodyPart({ part }: { part: Body }) {
-  const words = useWords();
   switch (part.as) {
     case "output":
     case "hidden":
@@ -107,7 +112,7 @@ function BodyPart({ part }: { part: Body }) {
     case "markdown":
       return <Markdown text={part.text} />;
     case "image":
-      return SAFE_PICTURE.test(part.type) ? <img class="shot" src={`data:${part.type};base64,${part.data}`} alt={words.image} /> : <p class="faint">{clean(part.type)}</p>;
+      return SAFE_PICTURE.test(part.type) ? <Shot source={`data:${part.type};base64,${part.data}`} /> : <p class="faint">{clean(part.type)}</p>;
     case "artifact":
       return <Artifact name={part.name} />;
     case "answer":

@@ -47,7 +47,9 @@ function itemsOf(view: SessionView): Item[] {
   if (live.reasoning) items.push({ key: "live.thought", guess: 60, is: "thought", text: live.reasoning, since: view.since.get("thought") ?? null });
   if (live.answer) items.push({ key: "live.answer", guess: 60, is: "answer", text: live.answer });
   if (live.retry) items.push({ key: "live.retry", guess: 36, is: "retry", retry: live.retry });
-  for (const pending of view.pending) items.push({ key: pending.id, guess: 60, is: "pending", pending });
+  // What waits in the queue is seen there.
+  const queued = live.queue.map((one) => one.text);
+  for (const pending of view.pending) if (!(pending.sent && takeOne(queued, pending.text))) items.push({ key: pending.id, guess: 60, is: "pending", pending });
   const moves = live.answer !== "" || live.reasoning !== "" || live.running.length > 0 || live.retry !== null || asks;
   if (live.activity || (live.working && !moves)) items.push({ key: "live.working", guess: 32, is: "working", since: view.since.get("turn") ?? null, text: live.activity ?? "" });
   return items;
@@ -95,7 +97,7 @@ export function Chat({ id }: { id: string }) {
 function drawItem(item: Item, id: string) {
   switch (item.is) {
     case "row":
-      return <Memo of={{ row: item.row, running: item.running, asked: item.asked, since: item.since }} draw={drawRow} />;
+      return <Memo of={{ row: item.row, running: item.running, asked: item.asked, since: item.since, session: id }} draw={drawRow} />;
     case "shown":
       return <ShownRow shown={item.shown} session={id} />;
     case "pending":
@@ -116,16 +118,16 @@ function RetryOnce({ retry }: { retry: { after_ms: number; attempt: number; reas
   return <RetryRow retry={retry} since={since} />;
 }
 
-function drawRow({ row, running, asked, since }: { row: Row; running: RunningCall | null; asked: boolean; since: number | null }) {
+export function drawRow({ row, running, asked, since, session }: { row: Row; running: RunningCall | null; asked: boolean; since: number | null; session: string }) {
   switch (row.kind) {
     case "user":
-      return <UserRow row={row} />;
+      return <UserRow row={row} session={session} />;
     case "answer":
       return <AnswerRow text={row.text} />;
     case "thought":
       return <ThoughtRow row={row} />;
     case "call":
-      return <CallRow row={row} running={running} asked={asked} since={since} />;
+      return <CallRow row={row} running={running} asked={asked} since={since} session={session} />;
     case "notice":
       return <NoticeRow text={row.text} />;
     case "error":

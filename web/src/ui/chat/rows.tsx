@@ -3,33 +3,39 @@
 import { clean, oneLine } from "../../lib/clean";
 import { clock, cost, duration, percent, tokens } from "../../lib/format";
 import { useWords, type Pending, type Shown } from "../../state/app";
-import { perform, command } from "../../state/sessions";
+import { perform, command, rewindTo } from "../../state/sessions";
 import type { Row } from "../../state/transcript";
 import type { Image } from "../../wire";
 import { Markdown } from "../Markdown";
-import { CopyButton, Icon, useNow } from "../parts";
+import { CopyButton, Icon, Shot, useNow } from "../parts";
 import { ViewPart } from "../ViewPart";
 import { useOpen } from "./open";
 
 const SAFE_PICTURE = /^image\/(png|jpeg|gif|webp)$/;
 
 export function Pictures({ images }: { images: Image[] }) {
-  const words = useWords();
   const safe = images.filter((image) => SAFE_PICTURE.test(image.media_type));
   if (safe.length === 0) return null;
-  return <div class="pictures">{safe.map((image, at) => <img key={at} class="shot" src={`data:${image.media_type};base64,${image.data}`} alt={words.image} />)}</div>;
+  return <div class="pictures">{safe.map((image, at) => <Shot key={at} source={`data:${image.media_type};base64,${image.data}`} />)}</div>;
 }
 
 /** Characters of a prompt that are shown at once. */
 const LONG_PROMPT = 1500;
 
-export function UserRow({ row }: { row: Extract<Row, { kind: "user" }> }) {
+export function UserRow({ row, session }: { row: Extract<Row, { kind: "user" }>; session: string }) {
   const words = useWords();
   const text = clean(row.text);
   const [open, toggle] = useOpen(row.key, text.length <= LONG_PROMPT);
   return (
     <article class="user" aria-label={words.you}>
-      <header class="who"><span>{words.you}</span><time class="faint" dateTime={row.ts}>{clock(row.ts)}</time></header>
+      <header class="who">
+        <span>{words.you}</span>
+        <span class="user-tools">
+          <CopyButton text={row.text} />
+          {session ? <button type="button" class="quiet square small" aria-label={words.rewindHere} title={words.rewindHere} onClick={() => void rewindTo(session, row.entry)}><Icon name="back" /></button> : null}
+        </span>
+        <time class="faint" dateTime={row.ts}>{clock(row.ts)}</time>
+      </header>
       <div class="user-text">{open ? text : `${text.slice(0, LONG_PROMPT)} …`}</div>
       {text.length > LONG_PROMPT ? <button type="button" class="quiet small" aria-expanded={open} onClick={toggle}>{open ? words.showLess : words.showAll(text.split("\n").length)}</button> : null}
       <Pictures images={row.images} />

@@ -65,6 +65,7 @@ export function CommandPanel({ project, line }: { project: string; line: string 
   };
   return (
     <>
+      {path.length === 1 && line === "permissions" ? <p class="crumbs"><button type="button" class="small" onClick={() => setPath([...path, "permissions audit"])}>{words.coverage}</button></p> : null}
       {path.length > 1 ? <p class="crumbs"><button type="button" class="small" onClick={() => setPath(path.slice(0, -1))}><Icon name="back" /> {words.back}</button> <span class="faint">{at}</span></p> : null}
       {failure ? <p class="note bad" role="alert">✗ {failure}</p> : view ? <ViewPart view={view} onAct={act} /> : <Skeleton lines={6} />}
     </>

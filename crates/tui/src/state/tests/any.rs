@@ -210,6 +210,7 @@ fn any_delta() -> impl Strategy<Value = Delta> {
         tasks: (0..n)
             .map(|n| Task {
                 id: format!("t{n}"),
+                session: String::new(),
                 prompt: text.clone(),
                 doing: ostler_wire::Doing::Running(text.clone()),
                 seconds: 3,
