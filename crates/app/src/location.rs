@@ -5,6 +5,7 @@ use crate::errors::UsageError;
 use crate::flags::{Global, PlaceFlags};
 use ostler_engine::store::{Store, project_name};
 use ostler_host::Local;
+use ostler_host::pane::Pane;
 use ostler_host::remote::{PlaceFacts, Remote};
 use ostler_wire::{Language, Word};
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,8 @@ pub struct Machines {
     pub local: Arc<Local>,
     /// Set before the first session.
     pub place: Arc<OnceLock<Arc<Connected>>>,
+    /// Where commands run, if the person shares a pane.
+    pub pane: Arc<OnceLock<Pane>>,
 }
 
 impl Machines {
@@ -46,6 +49,8 @@ pub enum Target {
     Ssh(String),
     Container(String),
     Pod(String),
+    /// A new container, in which the project of this machine is.
+    Image(String),
     Host(String),
 }
 
@@ -56,6 +61,7 @@ impl Target {
             ssh,
             container,
             pod,
+            image,
             host,
             install_helper: _,
         } = flags;
@@ -63,6 +69,7 @@ impl Target {
             ssh.clone().map(Self::Ssh),
             container.clone().map(Self::Container),
             pod.clone().map(Self::Pod),
+            image.clone().map(Self::Image),
             host.clone().map(Self::Host),
         ];
         let mut named = named.into_iter().flatten();
@@ -88,6 +95,7 @@ impl Target {
             Self::Ssh(name) => ("ssh", name),
             Self::Container(name) => ("container", name),
             Self::Pod(name) => ("pod", name),
+            Self::Image(name) => ("image", name),
             Self::Host(name) => ("host", name),
         }
     }
@@ -98,12 +106,35 @@ impl Target {
         format!("{kind} {name}")
     }
 
+    /// The place that a label names.
+    fn of_label(label: &str) -> Option<Self> {
+        let (kind, name) = label.split_once(' ')?;
+        let name = name.to_owned();
+        match kind {
+            "ssh" => Some(Self::Ssh(name)),
+            "container" => Some(Self::Container(name)),
+            "pod" => Some(Self::Pod(name)),
+            "image" => Some(Self::Image(name)),
+            "host" => Some(Self::Host(name)),
+            _ => None,
+        }
+    }
+
+    /// Whether the project is a folder of this machine all the same.
+    pub fn has_project_here(&self) -> bool {
+        match self {
+            Self::Image(_) => true,
+            Self::Ssh(_) | Self::Container(_) | Self::Pod(_) | Self::Host(_) => false,
+        }
+    }
+
     fn flags(&self) -> PlaceFlags {
         let mut flags = PlaceFlags::default();
         let (slot, name) = match self {
             Self::Ssh(name) => (&mut flags.ssh, name),
             Self::Container(name) => (&mut flags.container, name),
             Self::Pod(name) => (&mut flags.pod, name),
+            Self::Image(name) => (&mut flags.image, name),
             Self::Host(name) => (&mut flags.host, name),
         };
         *slot = Some(name.clone());
@@ -166,7 +197,7 @@ pub fn stand_in(target: &Target, root: Option<&Path>, home: &Path) -> anyhow::Re
 
 /// The flags with the place that a session of this id belongs to, if it is one of another place.
 pub fn of_session(global: &Global, home: &Path, sessions: &Path, id: &str) -> Option<Global> {
-    if global.place != PlaceFlags::default() {
+    if global.place.names_place() {
         return None;
     }
     let places = home.join(FOLDER);
@@ -175,14 +206,40 @@ pub fn of_session(global: &Global, home: &Path, sessions: &Path, id: &str) -> Op
     let folders = std::fs::read_dir(places).ok()?.flatten().take(MAX_FOLDERS);
     let mut folders = folders.map(|folder| folder.path());
     let is_its = |folder: &PathBuf| project == *project_name(folder);
-    let folder = folders.find(is_its)?;
+    let Some(folder) = folders.find(is_its) else {
+        // Of a project on this machine: its log says where its commands ran.
+        let target = Target::of_label(&place_in(&log)?)?;
+        let place = PlaceFlags {
+            install_helper: global.place.install_helper,
+            ..target.flags()
+        };
+        return target.has_project_here().then(|| Global {
+            place,
+            ..global.clone()
+        });
+    };
     let text = std::fs::read(folder.join(RECORD)).ok()?;
     let record: Record = serde_json::from_slice(&text).ok()?;
     Some(Global {
-        place: record.place.flags(),
+        place: PlaceFlags {
+            install_helper: global.place.install_helper,
+            ..record.place.flags()
+        },
         root: record.root,
         ..global.clone()
     })
+}
+
+/// The place that a log names last.
+fn place_in(log: &Path) -> Option<String> {
+    let text = std::fs::read(log).ok()?;
+    let lines = text.split(|byte| *byte == b'\n').rev();
+    let metas = lines.filter_map(|line| {
+        let entry: serde_json::Value = serde_json::from_slice(line).ok()?;
+        let host = entry.get("host")?.as_str()?;
+        (entry.get("type")? == "meta" && !host.is_empty()).then(|| host.to_owned())
+    });
+    metas.into_iter().next()
 }
 
 #[cfg(test)]

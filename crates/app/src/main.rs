@@ -267,7 +267,7 @@ fn check_place(
                 | Command::Sessions(SessionsCommand::Resume(_))
         )
     );
-    match is_here && global.place != flags::PlaceFlags::default() {
+    match is_here && (global.place.names_place() || global.tmux.is_some()) {
         true => Err(UsageError(language.say(Word::PlaceNotHere).into()).into()),
         false => Ok(()),
     }

@@ -2,11 +2,11 @@
 //! memory, configuration) stay on this machine.
 
 mod helper;
+mod image;
+mod pane;
 mod reach;
 mod routed;
 mod settings;
-
-pub use settings::apply;
 
 use crate::boot::Boot;
 use crate::errors::UsageError;
@@ -15,6 +15,7 @@ use crate::flags::Host;
 use crate::location::{Connected, Target};
 use crate::output;
 use anyhow::anyhow;
+use ostler_engine::HubSettings;
 use ostler_host::remote::Remote;
 use ostler_host::{Border, Host as _, Kind, Span};
 use ostler_wire::Word;
@@ -26,6 +27,17 @@ use std::sync::Arc;
 const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "OSTLER.md", "REASONIX.md", "CLAUDE.md"];
 /// Bytes of such a file.
 const MAX_INSTRUCTIONS: u64 = 256 << 10;
+
+/// Puts the settings of sessions in terms of the place and of the pane that the flags name, and says what the person should
+/// know.
+pub fn apply(options: &mut HubSettings, boot: &Arc<Boot>) -> anyhow::Result<Vec<String>> {
+    let mut notes = match boot.machines.place.get() {
+        Some(place) => settings::apply(options, boot, place)?,
+        None => Vec::new(),
+    };
+    notes.extend(pane::apply(options, boot));
+    Ok(notes)
+}
 
 /// `ostler host`: looks at the place that the flags name, or takes the helper away from it.
 pub async fn run(boot: Arc<Boot>, what: Host) -> anyhow::Result<u8> {
@@ -46,22 +58,30 @@ pub async fn run(boot: Arc<Boot>, what: Host) -> anyhow::Result<u8> {
     Ok(OK)
 }
 
-/// Connects to the place that the flags name, if they name one. To be called before sessions are opened.
+/// Connects to the place that the flags name, if they name one, and opens the pane that they ask for. To be called before
+/// sessions are opened.
 pub async fn reach(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
-    let Some(target) = Target::of(&boot.global.place, boot.language)? else {
-        return Ok(boot);
-    };
-    let remote = reach::connect(&boot, &target, Consent::Asked).await?;
+    if let Some(target) = Target::of(&boot.global.place, boot.language)? {
+        connect(&boot, target).await?;
+    }
+    pane::open(&boot).await?;
+    Ok(boot)
+}
+
+async fn connect(boot: &Boot, target: Target) -> anyhow::Result<()> {
+    let remote = reach::connect(boot, &target, Consent::Asked).await?;
     let connected = Connected {
-        root: root_at(&boot, &target, &remote).await?,
+        root: root_at(boot, &target, &remote).await?,
         name: target.label(),
         target,
         remote,
     };
-    copy_instructions(&connected, &boot.places.root).await?;
+    if !connected.target.has_project_here() {
+        copy_instructions(&connected, &boot.places.root).await?;
+    }
     // Nobody else sets it: this is done once, before the first session.
     let _set = boot.machines.place.set(Arc::new(connected));
-    Ok(boot)
+    Ok(())
 }
 
 /// Where the project lies: as the flag says, as the configuration says, or where the helper was started.
@@ -70,6 +90,7 @@ async fn root_at(boot: &Boot, target: &Target, remote: &Remote) -> anyhow::Resul
     let facts = remote.facts();
     let configured = match target {
         Target::Host(name) => boot.loaded.config.host.get(name),
+        Target::Image(_) => return Ok(boot.places.root.clone()),
         Target::Ssh(_) | Target::Container(_) | Target::Pod(_) => None,
     };
     let configured = configured

@@ -23,6 +23,7 @@ pub mod keyboard;
 mod local;
 #[cfg(target_os = "linux")]
 mod other_process;
+pub mod pane;
 mod process;
 mod program;
 pub mod raw;

@@ -228,6 +228,8 @@ pub enum ToolMark {
     TakesSkills,
     /// It is for roles that other agents play; sessions without such roles do not have it.
     NeedsBackends,
+    /// It is for sessions whose commands run in a pane that the person shares; others do not have it.
+    NeedsPane,
     /// It replaces a whole file, so neither its call nor its result tells what was there before.
     ReplacesWhole,
 }

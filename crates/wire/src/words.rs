@@ -117,6 +117,7 @@ words! {
     OwnQuestion: "Ostler asks", "Ostler 询问";
     WantsTo: "Allow {}?", "允许 {}？";
     WantsToRun: "Run this command?", "运行此命令？";
+    WantsToType: "Type this into the shared pane?", "在共享窗格中输入这些？";
     WantsToEdit: "Edit this file?", "编辑此文件？";
     WantsToWrite: "Write this file?", "写入此文件？";
     WantsToMove: "Move this file?", "移动此文件？";
@@ -1172,7 +1173,7 @@ words! {
     PlaceNoSandbox: "no sandbox holds commands there: the system of the place offers the account neither namespaces nor Landlock", "该处没有沙箱可约束命令：那里的系统既不向该账户提供命名空间，也不提供 Landlock";
     PlaceNoNote: "Notes are written to a file of the project, which lies at another place: ask for the change instead.", "备注会写入项目文件，而项目位于另一处：请直接提出修改。";
     PlaceNoHandoff: "A handoff is written to a file of the project, which lies at another place: use /compact, or ask for a summary.", "交接文件会写入项目，而项目位于另一处：请使用 /compact，或请求一份总结。";
-    PlaceIsOther: "Say one place: --ssh, --container, --pod or --host.", "只能指定一个位置：--ssh、--container、--pod 或 --host。";
+    PlaceIsOther: "Say one place: --ssh, --container, --pod, --image or --host.", "只能指定一个位置：--ssh、--container、--pod、--image 或 --host。";
     PlaceUnknown: "There is no host {}. Add it to your configuration: [host.{}] exec = [\"…\"].", "没有名为 {} 的主机。请在配置中添加：[host.{}] exec = [\"…\"]。";
     PlaceBadName: "{} is not a name for {}.", "{} 不是有效的 {} 名称。";
     PlaceNoProgram: "{} is not on PATH.", "PATH 中没有 {}。";
@@ -1192,8 +1193,15 @@ words! {
     PlaceNoRewind: "At {} no checkpoints are made: /rewind and checkpoints are off in this session.", "在 {} 不创建检查点：本会话中 /rewind 与检查点不可用。";
     PlaceHooksOff: "Hooks are off at {}.", "在 {} 不运行钩子。";
     PlaceCleaned: "The helper is no longer at {}.", "{} 上已没有助手。";
-    PlaceNotHere: "This command works on this machine alone, without --ssh, --container, --pod and --host.", "此命令只能在本机使用，不能与 --ssh、--container、--pod、--host 同用。";
-    PlaceNone: "Say a place: --ssh, --container, --pod or --host.", "请指定一个位置：--ssh、--container、--pod 或 --host。";
+    PlaceNotHere: "This command works on this machine alone, without --ssh, --container, --pod, --image, --host and --tmux.", "此命令只能在本机使用，不能与 --ssh、--container、--pod、--image、--host、--tmux 同用。";
+    PlaceNoImage: "There is no image {} here ({}). Get it first: {} pull {}", "本机没有镜像 {}（{}）。请先获取：{} pull {}";
+    PlaceNoHelperThere: "A container of the image {} is removed at its end: there is no helper to remove.", "镜像 {} 的容器在结束时会被删除：没有可移除的助手。";
+    PlaceOddPath: "{} cannot be put into a container: it has a comma, a quotation mark or a line end in its name.", "{} 无法放入容器：其名称含有逗号、引号或换行。";
+    PaneNoSandbox: "they run in a tmux pane that you share, where no sandbox holds them", "它们在与你共享的 tmux 窗格中运行，没有沙箱约束";
+    PaneAttach: "Commands run in a tmux pane. Watch and type there: {}", "命令在 tmux 窗格中运行。可在此观看并输入：{}";
+    PaneFailed: "The shared pane cannot be opened: {}.", "无法打开共享窗格：{}。";
+    PaneBadName: "{} is not a name for a tmux session: use letters, digits, - and _.", "{} 不是有效的 tmux 会话名称：请使用字母、数字、- 和 _。";
+    PlaceNone: "Say a place: --ssh, --container, --pod, --image or --host.", "请指定一个位置：--ssh、--container、--pod、--image 或 --host。";
     // Goals
     HelpGoal: "work towards a goal, turn after turn", "朝目标持续工作";
     ModeIsGoal: "Mode: goal. The next prompt names the goal; /mode normal leaves it.", "模式：goal。下一条提示即为目标；/mode normal 退出。";

@@ -24,8 +24,19 @@ pub const CLEAN_SCRIPT: &str = r#"d="${XDG_CACHE_HOME:-$HOME/.cache}/ostler"; rm
 pub struct Helper {
     os: String,
     arch: String,
+    /// Where it lies on this machine.
+    pub path: PathBuf,
     pub bytes: Vec<u8>,
     hash: String,
+}
+
+/// A processor by the name that helpers have.
+pub fn processor(name: &str) -> &str {
+    match name {
+        "amd64" => "x86_64",
+        "arm64" => "aarch64",
+        other => other,
+    }
 }
 
 impl Helper {
@@ -48,7 +59,8 @@ impl Helper {
             .into_iter()
             .flatten()
             .collect();
-        let Some(bytes) = candidates.iter().find_map(|path| std::fs::read(path).ok()) else {
+        let read = |path: PathBuf| std::fs::read(&path).ok().map(|bytes| (path, bytes));
+        let Some((path, bytes)) = candidates.into_iter().find_map(read) else {
             let system = format!("{os} {arch}");
             bail!(boot.language.fill(Word::PlaceNoHelper, &[&system, &named]))
         };
@@ -57,6 +69,7 @@ impl Helper {
             os: os.to_owned(),
             arch: arch.to_owned(),
             hash: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+            path,
             bytes,
         })
     }
@@ -116,11 +129,7 @@ impl Said {
             "Darwin" => "macos".to_owned(),
             other => other.to_ascii_lowercase(),
         };
-        let arch = match words.next()? {
-            "amd64" => "x86_64",
-            "arm64" => "aarch64",
-            other => other,
-        };
+        let arch = processor(words.next()?);
         Some(Self::Wants {
             os,
             arch: arch.to_owned(),
@@ -136,6 +145,7 @@ mod tests {
         Helper {
             os: "linux".into(),
             arch: "x86_64".into(),
+            path: PathBuf::new(),
             bytes: b"#!/bin/sh\necho began\n".to_vec(),
             hash: "".into(),
         }

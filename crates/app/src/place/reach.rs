@@ -15,9 +15,9 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 /// How long a place may take to answer: a machine may have to wake up.
-const PATIENCE: Duration = Duration::from_secs(45);
+pub const PATIENCE: Duration = Duration::from_secs(45);
 /// How long the helper may take to be copied.
-const COPY_PATIENCE: Duration = Duration::from_secs(600);
+pub const COPY_PATIENCE: Duration = Duration::from_secs(600);
 /// Bytes of what a script prints.
 const MAX_SAID: usize = 4096;
 
@@ -33,6 +33,9 @@ pub enum Consent {
 /// A link to the helper of the place, which is copied there first if it must be.
 pub async fn connect(boot: &Boot, target: &Target, may_copy: Consent) -> anyhow::Result<Remote> {
     let language = boot.language;
+    if let Target::Image(image) = target {
+        return super::image::begin(boot, image).await;
+    }
     let prefix = prefix(boot, target)?;
     let label = target.label();
     let unreached = |why: &str| anyhow!(language.fill(Word::PlaceUnreached, &[&label, why]));
@@ -168,6 +171,9 @@ fn prefix(boot: &Boot, target: &Target) -> anyhow::Result<Prefix> {
             plain(&[tool.unwrap_or("docker"), "exec", "-i", name])
         }
         Target::Pod(name) => plain(&["kubectl", "exec", "-i", name, "--"]),
+        Target::Image(image) => {
+            bail!(language.fill(Word::PlaceNoHelperThere, &[image]))
+        }
         Target::Host(name) => {
             let hosts = &boot.loaded.config.host;
             let host = hosts.get(name).filter(|host| !host.exec.is_empty());
@@ -191,7 +197,7 @@ fn prefix(boot: &Boot, target: &Target) -> anyhow::Result<Prefix> {
 }
 
 /// `user@host:port` apart. An address of many colons has no port.
-fn ssh_parts(destination: &str) -> (&str, Option<&str>) {
+pub fn ssh_parts(destination: &str) -> (&str, Option<&str>) {
     match destination.rsplit_once(':') {
         Some((host, port))
             if !host.contains(':')
@@ -205,13 +211,13 @@ fn ssh_parts(destination: &str) -> (&str, Option<&str>) {
 }
 
 /// A program of the person, not one that lies in the folder where they are.
-fn program(boot: &Boot, name: &str) -> Option<OsString> {
+pub fn program(boot: &Boot, name: &str) -> Option<OsString> {
     let path = boot.env.get("PATH").map(OsString::from);
     let programs = Programs::new(path.as_deref(), std::slice::from_ref(&boot.places.cwd));
     programs.find(name).map(OsString::from)
 }
 
-fn command(boot: &Boot, argv: Vec<OsString>) -> Command {
+pub fn command(boot: &Boot, argv: Vec<OsString>) -> Command {
     // What lets one in at a model's provider is nobody's business there.
     let hidden = boot.key_variables();
     let env = boot.env.iter().filter(|(name, _)| !hidden.contains(name));
@@ -253,10 +259,17 @@ async fn run(
     input: Option<Vec<u8>>,
     patience: Duration,
 ) -> anyhow::Result<String> {
-    let mut process = boot
-        .host()
-        .spawn(command(boot, prefix.command(script)))
-        .await?;
+    run_program(boot, prefix.command(script), input, patience).await
+}
+
+/// Runs a program of this machine to its end, with these bytes as its input, and gives what it printed.
+pub async fn run_program(
+    boot: &Boot,
+    argv: Vec<OsString>,
+    input: Option<Vec<u8>>,
+    patience: Duration,
+) -> anyhow::Result<String> {
+    let mut process = boot.host().spawn(command(boot, argv)).await?;
     let stdin = process.take_input();
     let writing = async move {
         if let (Some(mut stdin), Some(input)) = (stdin, input) {

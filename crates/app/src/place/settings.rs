@@ -35,8 +35,12 @@ pub fn apply(
     let language = boot.language;
     let facts = place.facts();
     let here = options.paths.user_home.clone();
-    let mut notes = vec![language.fill(Word::PlaceNoRewind, &[&place.name])];
-    options.checkpoints = None;
+    let is_image = place.target.has_project_here();
+    let mut notes = Vec::new();
+    if !is_image {
+        notes.push(language.fill(Word::PlaceNoRewind, &[&place.name]));
+        options.checkpoints = None;
+    }
     if !options.hooks.is_empty() {
         notes.push(language.fill(Word::PlaceHooksOff, &[&place.name]));
         options.hooks = Arc::default();
@@ -53,7 +57,11 @@ pub fn apply(
     };
     let forbidden = &options.permissions.policy.folders.forbidden;
     let hidden: Vec<PathBuf> = forbidden.iter().map(&there).collect();
-    let sandbox = sandbox(boot, place, hidden.clone(), machine.mode)?;
+    let mut sandbox = sandbox(boot, place, hidden.clone(), machine.mode)?;
+    if is_image && sandbox.place == CommandPlace::Elsewhere(None) {
+        // The container holds them.
+        sandbox.mode = SandboxMode::Off;
+    }
     let policy = &mut options.permissions.policy;
     policy.folders.forbidden.extend(hidden);
     policy.folders.inside = vec![TEMP.into()];
@@ -66,13 +74,18 @@ pub fn apply(
         .reserved
         .extend(facts.home.iter().map(|home| home.join(CACHE)));
     policy.added.clear();
-    policy.containment = match (policy.containment, sandbox.place) {
+    let is_held = is_image
+        || match sandbox.place {
+            CommandPlace::Elsewhere(layer) => layer.is_some(),
+            CommandPlace::Here => false,
+        };
+    policy.containment = match (policy.containment, is_held) {
         (Containment::Waived, _) => Containment::Waived,
-        (_, CommandPlace::Elsewhere(Some(_))) => match boot.loaded.config.sandbox.network {
+        (_, true) => match boot.loaded.config.sandbox.network {
             true => Containment::SandboxOnline,
             false => Containment::Sandbox,
         },
-        (_, CommandPlace::Elsewhere(None) | CommandPlace::Here) => {
+        (_, false) => {
             let why = language.say(Word::PlaceNoSandbox);
             notes.push(language.fill(Word::PlaceUnheld, &[why]));
             Containment::Missing
@@ -100,6 +113,8 @@ pub fn apply(
         machine: boot.host(),
         own: [boot.places.home.clone(), boot.sessions_dir()]
             .iter()
+            // What is in the container is the same folder.
+            .chain(Some(&place.root).filter(|_| is_image))
             .flat_map(|path| [path.clone(), ostler_host::real_path(path)])
             .collect(),
     });
@@ -121,7 +136,8 @@ fn sandbox(
         Layer::Bubblewrap => None,
     });
     let layer = choices.map(|(layer, _)| layer);
-    if mode == SandboxMode::Require && layer.is_none() {
+    let is_held = layer.is_some() || place.target.has_project_here();
+    if mode == SandboxMode::Require && !is_held {
         let why = boot.language.say(Word::PlaceNoSandbox);
         bail!(boot.language.fill(Word::SandboxRequired, &[why]));
     }
@@ -178,7 +194,7 @@ fn toolchains(home: Option<&Path>) -> Vec<PathBuf> {
 }
 
 /// What commands get there: the variables of the place, without what looks like a secret.
-fn variables(boot: &Boot, place: &Connected) -> Vec<(OsString, OsString)> {
+pub fn variables(boot: &Boot, place: &Connected) -> Vec<(OsString, OsString)> {
     let facts = place.facts();
     let shell = &boot.loaded.config.tools.shell;
     let is_listed = |list: &[String], name: &OsStr| list.iter().any(|one| name == one.as_str());

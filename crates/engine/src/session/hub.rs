@@ -570,9 +570,14 @@ fn scope_of(options: &HubSettings, folder: &std::path::Path) -> Scope {
     let mut kept = sandbox.policy.writable.clone();
     kept.extend(sandbox.policy.visible.iter().cloned());
     kept.extend([options.paths.home.clone(), folder.to_owned()]);
+    // In a pane that the person shares, commands see the folder that everybody sees.
+    let temp = match options.toolbox.pane {
+        Some(_) => None,
+        None => sandbox.seen_as_tmp(),
+    };
     Scope::new(&options.paths.root, options.paths.user_home.clone())
         .with_shell(&options.tools.shell)
-        .with_temp(sandbox.seen_as_tmp(), kept)
+        .with_temp(temp, kept)
         .with_path(path_of(options), &policy.folders.inside)
         .held_by(policy.containment)
         .with_open(policy.folders.open())

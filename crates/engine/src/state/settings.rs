@@ -15,6 +15,7 @@ use crate::sources::templates::TemplateFolder;
 use crate::tool::{Tool, ToolSettings};
 use ostler_guard::{Mode, Policy};
 use ostler_host::Host;
+use ostler_host::pane::Pane;
 use ostler_llm::Params;
 use ostler_mcp::{McpSettings, ServerContext};
 use ostler_wire::Language;
@@ -161,6 +162,8 @@ pub struct ToolSources {
     pub sandbox: SandboxSettings,
     /// Where the host is another place than this machine.
     pub elsewhere: Option<Elsewhere>,
+    /// The pane that the person shares, if commands run in one.
+    pub pane: Option<Pane>,
 }
 
 /// A session whose project lies at another place. What is the person's own runs on this machine as always.
