@@ -1,12 +1,15 @@
 //! Connects to another place, and puts the settings of a session in its terms. The person's own things (sessions, keys,
 //! memory, configuration) stay on this machine.
 
+mod check;
 mod helper;
 mod image;
 mod pane;
 mod reach;
 mod routed;
 mod settings;
+
+pub use check::findings;
 
 use crate::boot::Boot;
 use crate::errors::UsageError;

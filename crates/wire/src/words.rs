@@ -1194,6 +1194,13 @@ words! {
     PlaceHooksOff: "Hooks are off at {}.", "在 {} 不运行钩子。";
     PlaceCleaned: "The helper is no longer at {}.", "{} 上已没有助手。";
     PlaceNotHere: "This command works on this machine alone, without --ssh, --container, --pod, --image, --host and --tmux.", "此命令只能在本机使用，不能与 --ssh、--container、--pod、--image、--host、--tmux 同用。";
+    PlaceReached: "{} is reached: {}, commands start in {}, an answer takes {} ms", "已连接 {}：{}，命令从 {} 开始，应答需 {} 毫秒";
+    PlaceSandboxIs: "commands are confined there by {}", "那里的命令由 {} 约束";
+    PlaceContainerHolds: "the container itself confines commands", "容器本身约束命令";
+    PlaceHas: "it has {}", "那里有 {}";
+    PlaceLacks: "it lacks {}", "那里没有 {}";
+    PlaceClock: "its clock is {} seconds away from the one here: builds that compare times may be confused", "那里的时钟与本机相差 {} 秒：比较时间的构建可能出错";
+    PlaceRoom: "only {} MB are free in that folder", "该文件夹仅剩 {} MB";
     PlaceNoImage: "There is no image {} here ({}). Get it first: {} pull {}", "本机没有镜像 {}（{}）。请先获取：{} pull {}";
     PlaceNoHelperThere: "A container of the image {} is removed at its end: there is no helper to remove.", "镜像 {} 的容器在结束时会被删除：没有可移除的助手。";
     PlaceOddPath: "{} cannot be put into a container: it has a comma, a quotation mark or a line end in its name.", "{} 无法放入容器：其名称含有逗号、引号或换行。";
@@ -1374,6 +1381,7 @@ words! {
     FormatNoPrompt: "an output format goes with a prompt: add -p \"…\"", "输出格式需要提示：请加 -p \"…\"";
     // Doctor
     DocMendHook: "mend the hook; one that cannot be read stops every session", "请修复该钩子；无法读取的钩子会阻止所有会话";
+    TopicPlace: "place", "位置";
     TopicBackend: "backend", "后端";
     DocNoBackend: "{} is not installed", "未安装 {}";
     DocLoggedIn: "logged in", "已登录";

@@ -7,10 +7,10 @@ use serde_json::json;
 use std::path::PathBuf;
 
 /// Where the project and the home lie in the container, and nowhere here.
-const ROOT: &str = "/mnt/project";
+pub const ROOT: &str = "/mnt/project";
 const HOME: &str = "/mnt/home";
 
-struct Container {
+pub struct Container {
     scene: Scene,
     /// What the container shows as its project and home.
     project: PathBuf,
@@ -18,7 +18,7 @@ struct Container {
 }
 
 /// None where it cannot be stood in for.
-fn container(steps: impl IntoIterator<Item = Step>) -> Option<Container> {
+pub fn container(steps: impl IntoIterator<Item = Step>) -> Option<Container> {
     helper()?;
     if !is_there("bwrap") {
         return None;
@@ -67,7 +67,7 @@ fn container(steps: impl IntoIterator<Item = Step>) -> Option<Container> {
 }
 
 impl Container {
-    fn ostler<const N: usize>(&self, args: [&str; N]) -> Run {
+    pub fn ostler<const N: usize>(&self, args: [&str; N]) -> Run {
         self.scene.ostler(args)
     }
 

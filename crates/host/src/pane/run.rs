@@ -261,7 +261,9 @@ impl Running {
         if self.withdraw().await {
             return Err(PaneError::Silent);
         }
-        self.wait_for_begin().await
+        // It was taken; one that was killed before it could say so begins no more.
+        let begun = tokio::time::timeout(BEGIN_PATIENCE, self.wait_for_begin()).await;
+        begun.unwrap_or(Err(PaneError::Silent))
     }
 
     async fn wait_for_begin(&mut self) -> Result<(), PaneError> {

@@ -94,7 +94,6 @@ pub fn command(command: &Command, word: &str, leash: &str, title: &str) -> Vec<u
     };
     // Only one of those who remove it goes on: this, or whoever takes it back.
     line(&[b"rm \"$0\" 2>/dev/null || exit 1"]);
-    line(&[b"trap : INT QUIT TERM HUP"]);
     line(&[b"modes=$(stty -g 2>/dev/null)"]);
     // The line that was typed gives way to what is run.
     line(&[b"printf '\\033[A\\r\\033[J\\033[1m%s\\033[0m\\n' ", &title]);
@@ -103,6 +102,8 @@ pub fn command(command: &Command, word: &str, leash: &str, title: &str) -> Vec<u
         &quoted(OsStr::new(leash)),
         b"; kill -TERM -$$; sleep 1; kill -KILL -$$) >/dev/null 2>&1 & leash=$!",
     ]);
+    // After what is to be killed has begun, which must not have these.
+    line(&[b"trap : INT QUIT TERM HUP"]);
     line(&[b"printf '", begin.as_bytes(), b"' \"$$\""]);
     let folder = quoted(command.cwd.as_os_str());
     line(&[b"(cd ", &folder, b" && exec ", &run(command), b")"]);
