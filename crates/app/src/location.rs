@@ -203,8 +203,9 @@ pub fn of_session(global: &Global, home: &Path, sessions: &Path, id: &str) -> Op
     let places = home.join(FOLDER);
     let log = Store::new(sessions, &places).of_home(home).find(id).ok()?;
     let project = log.parent()?.file_name()?.to_owned();
-    let folders = std::fs::read_dir(places).ok()?.flatten().take(MAX_FOLDERS);
-    let mut folders = folders.map(|folder| folder.path());
+    // There are none before the first session at another place.
+    let folders = std::fs::read_dir(places).into_iter().flatten().flatten();
+    let mut folders = folders.take(MAX_FOLDERS).map(|folder| folder.path());
     let is_its = |folder: &PathBuf| project == *project_name(folder);
     let Some(folder) = folders.find(is_its) else {
         // Of a project on this machine: its log says where its commands ran.

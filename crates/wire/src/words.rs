@@ -1201,6 +1201,7 @@ words! {
     PlaceLacks: "it lacks {}", "那里没有 {}";
     PlaceClock: "its clock is {} seconds away from the one here: builds that compare times may be confused", "那里的时钟与本机相差 {} 秒：比较时间的构建可能出错";
     PlaceRoom: "only {} MB are free in that folder", "该文件夹仅剩 {} MB";
+    PlaceImageCannotRun: "the helper cannot run there ({}). Put one that was built for musl into the folder of [helper] folder: `cargo xtask host build` makes it", "助手无法在那里运行（{}）。请将为 musl 构建的助手放入 [helper] folder 指定的目录：可用 `cargo xtask host build` 构建";
     PlaceNoImage: "There is no image {} here ({}). Get it first: {} pull {}", "本机没有镜像 {}（{}）。请先获取：{} pull {}";
     PlaceNoHelperThere: "A container of the image {} is removed at its end: there is no helper to remove.", "镜像 {} 的容器在结束时会被删除：没有可移除的助手。";
     PlaceOddPath: "{} cannot be put into a container: it has a comma, a quotation mark or a line end in its name.", "{} 无法放入容器：其名称含有逗号、引号或换行。";

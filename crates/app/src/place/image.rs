@@ -45,7 +45,7 @@ pub async fn begin(boot: &Boot, image: &str) -> anyhow::Result<Remote> {
     };
     link.connect(process).await.map_err(|error| match error {
         Unreached::NoHelper(said) if said.contains(HELPER) => {
-            unreached(&language.fill(Word::PlaceCannotRun, &[&printable(said.trim())]))
+            unreached(&language.fill(Word::PlaceImageCannotRun, &[&printable(said.trim())]))
         }
         Unreached::NoHelper(said) | Unreached::Broken(said) => unreached(&printable(said.trim())),
         Unreached::OtherVersion { ours, theirs } => {

@@ -72,8 +72,12 @@ fn settings(boot: &Boot, place: Option<&Connected>, session: PaneSession) -> Pan
         session,
         root: place.map_or_else(|| boot.places.root.clone(), |place| place.root.clone()),
         env: env.collect(),
-        // At another place nothing of ours has a terminal.
-        own_pane: boot.env.get(TMUX[1]).filter(|_| place.is_none()).cloned(),
+        // At another place nothing of ours has a terminal, and a server of our own has other panes of the same names.
+        own_pane: boot
+            .env
+            .get(TMUX[1])
+            .filter(|_| place.is_none() && !is_own)
+            .cloned(),
         own_terminal: own_terminal().filter(|_| place.is_none()),
     }
 }
