@@ -42,6 +42,28 @@ pub fn apply(options: &mut HubSettings, boot: &Arc<Boot>) -> anyhow::Result<Vec<
     Ok(notes)
 }
 
+/// Where sessions of this process work, for people.
+pub fn describe(boot: &Boot) -> String {
+    let language = boot.language;
+    let place = boot.machines.place.get();
+    let (name, root) = match place {
+        Some(place) => (place.name.as_str(), &place.root),
+        None => (language.say(Word::HostHere), &boot.places.root),
+    };
+    let mut lines = vec![language.fill(Word::HostIs, &[name, &root.display().to_string()])];
+    if let Some(place) = place {
+        let facts = place.facts();
+        let layers: Vec<&str> = facts.layers.iter().map(|layer| layer.name()).collect();
+        lines.push(match (layers.as_slice(), place.target.has_project_here()) {
+            ([], true) => language.say(Word::PlaceContainerHolds).to_owned(),
+            ([], false) => language.say(Word::PlaceNoSandbox).to_owned(),
+            (names, _) => language.fill(Word::PlaceSandboxIs, &[&names.join(", ")]),
+        });
+    }
+    lines.extend(pane::attach_note(boot));
+    lines.join("\n")
+}
+
 /// `ostler host`: looks at the place that the flags name, or takes the helper away from it.
 pub async fn run(boot: Arc<Boot>, what: Host) -> anyhow::Result<u8> {
     let language = boot.language;

@@ -6,6 +6,8 @@
 mod common;
 #[path = "hosts/container.rs"]
 mod container;
+#[path = "hosts/contract.rs"]
+mod contract;
 #[path = "hosts/image.rs"]
 mod image;
 #[path = "hosts/ssh.rs"]

@@ -68,6 +68,7 @@ pub enum CallVerb {
     SearchWeb,
     Send,
     Stop,
+    Type,
     UseSkill,
     Wait,
     Watch,
@@ -98,6 +99,7 @@ impl CallVerb {
             Self::SearchWeb => (Word::VerbSearchedWeb, Word::VerbSearchingWeb),
             Self::Send => (Word::VerbSent, Word::VerbSending),
             Self::Stop => (Word::VerbStopped, Word::VerbStopping),
+            Self::Type => (Word::VerbTyped, Word::VerbTyping),
             Self::UseSkill => (Word::VerbUsedSkill, Word::VerbUsingSkill),
             Self::Wait => (Word::VerbWaited, Word::VerbWaiting),
             Self::Watch => (Word::VerbWatched, Word::VerbWatching),
@@ -129,6 +131,7 @@ impl CallVerb {
             | Self::SearchWeb
             | Self::Send
             | Self::Stop
+            | Self::Type
             | Self::UseSkill
             | Self::Wait
             | Self::Watch

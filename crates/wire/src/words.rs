@@ -336,6 +336,8 @@ words! {
     VerbSearchingTools: "Looking for tools", "查找工具";
     VerbSearchedWeb: "Searched the web", "已搜索网络";
     VerbSearchingWeb: "Searching the web", "搜索网络";
+    VerbTyped: "Typed", "已输入";
+    VerbTyping: "Typing", "输入";
     VerbSent: "Sent to the job", "已发送给作业";
     VerbSending: "Sending to the job", "发送给作业";
     VerbStopped: "Stopped", "已停止";
@@ -490,6 +492,7 @@ words! {
     HelpPs: "running tasks and jobs", "正在运行的任务与作业";
     HelpTimeout: "stop a task after a time", "到时停止任务";
     HelpConfig: "settings in effect, and where they come from", "生效的设置及其来源";
+    HelpHost: "where this session works", "此会话的工作位置";
     HelpDoctor: "check the installation", "检查安装";
     HelpAgents: "roles, and sub-agents of this session", "角色与本会话的子代理";
     HelpSkills: "skills, and where they come from", "技能及其来源";
@@ -1202,6 +1205,9 @@ words! {
     PlaceClock: "its clock is {} seconds away from the one here: builds that compare times may be confused", "那里的时钟与本机相差 {} 秒：比较时间的构建可能出错";
     PlaceRoom: "only {} MB are free in that folder", "该文件夹仅剩 {} MB";
     PlaceImageCannotRun: "the helper cannot run there ({}). Put one that was built for musl into the folder of [helper] folder: `cargo xtask host build` makes it", "助手无法在那里运行（{}）。请将为 musl 构建的助手放入 [helper] folder 指定的目录：可用 `cargo xtask host build` 构建";
+    HostHere: "this machine", "本机";
+    HostIs: "Works at: {}\nProject: {}", "工作位置：{}\n项目：{}";
+    HostStays: "A session stays at its place. For {} start another one from a shell: `ostler --ssh DEST`, `--container NAME`, `--pod NAME`, `--image IMAGE` or `--host NAME`.", "会话不会离开其位置。要使用 {}，请在 shell 中另行启动：`ostler --ssh DEST`、`--container NAME`、`--pod NAME`、`--image IMAGE` 或 `--host NAME`。";
     PlaceNoImage: "There is no image {} here ({}). Get it first: {} pull {}", "本机没有镜像 {}（{}）。请先获取：{} pull {}";
     PlaceNoHelperThere: "A container of the image {} is removed at its end: there is no helper to remove.", "镜像 {} 的容器在结束时会被删除：没有可移除的助手。";
     PlaceOddPath: "{} cannot be put into a container: it has a comma, a quotation mark or a line end in its name.", "{} 无法放入容器：其名称含有逗号、引号或换行。";

@@ -108,14 +108,19 @@ pub fn apply(options: &mut HubSettings, boot: &Boot) -> Vec<String> {
     options.toolbox.pane = Some(pane.clone());
     let policy = &mut options.permissions.policy;
     policy.containment = crate::policy::in_pane(policy.containment);
-    let attach = pane.session().attach_command();
-    let place = boot.machines.place.get();
-    let attach = place.map_or(attach.clone(), |place| attach_at(&place.target, &attach));
     let why = language.say(Word::PaneNoSandbox);
-    vec![
-        language.fill(Word::PaneAttach, &[&attach]),
-        language.fill(Word::PlaceUnheld, &[why]),
-    ]
+    let unheld = language.fill(Word::PlaceUnheld, &[why]);
+    attach_note(boot).into_iter().chain([unheld]).collect()
+}
+
+/// How to attach to the pane, if there is one.
+pub fn attach_note(boot: &Boot) -> Option<String> {
+    let attach = boot.machines.pane.get()?.session().attach_command();
+    let attach = match boot.machines.place.get() {
+        Some(place) => attach_at(&place.target, &attach),
+        None => attach,
+    };
+    Some(boot.language.fill(Word::PaneAttach, &[&attach]))
 }
 
 /// What a person types on this machine to attach at a place.

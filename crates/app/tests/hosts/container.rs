@@ -11,9 +11,9 @@ pub const ROOT: &str = "/mnt/project";
 const HOME: &str = "/mnt/home";
 
 pub struct Container {
-    scene: Scene,
+    pub scene: Scene,
     /// What the container shows as its project and home.
-    project: PathBuf,
+    pub project: PathBuf,
     home: PathBuf,
 }
 

@@ -190,7 +190,7 @@ fn what_cannot_be_begun_is_said() {
 #[test]
 fn a_container_that_is_removed_is_an_error_of_its_call_alone() {
     let Some(docker) = Docker::new([
-        Step::answer().call("bash", json!({"command": "kill -9 $(cat /proc/[0-9]*/stat 2>/dev/null | awk '$2 == \"(ostler-host)\" {print $1}'); sleep 5"})),
+        Step::answer().call("bash", json!({"command": "for p in /proc/[0-9]*; do case $(readlink $p/exe) in *ostler-host) kill -9 ${p#/proc/};; esac; done; sleep 5"})),
         Step::answer().call("bash", json!({"command": "echo again"})),
         Step::answer().text("Done."),
     ]) else {

@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-struct Server {
+pub struct Server {
     child: Child,
     port: u16,
     folder: PathBuf,
@@ -36,7 +36,7 @@ fn make_key(path: &Path) {
 }
 
 /// None where no server can be had.
-fn server(folder: &Path) -> Option<Server> {
+pub fn server(folder: &Path) -> Option<Server> {
     helper()?;
     if !is_there("sshd") || !is_there("ssh") || !is_there("ssh-keygen") {
         return None;
@@ -108,7 +108,7 @@ impl Server {
         format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())
     }
 
-    fn key_line(&self) -> String {
+    pub fn key_line(&self) -> String {
         let key = std::fs::read_to_string(self.folder.join("host.pub")).unwrap();
         let mut words = key.split_whitespace();
         let (kind, key) = (words.next().unwrap(), words.next().unwrap());
@@ -119,7 +119,7 @@ impl Server {
         format!("{}@127.0.0.1:{}", self.user, self.port)
     }
 
-    fn run(&self, scene: &Scene, known: &str, project: &Path, more: &[&str]) -> Output {
+    pub fn run(&self, scene: &Scene, known: &str, project: &Path, more: &[&str]) -> Output {
         let destination = self.destination();
         let mut args = vec![
             "exec",

@@ -39,7 +39,7 @@ impl Typed for SendKeys {
     type Uses = CommandServices;
     const NAME: &'static str = "send_keys";
     const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run)
-        .verb(CallVerb::Send)
+        .verb(CallVerb::Type)
         .aliases(&["send-keys"])
         .question(Word::WantsToType)
         .marks(&[
