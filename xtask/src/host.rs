@@ -43,9 +43,21 @@ fn build() -> anyhow::Result<bool> {
         let variable = target.to_uppercase().replace('-', "_");
         let status = Command::new("cargo")
             .current_dir(crate::root())
-            .args(["build", "--release", "-p", "ostler-host", "--bin", "ostler-host", "--target", target])
+            .args([
+                "build",
+                "--release",
+                "-p",
+                "ostler-host",
+                "--bin",
+                "ostler-host",
+                "--target",
+                target,
+            ])
             .env(format!("CARGO_TARGET_{variable}_LINKER"), "rust-lld")
-            .env(format!("CARGO_TARGET_{variable}_RUSTFLAGS"), "-Clink-self-contained=yes -Cstrip=symbols")
+            .env(
+                format!("CARGO_TARGET_{variable}_RUSTFLAGS"),
+                "-Clink-self-contained=yes -Cstrip=symbols",
+            )
             .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "s")
             .status()
             .context("cargo")?;

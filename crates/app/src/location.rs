@@ -90,7 +90,8 @@ impl Target {
         }
     }
 
-    fn parts(&self) -> (&'static str, &str) {
+    /// Its kind and its name.
+    pub fn parts(&self) -> (&'static str, &str) {
         match self {
             Self::Ssh(name) => ("ssh", name),
             Self::Container(name) => ("container", name),

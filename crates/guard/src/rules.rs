@@ -28,6 +28,8 @@ enum Family {
     Read,
     Net,
     Delegate,
+    /// Places to work at.
+    Host,
     /// One tool, by any of its names in small letters.
     Tool(String),
 }
@@ -155,7 +157,12 @@ impl Rule {
     pub fn tool(&self) -> Option<&str> {
         match &self.family {
             Family::Tool(name) => Some(name),
-            Family::Bash | Family::Edit | Family::Read | Family::Net | Family::Delegate => None,
+            Family::Bash
+            | Family::Edit
+            | Family::Read
+            | Family::Net
+            | Family::Delegate
+            | Family::Host => None,
         }
     }
 
@@ -167,6 +174,7 @@ impl Rule {
             Family::Read => "Read",
             Family::Net => "Net",
             Family::Delegate => "Delegate",
+            Family::Host => "Host",
             Family::Tool(name) => name,
         };
         match &self.spec {
@@ -205,6 +213,7 @@ impl Rule {
             (
                 Family::Bash
                 | Family::Delegate
+                | Family::Host
                 | Family::Tool(_)
                 | Family::Read
                 | Family::Edit
@@ -224,6 +233,8 @@ impl Rule {
                 Family::Read => tool.kind == ToolKind::Read,
                 Family::Net => tool.kind == ToolKind::Net,
                 Family::Delegate => tool.kind == ToolKind::Delegate,
+                // A place is no tool's.
+                Family::Host => false,
                 Family::Tool(name) => tool.is_called(name) || is_server_of(name, &tool.name),
             }
     }
@@ -337,7 +348,12 @@ impl Rule {
             (Family::Net, None) => Some("*"),
             (Family::Net, Some(Spec::Glob(spec) | Spec::Words(spec))) => Some(spec),
             (
-                Family::Bash | Family::Edit | Family::Read | Family::Delegate | Family::Tool(_),
+                Family::Bash
+                | Family::Edit
+                | Family::Read
+                | Family::Delegate
+                | Family::Host
+                | Family::Tool(_),
                 _,
             ) => None,
         }
@@ -364,6 +380,17 @@ impl Rule {
             && match &self.spec {
                 None => true,
                 Some(Spec::Glob(text) | Spec::Words(text)) => matches(&text.to_lowercase(), &role),
+            }
+    }
+
+    /// `Host(place)`: whether the rule speaks of this place, by its kind and name (`ssh me@box`) or its name alone.
+    pub fn touches_place(&self, kind: &str, name: &str) -> bool {
+        self.family == Family::Host
+            && match &self.spec {
+                None => true,
+                Some(Spec::Glob(text) | Spec::Words(text)) => {
+                    matches(text, &format!("{kind} {name}")) || matches(text, name)
+                }
             }
     }
 
@@ -405,6 +432,7 @@ impl Rule {
                 | Family::Read
                 | Family::Net
                 | Family::Delegate
+                | Family::Host
                 | Family::Tool(_),
                 _,
             ) => false,
@@ -535,7 +563,7 @@ impl Rule {
 }
 
 /// Names in rules that stand for several tools.
-pub const FAMILIES: [&str; 5] = ["Bash", "Edit", "Read", "Net", "Delegate"];
+pub const FAMILIES: [&str; 6] = ["Bash", "Edit", "Read", "Net", "Delegate", "Host"];
 
 fn family(name: &str) -> Family {
     match name.to_ascii_lowercase().as_str() {
@@ -544,6 +572,7 @@ fn family(name: &str) -> Family {
         "read" => Family::Read,
         "net" => Family::Net,
         "delegate" => Family::Delegate,
+        "host" => Family::Host,
         lower => Family::Tool(lower.to_owned()),
     }
 }
@@ -780,6 +809,24 @@ mod tests {
             let again = Rule::parse(&rule.canonical(), "x:1").unwrap();
             assert_eq!(again.canonical(), expect);
             assert_eq!((again.family, again.spec), (rule.family, rule.spec));
+        }
+    }
+
+    #[test]
+    fn places_by_kind_and_name_or_by_name() {
+        for (rule, place, expect) in [
+            ("Host", "ssh me@box", true),
+            ("Host(ssh me@box)", "ssh me@box", true),
+            ("Host(me@box)", "ssh me@box", true),
+            ("Host(ssh *)", "ssh root@prod", true),
+            ("Host(*prod*)", "container prod-1", true),
+            ("Host(ssh *)", "container box", false),
+            ("Host(box)", "ssh me@box", false),
+            ("Net(box)", "ssh box", false),
+        ] {
+            let (kind, name) = place.split_once(' ').unwrap();
+            let rule = Rule::parse(rule, "x:1").unwrap();
+            assert_eq!(rule.touches_place(kind, name), expect, "{rule:?} {place}");
         }
     }
 

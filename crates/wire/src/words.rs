@@ -1208,6 +1208,8 @@ words! {
     HostHere: "this machine", "本机";
     HostIs: "Works at: {}\nProject: {}", "工作位置：{}\n项目：{}";
     HostStays: "A session stays at its place. For {} start another one from a shell: `ostler --ssh DEST`, `--container NAME`, `--pod NAME`, `--image IMAGE` or `--host NAME`.", "会话不会离开其位置。要使用 {}，请在 shell 中另行启动：`ostler --ssh DEST`、`--container NAME`、`--pod NAME`、`--image IMAGE` 或 `--host NAME`。";
+    PlaceDenied: "{} is not worked at: the rule {} says so.", "不在 {} 工作：规则 {} 如此规定。";
+    PlaceAskRule: "Work at {}? The rule {} has you asked. [y/N] ", "在 {} 工作？规则 {} 要求询问。[y/N] ";
     PlaceNoImage: "There is no image {} here ({}). Get it first: {} pull {}", "本机没有镜像 {}（{}）。请先获取：{} pull {}";
     PlaceNoHelperThere: "A container of the image {} is removed at its end: there is no helper to remove.", "镜像 {} 的容器在结束时会被删除：没有可移除的助手。";
     PlaceOddPath: "{} cannot be put into a container: it has a comma, a quotation mark or a line end in its name.", "{} 无法放入容器：其名称含有逗号、引号或换行。";

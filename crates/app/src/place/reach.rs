@@ -8,6 +8,7 @@ use crate::errors::UsageError;
 use crate::location::Target;
 use anyhow::{anyhow, bail};
 use ostler_config::schema::HelperInstall;
+use ostler_guard::Rule;
 use ostler_host::remote::{OverProgram, Remote, Unreached};
 use ostler_host::{Command, Host as _, Output, Programs, Stdio};
 use ostler_wire::{Word, printable};
@@ -33,6 +34,7 @@ pub enum Consent {
 /// A link to the helper of the place, which is copied there first if it must be.
 pub async fn connect(boot: &Boot, target: &Target, may_copy: Consent) -> anyhow::Result<Remote> {
     let language = boot.language;
+    check_rules(boot, target, may_copy)?;
     if let Target::Image(image) = target {
         return super::image::begin(boot, image).await;
     }
@@ -81,6 +83,37 @@ pub async fn connect(boot: &Boot, target: &Target, may_copy: Consent) -> anyhow:
             // The one for that system may lie there already.
             None => helper = Some(Helper::of(boot, &os, &arch)?),
         }
+    }
+}
+
+/// What rules say of working there: `Host(ssh me@box)`.
+fn check_rules(boot: &Boot, target: &Target, may_ask: Consent) -> anyhow::Result<()> {
+    let language = boot.language;
+    let rules = crate::policy::policy(boot)?.rules;
+    let (kind, name) = target.parts();
+    let find = |list: &[Rule]| {
+        let mut hit = list.iter().filter(|rule| rule.touches_place(kind, name));
+        hit.next().map(Rule::canonical)
+    };
+    let label = target.label();
+    if let Some(rule) = find(&rules.deny) {
+        return Err(UsageError(language.fill(Word::PlaceDenied, &[&label, &rule])).into());
+    }
+    let Some(rule) = find(&rules.ask).filter(|_| may_ask == Consent::Asked && !boot.global.yolo)
+    else {
+        return Ok(());
+    };
+    let is_allowed = match Person::look() {
+        Person::Away => false,
+        Person::Here => {
+            let question = language.fill(Word::PlaceAskRule, &[&label, &rule]);
+            let line = choose::ask_fresh(&question, language)?;
+            line.as_deref().is_some_and(crate::asking::is_yes)
+        }
+    };
+    match is_allowed {
+        true => Ok(()),
+        false => bail!(language.fill(Word::PlaceDenied, &[&label, &rule])),
     }
 }
 

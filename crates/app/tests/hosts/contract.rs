@@ -52,33 +52,163 @@ fn bash(name: &'static str, command: &str, expect: &'static str) -> Case {
 /// Calls that change files, in an order in which each finds what it needs.
 fn files() -> Vec<Case> {
     vec![
-        case("a new file", "write_file", json!({"path": "a.txt", "content": "one\ntwo\nthree\n"}), r#""created":true"#),
-        case("folders are made", "write_file", json!({"path": "x/y/z.txt", "content": "needle\n"}), r#""created":true"#),
-        case("a whole file", "read_file", json!({"path": "a.txt"}), r"one\ntwo\nthree"),
-        case("some lines", "read_file", json!({"path": "a.txt", "offset": 2, "limit": 1}), "two"),
-        case("no file", "read_file", json!({"path": "none"}), r#""not_found""#),
-        case("a folder is no file", "read_file", json!({"path": "x"}), r#""is_directory""#),
-        case("bytes are named", "read_file", json!({"path": "bytes.dat"}), "binary"),
-        case("one place", "edit_file", json!({"path": "a.txt", "old": "two", "new": "TWO"}), r#""replacements":1"#),
-        case("no place", "edit_file", json!({"path": "a.txt", "old": "nowhere", "new": "x"}), r#""old_not_found""#),
-        case("too many places", "edit_file", json!({"path": "a.txt", "old": "e", "new": "E"}), r#""replacement_count_mismatch""#),
-        case("edits in a row", "multi_edit", json!({"path": "a.txt", "edits": [{"old": "one", "new": "1"}, {"old": "1", "new": "ONE"}]}), r#""ok":true"#),
-        case("all or nothing", "multi_edit", json!({"path": "a.txt", "edits": [{"old": "ONE", "new": "x"}, {"old": "nowhere", "new": "y"}]}), r#""old_not_found""#),
-        case("nothing was changed", "read_file", json!({"path": "a.txt"}), r"ONE\nTWO\nthree"),
-        case("a file moves", "move_file", json!({"source_path": "a.txt", "destination_path": "b/c.txt"}), r#""overwrote":false"#),
-        case("not over another", "move_file", json!({"source_path": "b/c.txt", "destination_path": "x/y/z.txt"}), r#""ok":false"#),
-        case("a range goes", "delete_range", json!({"path": "b/c.txt", "start_anchor": "TWO", "end_anchor": "three"}), r#""ok":true"#),
-        case("a function goes", "delete_symbol", json!({"path": "a.rs", "symbol": "gone"}), r#""ok":true"#),
-        case("a cell", "notebook_edit", json!({"path": "n.ipynb", "cell": 0, "mode": "replace", "source": "print(2)"}), r#""ok":true"#),
+        case(
+            "a new file",
+            "write_file",
+            json!({"path": "a.txt", "content": "one\ntwo\nthree\n"}),
+            r#""created":true"#,
+        ),
+        case(
+            "folders are made",
+            "write_file",
+            json!({"path": "x/y/z.txt", "content": "needle\n"}),
+            r#""created":true"#,
+        ),
+        case(
+            "a whole file",
+            "read_file",
+            json!({"path": "a.txt"}),
+            r"one\ntwo\nthree",
+        ),
+        case(
+            "some lines",
+            "read_file",
+            json!({"path": "a.txt", "offset": 2, "limit": 1}),
+            "two",
+        ),
+        case(
+            "no file",
+            "read_file",
+            json!({"path": "none"}),
+            r#""not_found""#,
+        ),
+        case(
+            "a folder is no file",
+            "read_file",
+            json!({"path": "x"}),
+            r#""is_directory""#,
+        ),
+        case(
+            "bytes are named",
+            "read_file",
+            json!({"path": "bytes.dat"}),
+            "binary",
+        ),
+        case(
+            "one place",
+            "edit_file",
+            json!({"path": "a.txt", "old": "two", "new": "TWO"}),
+            r#""replacements":1"#,
+        ),
+        case(
+            "no place",
+            "edit_file",
+            json!({"path": "a.txt", "old": "nowhere", "new": "x"}),
+            r#""old_not_found""#,
+        ),
+        case(
+            "too many places",
+            "edit_file",
+            json!({"path": "a.txt", "old": "e", "new": "E"}),
+            r#""replacement_count_mismatch""#,
+        ),
+        case(
+            "edits in a row",
+            "multi_edit",
+            json!({"path": "a.txt", "edits": [{"old": "one", "new": "1"}, {"old": "1", "new": "ONE"}]}),
+            r#""ok":true"#,
+        ),
+        case(
+            "all or nothing",
+            "multi_edit",
+            json!({"path": "a.txt", "edits": [{"old": "ONE", "new": "x"}, {"old": "nowhere", "new": "y"}]}),
+            r#""old_not_found""#,
+        ),
+        case(
+            "nothing was changed",
+            "read_file",
+            json!({"path": "a.txt"}),
+            r"ONE\nTWO\nthree",
+        ),
+        case(
+            "a file moves",
+            "move_file",
+            json!({"source_path": "a.txt", "destination_path": "b/c.txt"}),
+            r#""overwrote":false"#,
+        ),
+        case(
+            "not over another",
+            "move_file",
+            json!({"source_path": "b/c.txt", "destination_path": "x/y/z.txt"}),
+            r#""ok":false"#,
+        ),
+        case(
+            "a range goes",
+            "delete_range",
+            json!({"path": "b/c.txt", "start_anchor": "TWO", "end_anchor": "three"}),
+            r#""ok":true"#,
+        ),
+        case(
+            "a function goes",
+            "delete_symbol",
+            json!({"path": "a.rs", "symbol": "gone"}),
+            r#""ok":true"#,
+        ),
+        case(
+            "a cell",
+            "notebook_edit",
+            json!({"path": "n.ipynb", "cell": 0, "mode": "replace", "source": "print(2)"}),
+            r#""ok":true"#,
+        ),
         case("a folder's entries", "ls", json!({"path": "."}), "a.rs"),
-        case("names by pattern", "glob", json!({"pattern": "**/*.txt"}), "x/y/z.txt"),
-        case("lines", "grep", json!({"pattern": "need.e"}), "x/y/z.txt:1:needle"),
-        case("files with a line", "grep", json!({"pattern": "kept", "mode": "files"}), "a.rs"),
-        case("a count", "grep", json!({"pattern": "needle", "mode": "count"}), "z.txt"),
-        case("a bad pattern", "grep", json!({"pattern": "("}), r#""ok":false"#),
-        case("not outside", "write_file", json!({"path": "/usr/ostler-contract", "content": "x"}), r#""ok":false"#),
-        case("a deny rule", "read_file", json!({"path": ".env"}), r#""blocked""#),
-        case("not by a link", "read_file", json!({"path": "link"}), r#""ok":false"#),
+        case(
+            "names by pattern",
+            "glob",
+            json!({"pattern": "**/*.txt"}),
+            "x/y/z.txt",
+        ),
+        case(
+            "lines",
+            "grep",
+            json!({"pattern": "need.e"}),
+            "x/y/z.txt:1:needle",
+        ),
+        case(
+            "files with a line",
+            "grep",
+            json!({"pattern": "kept", "mode": "files"}),
+            "a.rs",
+        ),
+        case(
+            "a count",
+            "grep",
+            json!({"pattern": "needle", "mode": "count"}),
+            "z.txt",
+        ),
+        case(
+            "a bad pattern",
+            "grep",
+            json!({"pattern": "("}),
+            r#""ok":false"#,
+        ),
+        case(
+            "not outside",
+            "write_file",
+            json!({"path": "/usr/ostler-contract", "content": "x"}),
+            r#""ok":false"#,
+        ),
+        case(
+            "a deny rule",
+            "read_file",
+            json!({"path": ".env"}),
+            r#""blocked""#,
+        ),
+        case(
+            "not by a link",
+            "read_file",
+            json!({"path": "link"}),
+            r#""ok":false"#,
+        ),
     ]
 }
 
@@ -89,7 +219,11 @@ fn commands() -> Vec<Case> {
         bash("set -e", "set -e; false; echo no", r#""exit_code":1"#),
         bash("exec", "exec sh -c 'exit 7'", r#""exit_code":7"#),
         bash("a signal", "kill -9 $$", r#""exit_code":137"#),
-        bash("no program", "no-such-program-anywhere", r#""exit_code":127"#),
+        bash(
+            "no program",
+            "no-such-program-anywhere",
+            r#""exit_code":127"#,
+        ),
         Case {
             name: "two streams, or one terminal",
             tool: "bash",
@@ -103,30 +237,113 @@ fn commands() -> Vec<Case> {
             expect: Expect::Pane(r#""stdout":"yes"#, r#""stdout":"no"#),
         },
         bash("a pipe", "printf 'a\\nb\\n' | wc -l", "2"),
-        bash("every call begins anew", "cd /; X=1; true", r#""exit_code":0"#),
+        bash(
+            "every call begins anew",
+            "cd /; X=1; true",
+            r#""exit_code":0"#,
+        ),
         bash("in the root", "ls a.rs; echo \"[$X]\"", r"a.rs\n[]"),
-        case("in a folder", "bash", json!({"command": "ls", "cwd": "x"}), r"y\n"),
-        case("no folder", "bash", json!({"command": "ls", "cwd": "none"}), r#""not_found""#),
+        case(
+            "in a folder",
+            "bash",
+            json!({"command": "ls", "cwd": "x"}),
+            r"y\n",
+        ),
+        case(
+            "no folder",
+            "bash",
+            json!({"command": "ls", "cwd": "none"}),
+            r#""not_found""#,
+        ),
         bash("what files tools wrote is there", "cat x/y/z.txt", "needle"),
-        bash("much output is cut", "yes 0123456789 | head -n 20000", r#""truncated":true"#),
-        bash("the end of much output", "yes 0123456789 | head -n 20000; echo the end", "the end"),
-        bash("quotes", r#"printf '%s' "it's \"so\" \$x""#, r#"it's \"so\" $x"#),
+        bash(
+            "much output is cut",
+            "yes 0123456789 | head -n 20000",
+            r#""truncated":true"#,
+        ),
+        bash(
+            "the end of much output",
+            "yes 0123456789 | head -n 20000; echo the end",
+            "the end",
+        ),
+        bash(
+            "quotes",
+            r#"printf '%s' "it's \"so\" \$x""#,
+            r#"it's \"so\" $x"#,
+        ),
         bash("other letters", "printf 'ž 日本'", "ž 日本"),
-        case("a job", "bash", json!({"command": "sleep 0.3; echo late", "wait": "0.01s"}), r#""job":"j1""#),
-        case("its end", "bash_output", json!({"job": "j1", "wait": true}), "late"),
-        case("a job at once", "bash", json!({"command": "sleep 1000", "wait": false}), r#""job":"j2""#),
+        case(
+            "a job",
+            "bash",
+            json!({"command": "sleep 0.3; echo late", "wait": "0.01s"}),
+            r#""job":"j1""#,
+        ),
+        case(
+            "its end",
+            "bash_output",
+            json!({"job": "j1", "wait": true}),
+            "late",
+        ),
+        case(
+            "a job at once",
+            "bash",
+            json!({"command": "sleep 1000", "wait": false}),
+            r#""job":"j2""#,
+        ),
         bash("commands go on beside it", "echo beside", "beside"),
-        case("it is killed", "kill_job", json!({"job": "j2"}), r#""state":"killed""#),
-        case("a terminal of its own", "bash", json!({"command": "read x; echo got:$x", "tty": true, "wait": false}), r#""job":"j3""#),
-        case("typed into", "bash_input", json!({"job": "j3", "text": "word\n"}), r#""job":"j3""#),
-        case("what it said", "bash_output", json!({"job": "j3", "wait": true}), "got:word"),
-        case("no job", "bash_output", json!({"job": "j99"}), r#""not_found""#),
+        case(
+            "it is killed",
+            "kill_job",
+            json!({"job": "j2"}),
+            r#""state":"killed""#,
+        ),
+        case(
+            "a terminal of its own",
+            "bash",
+            json!({"command": "read x; echo got:$x", "tty": true, "wait": false}),
+            r#""job":"j3""#,
+        ),
+        case(
+            "typed into",
+            "bash_input",
+            json!({"job": "j3", "text": "word\n"}),
+            r#""job":"j3""#,
+        ),
+        case(
+            "what it said",
+            "bash_output",
+            json!({"job": "j3", "wait": true}),
+            "got:word",
+        ),
+        case(
+            "no job",
+            "bash_output",
+            json!({"job": "j99"}),
+            r#""not_found""#,
+        ),
         bash("a deny rule for commands", "shred a.rs", r#""blocked""#),
         bash("and for what they read", "cat .env", r#""blocked""#),
-        bash("variables that are secret stay away", "echo [$CONTRACT_API_KEY]", "[]"),
-        bash("what is written outside", "echo x > /usr/ostler-contract-$PPID 2>/dev/null; ls /usr/ostler-contract-$PPID 2>/dev/null; rm -f /usr/ostler-contract-$PPID 2>/dev/null; echo looked", "looked"),
-        bash("hooks of git", "echo x > .git/hooks/pre-commit; true", r#""ok":true"#),
-        case("a list", "todo", json!({"items": [{"text": "one", "state": "done"}]}), r#""ok":true"#),
+        bash(
+            "variables that are secret stay away",
+            "echo [$CONTRACT_API_KEY]",
+            "[]",
+        ),
+        bash(
+            "what is written outside",
+            "echo x > /usr/ostler-contract-$PPID 2>/dev/null; ls /usr/ostler-contract-$PPID 2>/dev/null; rm -f /usr/ostler-contract-$PPID 2>/dev/null; echo looked",
+            "looked",
+        ),
+        bash(
+            "hooks of git",
+            "echo x > .git/hooks/pre-commit; true",
+            r#""ok":true"#,
+        ),
+        case(
+            "a list",
+            "todo",
+            json!({"items": [{"text": "one", "state": "done"}]}),
+            r#""ok":true"#,
+        ),
         case("the time", "time", json!({}), "utc"),
     ]
 }
@@ -144,7 +361,9 @@ fn lay_out(project: &Path) {
 
 fn steps() -> Vec<Step> {
     let calls = files().into_iter().chain(commands());
-    let mut steps: Vec<Step> = calls.map(|case| Step::answer().call(case.tool, case.args)).collect();
+    let mut steps: Vec<Step> = calls
+        .map(|case| Step::answer().call(case.tool, case.args))
+        .collect();
     steps.push(Step::answer().text("Done."));
     steps
 }
@@ -168,7 +387,15 @@ fn check(place: Place, out: &Output) -> usize {
     cases.len()
 }
 
-const ARGS: [&str; 7] = ["--yolo", "--install-helper", "--format", "json", "--max-steps", "0", "-p"];
+const ARGS: [&str; 7] = [
+    "--yolo",
+    "--install-helper",
+    "--format",
+    "json",
+    "--max-steps",
+    "0",
+    "-p",
+];
 
 /// A scene with the rules of the cases, and what else the configuration has.
 fn scene(more: &str) -> Scene {
@@ -248,6 +475,11 @@ fn over_ssh() {
     let project = top.join("project");
     lay_out(&project);
     let known = server.key_line();
-    let out = server.run(&scene, &known, &project, &["--yolo", "--install-helper", "--max-steps", "0"]);
+    let out = server.run(
+        &scene,
+        &known,
+        &project,
+        &["--yolo", "--install-helper", "--max-steps", "0"],
+    );
     check(Place::Ssh, &out.ok());
 }

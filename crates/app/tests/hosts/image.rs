@@ -137,6 +137,30 @@ fn the_network_is_there_when_it_is_granted() {
 }
 
 #[test]
+fn rules_speak_of_places() {
+    let Some(docker) = Docker::new([Step::answer().text("Done.")]) else {
+        return;
+    };
+    let config = docker.scene.space.home().join("config.toml");
+    let plain = docker.scene.space.read(&config);
+    for (list, code) in [("deny", 2), ("ask", 1)] {
+        let text = format!("{plain}\n[permissions]\n{list} = [\"Host(image base*)\"]\n");
+        docker.scene.space.write(&config, text);
+        let out = docker
+            .ostler(["exec", "--image", "base:1", "-p", "x"])
+            .output();
+        assert_eq!(out.code, Some(code), "{list}: {}", out.stderr);
+        let why = "image base:1 is not worked at: the rule Host(image base*)";
+        assert!(out.stderr.contains(why), "{list}: {}", out.stderr);
+    }
+    assert!(docker.log().is_empty(), "{}", docker.log());
+    docker
+        .ostler(["exec", "--image", "other:1", "-p", "x"])
+        .output()
+        .ok();
+}
+
+#[test]
 fn what_cannot_be_begun_is_said() {
     let Some(docker) = Docker::new([Step::answer().text("Done.")]) else {
         return;
