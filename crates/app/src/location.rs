@@ -4,7 +4,7 @@
 use crate::errors::UsageError;
 use crate::flags::{Global, PlaceFlags};
 use ostler_engine::store::{Store, project_name};
-use ostler_host::Local;
+use ostler_host::{Host, Local};
 use ostler_host::remote::{PlaceFacts, Remote};
 use ostler_wire::{Language, Word};
 use serde::{Deserialize, Serialize};
@@ -122,7 +122,10 @@ struct Record {
 pub struct Connected {
     pub name: String,
     pub target: Target,
+    /// As it was connected first.
     pub remote: Remote,
+    /// What sessions work on: connected again when it must be.
+    pub host: Arc<dyn Host>,
     /// The project there, a real path.
     pub root: PathBuf,
 }

@@ -6,7 +6,7 @@ mod reach;
 mod routed;
 mod settings;
 
-pub use settings::apply;
+pub use settings::{apply, protected};
 
 use crate::boot::Boot;
 use crate::errors::UsageError;
@@ -19,13 +19,29 @@ use ostler_host::remote::Remote;
 use ostler_host::{Border, Host as _, Kind, Span};
 use ostler_wire::Word;
 use reach::Consent;
+use routed::Routed;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Files of the project that the model is given at the start.
 const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "OSTLER.md", "REASONIX.md", "CLAUDE.md"];
 /// Bytes of such a file.
 const MAX_INSTRUCTIONS: u64 = 256 << 10;
+
+/// Links that are open: they are closed at the end of the process, whatever ends it.
+static LINKS: Mutex<Vec<Remote>> = Mutex::new(Vec::new());
+
+fn open_links() -> MutexGuard<'static, Vec<Remote>> {
+    LINKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says at all places that this process is done: what it started there ends at once. To be called at its end.
+pub async fn finish() {
+    let links = std::mem::take(&mut *open_links());
+    for link in links {
+        link.close().await;
+    }
+}
 
 /// `ostler host`: looks at the place that the flags name, or takes the helper away from it.
 pub async fn run(boot: Arc<Boot>, what: Host) -> anyhow::Result<u8> {
@@ -52,9 +68,22 @@ pub async fn reach(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
         return Ok(boot);
     };
     let remote = reach::connect(&boot, &target, Consent::Asked).await?;
+    let own = [boot.places.home.clone(), boot.sessions_dir()];
+    let own = own.iter();
+    let host = Routed {
+        boot: boot.clone(),
+        name: target.label(),
+        target: target.clone(),
+        current: tokio::sync::Mutex::new(remote.clone()),
+        machine: boot.host(),
+        own: own
+            .flat_map(|path| [path.clone(), ostler_host::real_path(path)])
+            .collect(),
+    };
     let connected = Connected {
         root: root_at(&boot, &target, &remote).await?,
         name: target.label(),
+        host: Arc::new(host),
         target,
         remote,
     };

@@ -50,7 +50,7 @@ pub use files::{
     open_without_waiting, read_bounded, read_certificates, real_path,
 };
 pub use hide::hide;
-pub use host::{Fut, Host, NetworkFut};
+pub use host::{CheckpointFut, Fut, Host, NetworkFut};
 pub use local::Local;
 pub use process::{Input, Leftovers, Process, TreeEnd};
 pub use program::Programs;

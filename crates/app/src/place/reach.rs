@@ -8,10 +8,11 @@ use crate::errors::UsageError;
 use crate::location::Target;
 use anyhow::{anyhow, bail};
 use ostler_config::schema::HelperInstall;
-use ostler_host::remote::{OverProgram, Remote, Unreached};
+use ostler_host::remote::{Dial, Dialed, OverProgram, Remote, Unreached};
 use ostler_host::{Command, Host as _, Output, Programs, Stdio};
 use ostler_wire::{Word, printable};
 use std::ffi::OsString;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a place may take to answer: a machine may have to wake up.
@@ -42,7 +43,10 @@ pub async fn connect(boot: &Boot, target: &Target, may_copy: Consent) -> anyhow:
     loop {
         let script = helper::start_script(helper.as_ref());
         let said = match start(boot, &label, &prefix, &script).await {
-            Ok(remote) => return Ok(remote),
+            Ok(remote) => {
+                super::open_links().push(remote.clone());
+                return Ok(remote);
+            }
             Err(Unreached::NoHelper(said)) => said,
             Err(Unreached::OtherVersion { ours, theirs }) => {
                 let why = language.fill(Word::PlaceOtherVersion, &[&theirs, &ours]);
@@ -84,6 +88,7 @@ pub async fn connect(boot: &Boot, target: &Target, may_copy: Consent) -> anyhow:
 /// What the person wants to know before a session is begun there.
 pub async fn check(boot: &Boot, target: &Target) -> anyhow::Result<Vec<String>> {
     let remote = connect(boot, target, Consent::Asked).await?;
+    remote.close().await;
     let facts = remote.facts();
     let home = facts.home.as_ref().map(|home| home.display().to_string());
     let layers: Vec<&str> = facts.layers.iter().map(|layer| layer.name()).collect();
@@ -232,17 +237,24 @@ async fn start(
     prefix: &Prefix,
     script: &str,
 ) -> Result<Remote, Unreached> {
-    let process = boot
-        .host()
-        .spawn(command(boot, prefix.command(script)))
-        .await;
-    let process = process.map_err(|error| Unreached::Broken(error.to_string()))?;
+    let (host, command) = (boot.host(), command(boot, prefix.command(script)));
+    let dial: Dial = Arc::new(move || {
+        let (host, command) = (host.clone(), command.clone());
+        Box::pin(async move { Ok(Dialed::new(host.spawn(command).await?)) })
+    });
+    let mut key = [0; 32];
+    for half in key.chunks_mut(16) {
+        half.copy_from_slice(uuid::Uuid::new_v4().as_bytes());
+    }
     let link = OverProgram {
         place: label,
         version: crate::VERSION,
         patience: PATIENCE,
+        grace: Duration::from_secs(boot.loaded.config.helper.grace_seconds),
+        key,
+        dial,
     };
-    link.connect(process).await
+    link.connect().await
 }
 
 /// Runs a script at the place, with these bytes as its input, and gives what it printed.

@@ -1,6 +1,8 @@
 //! What the two ends say to each other. Every exchange has a number; the first message of it is a call.
 
 use super::codec::{fields, variants};
+use super::{hello, saves};
+use crate::checkpoint::{self, Order, Reply, Tree};
 use crate::command::{Exit, Signal, Stdio};
 use crate::error::Error;
 use crate::files::border::Border;
@@ -12,7 +14,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Both ends speak the same number, or not with each other.
-pub const PROTOCOL: u16 = 1;
+pub const PROTOCOL: u16 = 2;
 
 /// What a place is like, as its helper says when it begins.
 // tidy: plain data
@@ -29,27 +31,38 @@ pub struct PlaceFacts {
     /// Ways to confine commands that work there, the strongest first.
     pub layers: Vec<Layer>,
     pub pid: u32,
+    /// Where checkpoints lie there; none where the account has no home.
+    pub checkpoints: Option<PathBuf>,
+    /// Where sockets and waiting output of helpers lie.
+    pub run: Option<PathBuf>,
 }
 
 impl PlaceFacts {
     /// What this machine is like, for a helper that was started in this folder with this environment. Tries the sandbox.
     pub fn here(version: &str, cwd: PathBuf, env: Vec<(OsString, OsString)>) -> Self {
-        let home = env.iter().find(|(name, _)| name == "HOME");
-        let home = home.map(|(_, home)| PathBuf::from(home));
+        let home = home(&env);
         Self {
+            checkpoints: saves::folder(&env, home.as_deref()),
+            run: hello::folder(&env, home.as_deref()),
             protocol: PROTOCOL,
             version: version.to_owned(),
             os: std::env::consts::OS.to_owned(),
             arch: std::env::consts::ARCH.to_owned(),
             cwd,
-            home: home
-                .filter(|home| home.is_absolute())
-                .or_else(crate::account_home),
+            home,
             env,
             layers: crate::sandbox::probe().layers.clone(),
             pid: std::process::id(),
         }
     }
+}
+
+/// The home of the account.
+pub fn home(env: &[(OsString, OsString)]) -> Option<PathBuf> {
+    let home = env.iter().find(|(name, _)| name == "HOME");
+    let home = home.map(|(_, home)| PathBuf::from(home));
+    home.filter(|home| home.is_absolute())
+        .or_else(crate::account_home)
 }
 
 fields!(PlaceFacts {
@@ -61,7 +74,9 @@ fields!(PlaceFacts {
     home,
     env,
     layers,
-    pid
+    pid,
+    checkpoints,
+    run
 });
 
 /// A command without its plan, which is made at the place.
@@ -110,6 +125,10 @@ pub enum Call {
     Search(Search),
     Start(Start),
     Ping,
+    Checkpoint {
+        tree: Tree,
+        order: Order,
+    },
 }
 
 variants!(Call {
@@ -121,6 +140,7 @@ variants!(Call {
     5 => Search(search),
     6 => Start(start),
     7 => Ping,
+    8 => Checkpoint { tree, order },
 });
 
 #[derive(Debug)]
@@ -133,6 +153,7 @@ pub enum Answer {
     Found(Found),
     Started { pid: i32 },
     Alive,
+    Checkpoint(Result<Reply, checkpoint::Error>),
 }
 
 variants!(Answer {
@@ -144,6 +165,7 @@ variants!(Answer {
     5 => Found(found),
     6 => Started { pid },
     7 => Alive,
+    8 => Checkpoint(reply),
 });
 
 /// From here to the place.

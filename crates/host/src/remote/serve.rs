@@ -6,6 +6,8 @@ use super::frame::{Incoming, MAGIC, Reader, Sender, writer};
 use super::guards::{Guard, Guards};
 use super::message::{Answer, Call, Down, PlaceFacts, Start, Up};
 use super::running;
+use super::saves::Saves;
+use super::spool::SpoolPlace;
 use crate::command::Command;
 use crate::error::{Error, Result};
 use crate::host::Host;
@@ -16,7 +18,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
 /// Exchanges at a time; further calls are refused.
@@ -27,11 +29,45 @@ struct Served {
     host: Local,
     plans: Plans,
     guards: Arc<Guards>,
+    saves: Arc<Saves>,
+    hold: Hold,
     sender: Sender,
 }
 
+/// Whether what is sent goes anywhere now, and where output waits meanwhile.
+#[derive(Clone)]
+pub struct Hold {
+    pub attached: watch::Receiver<bool>,
+    pub spools: SpoolPlace,
+}
+
+impl Hold {
+    /// Of a link that ends when it breaks.
+    pub fn never() -> Self {
+        let (_always, attached) = watch::channel(true);
+        Self {
+            attached,
+            spools: SpoolPlace::default(),
+        }
+    }
+}
+
 /// Serves one link until it ends. `facts` is what the other end is told first.
-pub async fn serve<R, W>(facts: &PlaceFacts, input: R, mut output: W) -> io::Result<()>
+pub async fn serve<R, W>(facts: &PlaceFacts, input: R, output: W) -> io::Result<()>
+where
+    R: AsyncRead + Unpin + Send,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    serve_held(facts, input, output, Hold::never()).await
+}
+
+/// The same for a link that can be away for a while.
+pub async fn serve_held<R, W>(
+    facts: &PlaceFacts,
+    input: R,
+    mut output: W,
+    hold: Hold,
+) -> io::Result<()>
 where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -40,10 +76,17 @@ where
     let (sender, work) = writer(output);
     let writing = tokio::spawn(work);
     sender.send(0, facts).await;
+    let guards = Arc::<Guards>::default();
     let served = Arc::new(Served {
         host: Local::new(),
         plans: Plans::default(),
-        guards: Arc::default(),
+        saves: Arc::new(Saves {
+            folder: facts.checkpoints.clone(),
+            home: facts.home.clone(),
+            guards: guards.clone(),
+        }),
+        guards,
+        hold,
         sender,
     });
     let mut reader = Reader::new(input);
@@ -173,6 +216,15 @@ async fn answer(call: Call, served: &Served) -> Result<Answer> {
         }
         Call::Search(search) => Answer::Found(host.search(search).await?),
         Call::Ping => Answer::Alive,
+        Call::Checkpoint { tree, order } => {
+            let saves = served.saves.clone();
+            // Once begun it is carried out, whoever waits for it.
+            let work = tokio::task::spawn_blocking(move || saves.carry_out(tree, order));
+            let lost = |error: tokio::task::JoinError| Error::Search {
+                text: error.to_string(),
+            };
+            Answer::Checkpoint(work.await.map_err(lost)?)
+        }
         Call::Start(_) => return Err(Error::BadCommand),
     })
 }
@@ -215,7 +267,8 @@ async fn run(id: u32, start: Start, heard: mpsc::UnboundedReceiver<Down>, served
                 id,
                 sender: served.sender.clone(),
             };
-            running::attend((process, guard), heard, &link).await;
+            let hold = served.hold.clone();
+            running::attend((process, guard), heard, &link, hold).await;
         }
         Err(error) => served.sender.send_now(id, &Up::Answer(Err(error))),
     }
