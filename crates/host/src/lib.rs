@@ -25,6 +25,7 @@ mod local;
 mod other_process;
 mod process;
 mod program;
+pub mod proxy;
 pub mod raw;
 pub mod remote;
 pub mod sandbox;

@@ -126,9 +126,11 @@ fn sandbox(
                 .cloned()
                 .collect(),
             protect: protected(&place.root),
-            network: match boot.loaded.config.sandbox.network {
-                true => Network::On,
-                false => Network::Loopback,
+            network: match (boot.loaded.config.sandbox.network, layer) {
+                (true, _) => Network::On,
+                // The helper leads to the hosts that rules and grants name.
+                (false, Some(Layer::Namespaces)) => Network::Proxy,
+                (false, Some(Layer::Landlock | Layer::Bubblewrap) | None) => Network::Loopback,
             },
             layer: choices.map_or(Choice::Auto, |(_, choice)| choice),
             ..Policy::default()

@@ -14,6 +14,8 @@ use crate::files::{Content, Listing, RenameOptions, Renamed, Span, Stat, WriteOp
 use crate::host::{CheckpointFut, Fut, Host};
 use crate::process::Process;
 use crate::process::far::{Ends, Event, Request};
+use crate::proxy::Asked;
+use crate::sandbox::Elsewhere;
 use crate::search::{Found, Search};
 use bytes::Bytes;
 use std::collections::HashMap;
@@ -84,6 +86,8 @@ enum Route {
         /// Dropped when these are gone.
         leftovers: Option<watch::Sender<()>>,
         tree: Option<watch::Sender<()>>,
+        /// Where the hosts go that it asked for.
+        asked: Option<Arc<Mutex<Vec<Asked>>>>,
     },
 }
 
@@ -304,6 +308,11 @@ impl Link {
             (Route::Command { room, .. }, Up::InputClosed) => room.close(),
             (Route::Command { leftovers, .. }, Up::LeftoversGone) => drop(leftovers.take()),
             (Route::Command { tree, .. }, Up::TreeGone) => drop(tree.take()),
+            (Route::Command { asked, .. }, Up::Asked(hosts)) => {
+                if let Some(asked) = asked {
+                    *asked.lock().unwrap_or_else(PoisonError::into_inner) = hosts;
+                }
+            }
         }
     }
 
@@ -400,10 +409,13 @@ impl Drop for CommandExchange {
 
 impl Remote {
     async fn start(&self, command: Command) -> Result<Process> {
-        let policy = match &command.sandbox {
-            None => None,
+        let (policy, way) = match &command.sandbox {
+            None => (None, None),
             // A plan of this machine holds nothing there.
-            Some(plan) => Some(plan.elsewhere().ok_or(Error::BadCommand)?.clone()),
+            Some(plan) => {
+                let Elsewhere { policy, way } = plan.elsewhere().ok_or(Error::BadCommand)?;
+                (Some(policy.clone()), way.clone())
+            }
         };
         let stdio = command.stdio;
         let start = Start {
@@ -412,6 +424,7 @@ impl Remote {
             env: command.env,
             stdio,
             policy,
+            way: way.as_ref().map(|way| (way.token.clone(), way.reach.clone())),
         };
         let (sender, started) = oneshot::channel();
         let (events, heard) = mpsc::unbounded_channel();
@@ -424,6 +437,7 @@ impl Remote {
             room: room.clone(),
             leftovers: Some(leftovers),
             tree: Some(tree),
+            asked: way.map(|way| way.asked),
         })?;
         let exchange = CommandExchange {
             link: self.link.clone(),

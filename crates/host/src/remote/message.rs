@@ -7,6 +7,7 @@ use crate::command::{Exit, Signal, Stdio};
 use crate::error::Error;
 use crate::files::border::Border;
 use crate::files::{Content, Listing, RenameOptions, Renamed, Span, Stat, WriteOptions, Written};
+use crate::proxy::{Asked, Reach};
 use crate::sandbox::{Layer, Policy};
 use crate::search::{Found, Search};
 use bytes::Bytes;
@@ -80,13 +81,15 @@ fields!(PlaceFacts {
 });
 
 /// A command without its plan, which is made at the place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Start {
     pub argv: Vec<OsString>,
     pub cwd: PathBuf,
     pub env: Vec<(OsString, OsString)>,
     pub stdio: Stdio,
     pub policy: Option<Policy>,
+    /// The hosts that it may reach, and by which token it is known.
+    pub way: Option<(String, Reach)>,
 }
 
 fields!(Start {
@@ -94,7 +97,8 @@ fields!(Start {
     cwd,
     env,
     stdio,
-    policy
+    policy,
+    way
 });
 
 #[derive(Debug)]
@@ -214,6 +218,8 @@ pub enum Up {
     },
     LeftoversGone,
     TreeGone,
+    /// The hosts that it asked for until its end.
+    Asked(Vec<Asked>),
 }
 
 variants!(Up {
@@ -225,4 +231,5 @@ variants!(Up {
     5 => Exited { exit, leftovers },
     6 => LeftoversGone,
     7 => TreeGone,
+    8 => Asked(hosts),
 });

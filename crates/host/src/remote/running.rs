@@ -8,6 +8,7 @@ use super::serve::Hold;
 use super::spool::Spool;
 use crate::command::Output;
 use crate::process::{Input, Leftovers, Process};
+use crate::proxy::Guest;
 use bytes::Bytes;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,9 +28,17 @@ pub struct Link {
     pub sender: Sender,
 }
 
+/// What holds for a command as long as it or something of it runs.
+#[derive(Default)]
+pub struct Keeps {
+    pub guard: Option<Guard>,
+    /// By which it reaches single hosts.
+    pub guest: Option<Guest>,
+}
+
 /// Until the exchange is cancelled. What runs then is killed: the process is dropped.
 pub async fn attend(
-    (mut process, guard): (Process, Option<Guard>),
+    (mut process, keeps): (Process, Keeps),
     heard: mpsc::UnboundedReceiver<Down>,
     link: &Link,
     hold: Hold,
@@ -45,7 +54,8 @@ pub async fn attend(
         ended: false,
         killer: None,
         tasks,
-        guard: guard.map(Arc::new),
+        guard: keeps.guard.map(Arc::new),
+        guest: keeps.guest,
         spool: Spool::new(hold.spools.clone()),
     };
     running.attend(heard, link, hold.attached).await;
@@ -62,6 +72,7 @@ struct Running {
     killer: Option<oneshot::Sender<()>>,
     /// After the process, which is killed first.
     guard: Option<Arc<Guard>>,
+    guest: Option<Guest>,
     /// What could not be sent yet.
     spool: Spool,
 }
@@ -178,6 +189,9 @@ impl Running {
                     if let Some(told) = told(&changed) {
                         self.tell(Up::Stderr(told), link, is_attached).await;
                     }
+                }
+                if let Some(guest) = &self.guest {
+                    self.tell(Up::Asked(guest.asked()), link, is_attached).await;
                 }
                 let ended = Up::Exited { exit, leftovers };
                 self.tell(ended, link, is_attached).await;

@@ -201,21 +201,20 @@ async fn output_waits_while_there_is_no_connection() {
     let place = place();
     let remote = place.connect(LONG).await;
     let done = place.path("done");
+    let go = place.path("go");
     let script = format!(
-        "echo ready; read x; head -c 30000000 /dev/zero | tr '\\0' y; echo x >> {}; echo end >&2",
+        "echo ready; until [ -e {} ]; do sleep 0.01; done; head -c 30000000 /dev/zero | tr '\\0' y; echo x >> {}; echo end >&2",
+        go.display(),
         done.display()
     );
-    let mut command = sh(&script);
-    command.stdio = Stdio::PipesWithStdin;
-    let mut process = remote.spawn(command).await.unwrap();
+    let mut process = remote.spawn(sh(&script)).await.unwrap();
     assert_eq!(first_line(&mut process).await, "ready");
-    let mut input = process.take_input().unwrap();
     *place.is_up.lock().unwrap() = false;
-    input.write_all(b"go\n").await.unwrap();
     place.cut();
+    until_cut(&remote, true).await;
+    std::fs::write(&go, "").unwrap();
     // Nobody reads, and it comes to its end all the same.
     until("the command's end", || done.exists()).await;
-    until_cut(&remote, true).await;
     *place.is_up.lock().unwrap() = true;
     let (mut out, mut err) = (0, Vec::new());
     let exit = loop {
