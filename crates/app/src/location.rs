@@ -4,9 +4,9 @@
 use crate::errors::UsageError;
 use crate::flags::{Global, PlaceFlags};
 use ostler_engine::store::{Store, project_name};
-use ostler_host::Local;
 use ostler_host::pane::Pane;
 use ostler_host::remote::{PlaceFacts, Remote};
+use ostler_host::{Host, Local};
 use ostler_wire::{Language, Word};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -154,7 +154,10 @@ struct Record {
 pub struct Connected {
     pub name: String,
     pub target: Target,
+    /// As it was connected first.
     pub remote: Remote,
+    /// What sessions work on: connected again when it must be.
+    pub host: Arc<dyn Host>,
     /// The project there, a real path.
     pub root: PathBuf,
 }

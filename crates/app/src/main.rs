@@ -105,6 +105,7 @@ fn main() -> ExitCode {
             fail(&error, language.get())
         }
     };
+    runtime.block_on(place::finish());
     // Servers and plugins are dead before anybody else reads what they wrote.
     if let Some(notice) = runtime.block_on(ostler_engine::confine::helpers::finish()) {
         let _ = writeln!(std::io::stderr(), "{notice}");

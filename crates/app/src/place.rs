@@ -10,6 +10,7 @@ mod routed;
 mod settings;
 
 pub use check::findings;
+pub use settings::protected;
 
 use crate::boot::Boot;
 use crate::errors::UsageError;
@@ -23,13 +24,29 @@ use ostler_host::remote::Remote;
 use ostler_host::{Border, Host as _, Kind, Span};
 use ostler_wire::Word;
 use reach::Consent;
+use routed::Routed;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Files of the project that the model is given at the start.
 const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "OSTLER.md", "REASONIX.md", "CLAUDE.md"];
 /// Bytes of such a file.
 const MAX_INSTRUCTIONS: u64 = 256 << 10;
+
+/// Links that are open: they are closed at the end of the process, whatever ends it.
+static LINKS: Mutex<Vec<Remote>> = Mutex::new(Vec::new());
+
+fn open_links() -> MutexGuard<'static, Vec<Remote>> {
+    LINKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says at all places that this process is done: what it started there ends at once. To be called at its end.
+pub async fn finish() {
+    let links = std::mem::take(&mut *open_links());
+    for link in links {
+        link.close().await;
+    }
+}
 
 /// Puts the settings of sessions in terms of the place and of the pane that the flags name, and says what the person should
 /// know.
@@ -93,11 +110,26 @@ pub async fn reach(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     Ok(boot)
 }
 
-async fn connect(boot: &Boot, target: Target) -> anyhow::Result<()> {
+async fn connect(boot: &Arc<Boot>, target: Target) -> anyhow::Result<()> {
     let remote = reach::connect(boot, &target, Consent::Asked).await?;
+    let own = [boot.places.home.clone(), boot.sessions_dir()];
+    // What is in a throw-away container is the same folder.
+    let project = Some(&boot.places.root).filter(|_| target.has_project_here());
+    let own = own.iter().chain(project);
+    let host = Routed {
+        boot: boot.clone(),
+        name: target.label(),
+        target: target.clone(),
+        current: tokio::sync::Mutex::new(remote.clone()),
+        machine: boot.host(),
+        own: own
+            .flat_map(|path| [path.clone(), ostler_host::real_path(path)])
+            .collect(),
+    };
     let connected = Connected {
         root: root_at(boot, &target, &remote).await?,
         name: target.label(),
+        host: Arc::new(host),
         target,
         remote,
     };

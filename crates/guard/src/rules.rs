@@ -4,9 +4,9 @@ use super::Scope;
 use super::glob::{is_pattern, matches, part_matches, path_matches};
 use super::shell::{DEEP, DEEP_VISIBLE, runs_any_program};
 use super::spelling::{
-    host_and_port, names_words, past_keyword, plain_host, starts_with_words, without_options,
-    without_path,
+    names_words, past_keyword, starts_with_words, without_options, without_path,
 };
+use ostler_host::proxy::HostRule;
 use ostler_wire::{Segment, ToolDeclaration, ToolKind, ToolMark, Why, Word};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -335,11 +335,21 @@ impl Rule {
 
     /// A host with or without a port. `*` is a host that nobody knows: only a rule about all hosts speaks of it.
     pub fn touches_host(&self, host: &str) -> bool {
-        self.family == Family::Net && self.host_fits(host, false)
+        self.host_rule().is_some_and(|rule| rule.touches(host))
     }
 
     pub fn allows_host(&self, host: &str) -> bool {
-        self.family == Family::Net && self.host_fits(host, true)
+        self.host_rule().is_some_and(|rule| rule.allows(host))
+    }
+
+    /// What the rule says of hosts, if it is about hosts.
+    pub fn host_rule(&self) -> Option<HostRule> {
+        let is_about_hosts = self.family == Family::Net;
+        is_about_hosts.then(|| HostRule {
+            spec: self.spec.as_ref().map(|spec| match spec {
+                Spec::Glob(spec) | Spec::Words(spec) => spec.clone(),
+            }),
+        })
     }
 
     /// The host or pattern of hosts that the rule is about, if it is about hosts; `*` is every one.
@@ -459,23 +469,6 @@ impl Rule {
             None => true,
             Some(Spec::Glob(text) | Spec::Words(text)) => matches(text, subject),
         }
-    }
-
-    fn host_fits(&self, host: &str, exactly: bool) -> bool {
-        let Some(Spec::Glob(spec) | Spec::Words(spec)) = &self.spec else {
-            return true;
-        };
-        if host == "*" {
-            return spec == "*";
-        }
-        let (want, want_port) = host_and_port(spec);
-        let (have, have_port) = host_and_port(host);
-        let port_fits = match (want_port, have_port) {
-            (None, _) => true,
-            (Some(want), Some(have)) => want == have,
-            (Some(_), None) => !exactly,
-        };
-        port_fits && matches(&plain_host(want), &plain_host(have))
     }
 
     /// A rule for one name does not cover a pattern that may become others.

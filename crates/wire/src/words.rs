@@ -1193,7 +1193,6 @@ words! {
     PlaceRefused: "The helper cannot be put there: {}", "无法放置助手：{}";
     PlaceWide: "Say the folder to work in with --root: {} is a home, holds one, or is the whole disk of {}.", "请用 --root 指定工作目录：{} 是 {} 的主目录、包含主目录，或为整个磁盘。";
     PlaceNoFolder: "There is no folder {} at {}.", "{} 不存在（位于 {}）。";
-    PlaceNoRewind: "At {} no checkpoints are made: /rewind and checkpoints are off in this session.", "在 {} 不创建检查点：本会话中 /rewind 与检查点不可用。";
     PlaceHooksOff: "Hooks are off at {}.", "在 {} 不运行钩子。";
     PlaceCleaned: "The helper is no longer at {}.", "{} 上已没有助手。";
     PlaceNotHere: "This command works on this machine alone, without --ssh, --container, --pod, --image, --host and --tmux.", "此命令只能在本机使用，不能与 --ssh、--container、--pod、--image、--host、--tmux 同用。";
@@ -1902,6 +1901,8 @@ words! {
     CpBack: "restored  {}\n", "已恢复    {}\n";
     CpRemoved: "Removed {}; {} before, {} now.\n", "已移除 {}；之前 {}，现在 {}。\n";
     CpByHand: "by hand", "手动";
+    CpOtherPlace: "it was saved at {}: go on there to bring it back", "它保存于 {}：请回到那里再恢复";
+    CpThisMachine: "this machine", "本机";
     CpKeepForce: "`--keep` leaves them as they are, `--force` restores them as well.", "`--keep` 保持它们不变，`--force` 也恢复它们。";
     CpNone: "There are no checkpoints of this project.", "此项目没有检查点。";
     CpTree: "the tree", "目录树";

@@ -6,11 +6,11 @@ use super::reach::{self, PATIENCE};
 use crate::boot::Boot;
 use crate::errors::UsageError;
 use anyhow::{anyhow, bail};
-use ostler_host::Host as _;
-use ostler_host::remote::{OverProgram, Remote, Unreached};
+use ostler_host::remote::{Remote, Unreached};
 use ostler_wire::{Word, printable};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What makes containers, the first that is there.
 const TOOLS: [&str; 2] = ["docker", "podman"];
@@ -36,14 +36,9 @@ pub async fn begin(boot: &Boot, image: &str) -> anyhow::Result<Remote> {
     let (os, arch) = system_of(boot, &tool, image).await?;
     let helper = Helper::of(boot, &os, &arch)?;
     let argv = run_argv(boot, &tool, image, &helper.path)?;
-    let process = boot.host().spawn(reach::command(boot, argv)).await;
-    let process = process.map_err(|error| unreached(&error.to_string()))?;
-    let link = OverProgram {
-        place: &label,
-        version: crate::VERSION,
-        patience: PATIENCE,
-    };
-    link.connect(process).await.map_err(|error| match error {
+    // Without grace: the container ends with its link, and another one would be a new one.
+    let made = reach::link(boot, &label, reach::command(boot, argv), Duration::ZERO).await;
+    made.map_err(|error| match error {
         Unreached::NoHelper(said) if said.contains(HELPER) => {
             unreached(&language.fill(Word::PlaceImageCannotRun, &[&printable(said.trim())]))
         }

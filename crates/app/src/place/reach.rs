@@ -9,10 +9,11 @@ use crate::location::Target;
 use anyhow::{anyhow, bail};
 use ostler_config::schema::HelperInstall;
 use ostler_guard::Rule;
-use ostler_host::remote::{OverProgram, Remote, Unreached};
+use ostler_host::remote::{Dial, Dialed, OverProgram, Remote, Unreached};
 use ostler_host::{Command, Host as _, Output, Programs, Stdio};
 use ostler_wire::{Word, printable};
 use std::ffi::OsString;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a place may take to answer: a machine may have to wake up.
@@ -120,6 +121,7 @@ fn check_rules(boot: &Boot, target: &Target, may_ask: Consent) -> anyhow::Result
 /// What the person wants to know before a session is begun there.
 pub async fn check(boot: &Boot, target: &Target) -> anyhow::Result<Vec<String>> {
     let remote = connect(boot, target, Consent::Asked).await?;
+    remote.close().await;
     let facts = remote.facts();
     let home = facts.home.as_ref().map(|home| home.display().to_string());
     let layers: Vec<&str> = facts.layers.iter().map(|layer| layer.name()).collect();
@@ -271,19 +273,39 @@ async fn start(
     prefix: &Prefix,
     script: &str,
 ) -> Result<Remote, Unreached> {
-    let process = boot
-        .host()
-        .spawn(command(boot, prefix.command(script)))
-        .await;
-    let process = process.map_err(|error| Unreached::Broken(error.to_string()))?;
+    let command = command(boot, prefix.command(script));
+    let grace = Duration::from_secs(boot.loaded.config.helper.grace_seconds);
+    link(boot, label, command, grace).await
+}
+
+/// A link to the helper that this command runs; it is run again when the link breaks, as long as the helper waits.
+pub async fn link(
+    boot: &Boot,
+    label: &str,
+    command: Command,
+    grace: Duration,
+) -> Result<Remote, Unreached> {
+    let host = boot.host();
+    let dial: Dial = Arc::new(move || {
+        let (host, command) = (host.clone(), command.clone());
+        Box::pin(async move { Ok(Dialed::new(host.spawn(command).await?)) })
+    });
+    let mut key = [0; 32];
+    for half in key.chunks_mut(16) {
+        half.copy_from_slice(uuid::Uuid::new_v4().as_bytes());
+    }
     let link = OverProgram {
         place: label,
         version: crate::VERSION,
         patience: PATIENCE,
+        grace,
+        key,
+        dial,
     };
-    link.connect(process).await
+    let remote = link.connect().await?;
+    super::open_links().push(remote.clone());
+    Ok(remote)
 }
-
 /// Runs a script at the place, with these bytes as its input, and gives what it printed.
 async fn run(
     boot: &Boot,

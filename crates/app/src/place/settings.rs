@@ -1,7 +1,6 @@
 //! The settings of a session at another place: those of this machine, with what is about the project and its commands put
 //! in terms of the place.
 
-use super::routed::Routed;
 use crate::boot::Boot;
 use crate::boot::env::is_secret;
 use crate::location::Connected;
@@ -14,7 +13,6 @@ use ostler_wire::Word;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::sync::Mutex;
 
 /// Where commands of a place put temporary files; all commands there share it.
 const TEMP: &str = "/tmp";
@@ -37,10 +35,6 @@ pub fn apply(
     let here = options.paths.user_home.clone();
     let is_image = place.target.has_project_here();
     let mut notes = Vec::new();
-    if !is_image {
-        notes.push(language.fill(Word::PlaceNoRewind, &[&place.name]));
-        options.checkpoints = None;
-    }
     if !options.hooks.is_empty() {
         notes.push(language.fill(Word::PlaceHooksOff, &[&place.name]));
         options.hooks = Arc::default();
@@ -56,7 +50,10 @@ pub fn apply(
         (None, _) | (_, None) => path.clone(),
     };
     let forbidden = &options.permissions.policy.folders.forbidden;
-    let hidden: Vec<PathBuf> = forbidden.iter().map(&there).collect();
+    // What checkpoints hold, and the way to the helper, is neither read nor changed by what runs there.
+    let hidden = forbidden.iter().map(&there);
+    let own = facts.checkpoints.iter().chain(&facts.run).cloned();
+    let hidden: Vec<PathBuf> = hidden.chain(own).collect();
     let mut sandbox = sandbox(boot, place, hidden.clone(), machine.mode)?;
     if is_image && sandbox.place == CommandPlace::Elsewhere(None) {
         // The container holds them.
@@ -99,25 +96,14 @@ pub fn apply(
     options.tools.writable = vec![place.root.clone()];
     options.toolbox.elsewhere = Some(Elsewhere {
         name: place.name.clone(),
+        has_project_here: is_image,
         machine: boot.host(),
         sandbox: machine,
         tools,
         user_home: here,
     });
     options.toolbox.sandbox = sandbox;
-    options.toolbox.host = Arc::new(Routed {
-        boot: boot.clone(),
-        name: place.name.clone(),
-        target: place.target.clone(),
-        current: Mutex::new(place.remote.clone()),
-        machine: boot.host(),
-        own: [boot.places.home.clone(), boot.sessions_dir()]
-            .iter()
-            // What is in the container is the same folder.
-            .chain(Some(&place.root).filter(|_| is_image))
-            .flat_map(|path| [path.clone(), ostler_host::real_path(path)])
-            .collect(),
-    });
+    options.toolbox.host = place.host.clone();
     Ok(notes)
 }
 
@@ -141,8 +127,6 @@ fn sandbox(
         let why = boot.language.say(Word::PlaceNoSandbox);
         bail!(boot.language.fill(Word::SandboxRequired, &[why]));
     }
-    let names = ostler_guard::protected_names().filter(|name| !name.contains('*'));
-    let names = names.filter(|name| *name != ".git").chain(GIT).chain([OWN]);
     let is_seen = |path: &PathBuf| !place.root.starts_with(path);
     Ok(SandboxSettings {
         mode,
@@ -153,10 +137,12 @@ fn sandbox(
                 .filter(|path| is_seen(path))
                 .cloned()
                 .collect(),
-            protect: names.map(|name| place.root.join(name)).collect(),
-            network: match boot.loaded.config.sandbox.network {
-                true => Network::On,
-                false => Network::Loopback,
+            protect: protected(&place.root),
+            network: match (boot.loaded.config.sandbox.network, layer) {
+                (true, _) => Network::On,
+                // The helper leads to the hosts that rules and grants name.
+                (false, Some(Layer::Namespaces)) => Network::Proxy,
+                (false, Some(Layer::Landlock | Layer::Bubblewrap) | None) => Network::Loopback,
             },
             layer: choices.map_or(Choice::Auto, |(_, choice)| choice),
             ..Policy::default()
@@ -173,6 +159,13 @@ fn sandbox(
         place: CommandPlace::Elsewhere(layer),
         ..SandboxSettings::default()
     })
+}
+
+/// What neither commands nor checkpoints change in a project.
+pub fn protected(root: &Path) -> Vec<PathBuf> {
+    let names = ostler_guard::protected_names().filter(|name| !name.contains('*'));
+    let names = names.filter(|name| *name != ".git").chain(GIT).chain([OWN]);
+    names.map(|name| root.join(name)).collect()
 }
 
 /// Folders of programs in a home, which readers see.

@@ -4,7 +4,7 @@
 use super::tasks::refusal;
 use super::{REWIND, Work};
 use crate::checkpoint::{
-    Checkpoints, Error, Guard, Point as Moment, Report, Scope, Span, Tally, Unseen, What,
+    Error, Guard, Point as Moment, Report, Scope, Span, Tally, TreeStore, Unseen, What,
 };
 use crate::checkpoints::{self, Place};
 use crate::confine::{Services, WatchedCall};
@@ -420,8 +420,9 @@ fn leave_out(
         done.changed.retain(|changed| *changed != name);
         done.kept.push(name);
     }
-    let record = place.open()?.take(label, &Scope::default())?;
-    done.after = checkpoints::saved(&record);
+    let store = place.open()?;
+    let record = store.take(label, &Scope::default())?;
+    done.after = checkpoints::saved(&record, store.place().map(str::to_owned));
     Ok(done)
 }
 
@@ -443,7 +444,7 @@ fn restore(place: &Arc<Place>, files: &Files) -> Result<Restored, Error> {
     };
     let spans: Vec<Span> = files.between.iter().filter_map(span).collect();
     let mut report = store.restore_across(target.id, &What::default(), &guard, &spans)?;
-    let before = checkpoints::saved(&store.get(report.before)?);
+    let before = seen_now(&store, report.before)?;
     // Ignored files that went later; those that somebody has made anew stay.
     let unseen = match files.unseen {
         Unseen::Refuse | Unseen::Keep => Unseen::Keep,
@@ -471,8 +472,9 @@ fn restore(place: &Arc<Place>, files: &Files) -> Result<Restored, Error> {
     })
 }
 
-fn seen_now(store: &Checkpoints, id: u64) -> Result<Saved, Error> {
-    Ok(checkpoints::saved(&store.get(id)?))
+fn seen_now(store: &TreeStore, id: u64) -> Result<Saved, Error> {
+    let place = store.place().map(str::to_owned);
+    Ok(checkpoints::saved(&store.get(id)?, place))
 }
 
 fn add(report: &mut Report, more: Report) {

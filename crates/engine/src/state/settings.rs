@@ -3,7 +3,7 @@
 use crate::agents::AgentSettings;
 use crate::budget::Budget;
 use crate::checkpoint::Limits;
-use crate::checkpoints::Place;
+use crate::checkpoints::{FarTree, Place};
 use crate::confine::SandboxSettings;
 use crate::context::window::ContextSettings;
 use crate::hooks::Hook;
@@ -47,11 +47,24 @@ impl HubSettings {
     /// Where checkpoints are made. A session that leaves no trace makes none.
     pub fn checkpoint_place(&self) -> Option<Place> {
         let limits = self.checkpoints.clone().filter(|_| self.run.save)?;
+        let elsewhere = self.toolbox.elsewhere.as_ref();
+        let elsewhere = elsewhere.filter(|elsewhere| !elsewhere.has_project_here);
+        let there = elsewhere.map(|elsewhere| FarTree {
+            name: elsewhere.name.clone(),
+            host: self.toolbox.host.clone(),
+            stand_in: self.paths.project.clone(),
+            protect: self.toolbox.sandbox.policy.protect.clone(),
+        });
         Some(Place {
             home: self.paths.home.clone(),
-            real: ostler_host::real_path(&self.paths.root),
+            // Of another place it is looked up there.
+            real: match there {
+                Some(_) => self.paths.root.clone(),
+                None => ostler_host::real_path(&self.paths.root),
+            },
             root: self.paths.root.clone(),
             limits,
+            there,
         })
     }
 
@@ -171,6 +184,8 @@ pub struct ToolSources {
 pub struct Elsewhere {
     /// As people call the place.
     pub name: String,
+    /// The project lies on this machine all the same, and only commands run there.
+    pub has_project_here: bool,
     /// This machine, where servers run.
     pub machine: Arc<dyn Host>,
     /// What servers may touch on this machine.

@@ -70,6 +70,11 @@ fn undo(watched: &Watched) -> Vec<PathBuf> {
 }
 
 impl Guard {
+    /// The same for whoever blocks.
+    pub fn put_back_now(&self) -> Vec<PathBuf> {
+        undo(&self.watched)
+    }
+
     /// What was changed against the rules, and is as it was again.
     pub async fn put_back(&self) -> Vec<PathBuf> {
         let watched = self.watched.clone();
