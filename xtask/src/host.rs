@@ -30,6 +30,38 @@ fn helpers() -> PathBuf {
     crate::root().join("target/helpers")
 }
 
+/// What tests get that want a real docker: nothing where there is none, or no helper that runs in its image. It is said why.
+pub fn offer() -> Vec<(String, String)> {
+    let folder = helpers();
+    if !folder.join(TARGETS[0].1).is_file() {
+        println!(
+            "skipped: containers of a real docker, without a helper for musl: cargo xtask host build"
+        );
+        return Vec::new();
+    }
+    let out = Command::new("sh")
+        .args(["-c", UP, "host"])
+        .arg(crate::root().join("target/host"))
+        .output();
+    let said = out.map_or_else(
+        |error| error.to_string(),
+        |out| String::from_utf8_lossy(&out.stdout).into_owned(),
+    );
+    let Some(exports) = said.lines().find_map(|line| line.strip_prefix("export ")) else {
+        println!("{}", said.trim());
+        return Vec::new();
+    };
+    let pairs = exports
+        .split_whitespace()
+        .filter_map(|pair| pair.split_once('='));
+    let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let helpers = (
+        "OSTLER_TEST_HELPERS".to_owned(),
+        folder.display().to_string(),
+    );
+    pairs.chain([helpers]).collect()
+}
+
 fn build() -> anyhow::Result<bool> {
     let folder = helpers();
     std::fs::create_dir_all(&folder)?;
@@ -90,7 +122,6 @@ fn is_known(target: &str) -> bool {
 
 fn shell(script: &str) -> anyhow::Result<bool> {
     let folder = crate::root().join("target/host");
-    std::fs::create_dir_all(&folder)?;
     let status = Command::new("sh")
         .args(["-c", script, "host"])
         .arg(&folder)

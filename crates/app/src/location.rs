@@ -33,10 +33,18 @@ pub struct Machines {
 }
 
 impl Machines {
+    /// Where commands run, for people; none where that is this machine as always.
+    pub fn name(&self) -> Option<String> {
+        let place = self.place.get().map(|place| place.name.clone());
+        let pane = self.pane.get().map(|_| "tmux".to_owned());
+        let names: Vec<String> = place.into_iter().chain(pane).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
     /// What plain lines print before the person types.
     pub fn sign(&self) -> String {
-        match self.place.get() {
-            Some(place) => format!("({})> ", place.name),
+        match self.name() {
+            Some(name) => format!("({name})> "),
             None => "> ".to_owned(),
         }
     }

@@ -2073,7 +2073,6 @@ words! {
     HandoffNoModel: "Without a model, from the log alone: {}", "没有模型，仅依据日志：{}";
     NoStdout: "stdout cannot be written", "无法写入标准输出";
     OlderFolded: "\n[Older work was folded here; this digest stands for it]\n{}", "\n[此处折叠了较早的工作；以下摘要代替它]\n{}";
-    ResumeInUse: "the start of the program is still in use", "程序的启动仍在进行";
     // Utilities: memory
     ColUpdated: "updated", "更新";
     ColAbout: "description", "说明";

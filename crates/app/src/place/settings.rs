@@ -71,23 +71,12 @@ pub fn apply(
         .reserved
         .extend(facts.home.iter().map(|home| home.join(CACHE)));
     policy.added.clear();
-    let is_held = is_image
-        || match sandbox.place {
-            CommandPlace::Elsewhere(layer) => layer.is_some(),
-            CommandPlace::Here => false,
-        };
-    policy.containment = match (policy.containment, is_held) {
-        (Containment::Waived, _) => Containment::Waived,
-        (_, true) => match boot.loaded.config.sandbox.network {
-            true => Containment::SandboxOnline,
-            false => Containment::Sandbox,
-        },
-        (_, false) => {
-            let why = language.say(Word::PlaceNoSandbox);
-            notes.push(language.fill(Word::PlaceUnheld, &[why]));
-            Containment::Missing
-        }
-    };
+    let is_held = is_image || matches!(sandbox.place, CommandPlace::Elsewhere(Some(_)));
+    policy.containment = containment(boot, policy.containment, is_held);
+    if policy.containment == Containment::Missing {
+        let why = language.say(Word::PlaceNoSandbox);
+        notes.push(language.fill(Word::PlaceUnheld, &[why]));
+    }
     options.run.system = format!("{} {} ({})", facts.os, facts.arch, place.name);
     options.paths.root.clone_from(&place.root);
     options.paths.user_home.clone_from(&facts.home);
@@ -105,6 +94,16 @@ pub fn apply(
     options.toolbox.sandbox = sandbox;
     options.toolbox.host = place.host.clone();
     Ok(notes)
+}
+
+/// What holds commands there.
+fn containment(boot: &Boot, here: Containment, is_held: bool) -> Containment {
+    match (here, is_held) {
+        (Containment::Waived, _) => Containment::Waived,
+        (_, true) if boot.loaded.config.sandbox.network => Containment::SandboxOnline,
+        (_, true) => Containment::Sandbox,
+        (_, false) => Containment::Missing,
+    }
 }
 
 /// What commands may touch there. The helper compares protected files afterwards, whatever the layer.

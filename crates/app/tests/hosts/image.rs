@@ -10,6 +10,8 @@ use std::path::PathBuf;
 
 /// The image of the laboratory, and where its docker listens, if there is one.
 const REAL: &str = "OSTLER_TEST_DOCKER";
+/// A folder with helpers for musl.
+const HELPERS: &str = "OSTLER_TEST_HELPERS";
 const FAKE: &str = r#"#!/bin/sh
 echo "$@" >> "$0.log"
 case $1 in
@@ -279,6 +281,14 @@ fn a_real_container_is_begun_and_removed() {
         ],
     );
     scene.space.write(".git/config", "[core]\n");
+    if let Ok(helpers) = std::env::var(HELPERS) {
+        let config = scene.space.home().join("config.toml");
+        let text = format!(
+            "{}\n[helper]\nfolder = \"{helpers}\"\n",
+            scene.space.read(&config)
+        );
+        scene.space.write(&config, text);
+    }
     let socket = std::env::var("DOCKER_HOST").unwrap_or_default();
     let path = std::env::var("PATH").unwrap_or_default();
     let run = scene.ostler([
