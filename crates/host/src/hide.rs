@@ -18,13 +18,19 @@ pub fn hide<'a>(names: impl Iterator<Item = &'a str>) {
 }
 
 #[cfg(target_os = "linux")]
+unsafe extern "C" {
+    /// The environment as the C library has it, whichever that is.
+    static mut environ: *mut *mut libc::c_char;
+}
+
+#[cfg(target_os = "linux")]
 fn overwrite(name: &str) {
     use std::ffi::CStr;
     // SAFETY: the list and its strings were made by the kernel at our start, end with a null and are ours to write. No
     // code of ours adds to or removes from the environment. Bytes become zero, so that a reader on another thread finds
     // a shorter value at worst.
     unsafe {
-        let mut entry = libc::environ;
+        let mut entry = environ;
         while !entry.is_null() && !(*entry).is_null() {
             let text = *entry;
             let length = CStr::from_ptr(text).to_bytes().len();

@@ -16,6 +16,8 @@ use std::time::Duration;
 const TOOLS: [&str; 2] = ["docker", "podman"];
 /// Where the helper is in the container.
 const HELPER: &str = "/.ostler-host";
+/// How long the helper may take to begin. The container ends with its link, so nothing is kept longer.
+const GRACE: Duration = Duration::from_secs(5);
 /// Says whose a container is, on which machine, and which process it belongs to.
 const MACHINE: &str = "ostler.machine";
 const OWNER: &str = "ostler.owner";
@@ -36,8 +38,7 @@ pub async fn begin(boot: &Boot, image: &str) -> anyhow::Result<Remote> {
     let (os, arch) = system_of(boot, &tool, image).await?;
     let helper = Helper::of(boot, &os, &arch)?;
     let argv = run_argv(boot, &tool, image, &helper.path)?;
-    // Without grace: the container ends with its link, and another one would be a new one.
-    let made = reach::link(boot, &label, reach::command(boot, argv), Duration::ZERO).await;
+    let made = reach::link(boot, &label, reach::command(boot, argv), GRACE).await;
     made.map_err(|error| match error {
         Unreached::NoHelper(said) if said.contains(HELPER) => {
             unreached(&language.fill(Word::PlaceImageCannotRun, &[&printable(said.trim())]))

@@ -24,9 +24,9 @@ const STACK: usize = 256 << 10;
 /// Longest address of any family.
 const MAX_ADDRESS: usize = 128;
 /// Requests to a descriptor of notices.
-const RECEIVE: libc::c_ulong = 0xc050_2100;
-const ANSWER: libc::c_ulong = 0xc018_2101;
-const IS_VALID: libc::c_ulong = 0x4008_2102;
+const RECEIVE: libc::Ioctl = 0xc050_2100_u32 as libc::Ioctl;
+const ANSWER: libc::Ioctl = 0xc018_2101_u32 as libc::Ioctl;
+const IS_VALID: libc::Ioctl = 0x4008_2102_u32 as libc::Ioctl;
 /// Room for notices of kernels to come.
 const NOTICE_WORDS: usize = 32;
 
