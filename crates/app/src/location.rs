@@ -4,8 +4,8 @@
 use crate::errors::UsageError;
 use crate::flags::{Global, PlaceFlags};
 use ostler_engine::store::{Store, project_name};
-use ostler_host::{Host, Local};
 use ostler_host::remote::{PlaceFacts, Remote};
+use ostler_host::{Host, Local};
 use ostler_wire::{Language, Word};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -124,8 +124,8 @@ pub struct Connected {
     pub target: Target,
     /// As it was connected first.
     pub remote: Remote,
-    /// What sessions work on: connected again when it must be.
-    pub host: Arc<dyn Host>,
+    /// What sessions work on, once one does: connected again when it must be.
+    pub host: OnceLock<Arc<dyn Host>>,
     /// The project there, a real path.
     pub root: PathBuf,
 }

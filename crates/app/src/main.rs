@@ -71,6 +71,9 @@ fn main() -> ExitCode {
     if let Some(code) = connect::run_if_asked() {
         return code;
     }
+    if let Some(code) = place::run_if_asked() {
+        return code;
+    }
     if let Some(code) = conformance::run_if_asked() {
         return code;
     }

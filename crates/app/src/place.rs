@@ -1,27 +1,29 @@
 //! Connects to another place, and puts the settings of a session in its terms. The person's own things (sessions, keys,
 //! memory, configuration) stay on this machine.
 
+mod askpass;
 mod helper;
 mod reach;
 mod routed;
 mod settings;
 
+pub use askpass::run_if_asked;
 pub use settings::{apply, protected};
 
 use crate::boot::Boot;
 use crate::errors::UsageError;
 use crate::exit::OK;
-use crate::flags::Host;
+use crate::flags;
 use crate::location::{Connected, Target};
 use crate::output;
 use anyhow::anyhow;
 use ostler_host::remote::Remote;
-use ostler_host::{Border, Host as _, Kind, Span};
-use ostler_wire::Word;
+use ostler_host::{Border, Host, Kind, Span};
+use ostler_wire::{Word, printable};
 use reach::Consent;
 use routed::Routed;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Files of the project that the model is given at the start.
 const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "OSTLER.md", "REASONIX.md", "CLAUDE.md"];
@@ -35,6 +37,26 @@ fn open_links() -> MutexGuard<'static, Vec<Remote>> {
     LINKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Tells on stderr when the link to the place is cut, and when it is there again. For front ends that do not own the terminal.
+pub fn tell_interruptions(boot: &Boot) {
+    let Some(place) = boot.machines.place.get() else {
+        return;
+    };
+    let Some(mut state) = place.remote.interruptions() else {
+        return;
+    };
+    let (name, language) = (place.name.clone(), boot.language);
+    tokio::spawn(async move {
+        while state.changed().await.is_ok() {
+            let why = state.borrow_and_update().clone();
+            output::say(&match why {
+                Some(why) => language.fill(Word::PlaceCut, &[&name, &printable(&why)]),
+                None => language.fill(Word::PlaceBack, &[&name]),
+            });
+        }
+    });
+}
+
 /// Says at all places that this process is done: what it started there ends at once. To be called at its end.
 pub async fn finish() {
     let links = std::mem::take(&mut *open_links());
@@ -44,16 +66,16 @@ pub async fn finish() {
 }
 
 /// `ostler host`: looks at the place that the flags name, or takes the helper away from it.
-pub async fn run(boot: Arc<Boot>, what: Host) -> anyhow::Result<u8> {
+pub async fn run(boot: Arc<Boot>, what: flags::Host) -> anyhow::Result<u8> {
     let language = boot.language;
     let none = || UsageError(language.say(Word::PlaceNone).into());
     let target = Target::of(&boot.global.place, language)?.ok_or_else(none)?;
     match what {
-        Host::Clean => {
+        flags::Host::Clean => {
             reach::clean(&boot, &target).await?;
             output::say(&language.fill(Word::PlaceCleaned, &[&target.label()]));
         }
-        Host::Check => {
+        flags::Host::Check => {
             for line in reach::check(&boot, &target).await? {
                 output::print(&format!("{line}\n"))?;
             }
@@ -68,29 +90,37 @@ pub async fn reach(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
         return Ok(boot);
     };
     let remote = reach::connect(&boot, &target, Consent::Asked).await?;
-    let own = [boot.places.home.clone(), boot.sessions_dir()];
-    let own = own.iter();
-    let host = Routed {
-        boot: boot.clone(),
-        name: target.label(),
-        target: target.clone(),
-        current: tokio::sync::Mutex::new(remote.clone()),
-        machine: boot.host(),
-        own: own
-            .flat_map(|path| [path.clone(), ostler_host::real_path(path)])
-            .collect(),
-    };
     let connected = Connected {
         root: root_at(&boot, &target, &remote).await?,
         name: target.label(),
-        host: Arc::new(host),
+        host: OnceLock::new(),
         target,
         remote,
     };
     copy_instructions(&connected, &boot.places.root).await?;
+    askpass::only_remember();
     // Nobody else sets it: this is done once, before the first session.
     let _set = boot.machines.place.set(Arc::new(connected));
     Ok(boot)
+}
+
+/// What sessions of the place work on. It holds the process's own settings, which is why it is not there from the start.
+pub fn host_of(boot: &Arc<Boot>, place: &Connected) -> Arc<dyn Host> {
+    let own = [boot.places.home.clone(), boot.sessions_dir()];
+    let host = || -> Arc<dyn Host> {
+        Arc::new(Routed {
+            boot: boot.clone(),
+            name: place.name.clone(),
+            target: place.target.clone(),
+            current: tokio::sync::Mutex::new(place.remote.clone()),
+            machine: boot.host(),
+            own: own
+                .iter()
+                .flat_map(|path| [path.clone(), ostler_host::real_path(path)])
+                .collect(),
+        })
+    };
+    place.host.get_or_init(host).clone()
 }
 
 /// Where the project lies: as the flag says, as the configuration says, or where the helper was started.

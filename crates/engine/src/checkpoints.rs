@@ -338,10 +338,9 @@ pub fn reason(error: &Error, language: Language) -> String {
         Error::Stopped(Why::LeftOut) => Word::WhyUnreadable,
         Error::NoSuch(_) => Word::WhyGone,
         Error::Damaged(what) => return language.fill(Word::WhyDamaged, &[what]),
-        Error::Unseen { .. }
-        | Error::OtherPlace(_)
-        | Error::Away { .. }
-        | Error::Io { .. } => return error.say(language),
+        Error::Unseen { .. } | Error::OtherPlace(_) | Error::Away { .. } | Error::Io { .. } => {
+            return error.say(language);
+        }
     };
     language.say(word).into()
 }

@@ -169,7 +169,9 @@ async fn prepare(
     let made = match common(services, terms).await {
         Ok(common) => {
             let online = common.is_some() && reach.leads_anywhere();
-            let guest = common.as_ref().map(|common| common.proxy.admit(token(), reach));
+            let guest = common
+                .as_ref()
+                .map(|common| common.proxy.admit(token(), reach));
             let network = common.map(|common| common.network.clone());
             let (services, terms) = (services.clone(), Arc::new(terms.clone()));
             let (cwd, env) = (command.cwd.clone(), command.env.clone());
@@ -383,9 +385,8 @@ pub async fn recover(services: Services) -> Option<String> {
 /// What rules allow in so many words, and what was granted. That nobody is asked is no grant.
 fn reach(services: &Services, terms: &Terms) -> Result<Reach, ToolError> {
     let rules = &services.policy.rules;
-    let about_hosts = |rules: &[Rule]| -> Vec<HostRule> {
-        rules.iter().filter_map(Rule::host_rule).collect()
-    };
+    let about_hosts =
+        |rules: &[Rule]| -> Vec<HostRule> { rules.iter().filter_map(Rule::host_rule).collect() };
     let granted = terms.hosts.iter().map(|host| {
         let rule = Rule::parse(&format!("Net({host})"), "a grant");
         let rule = rule.map_err(|e| ToolError::new("invalid_input", format!("{e}")))?;

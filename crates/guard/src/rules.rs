@@ -4,8 +4,7 @@ use super::Scope;
 use super::glob::{is_pattern, matches, part_matches, path_matches};
 use super::shell::{DEEP, DEEP_VISIBLE, runs_any_program};
 use super::spelling::{
-    names_words, past_keyword, starts_with_words, without_options,
-    without_path,
+    names_words, past_keyword, starts_with_words, without_options, without_path,
 };
 use ostler_host::proxy::HostRule;
 use ostler_wire::{Segment, ToolDeclaration, ToolKind, ToolMark, Why, Word};

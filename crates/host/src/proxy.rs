@@ -217,7 +217,9 @@ impl Guest {
     /// What was asked for until now, each host once, in the order of the first time.
     pub fn asked(&self) -> Vec<Asked> {
         let table = self.guests.table();
-        table.get(&self.token).map_or_else(Vec::new, |stay| stay.asked.clone())
+        table
+            .get(&self.token)
+            .map_or_else(Vec::new, |stay| stay.asked.clone())
     }
 
     /// The same at its end.

@@ -37,7 +37,7 @@ pub async fn view(boot: &Arc<Boot>, args: Checkpoint) -> anyhow::Result<View> {
     tokio::task::spawn_blocking(move || blocking(&boot, args)).await?
 }
 
-fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<View> {
+fn blocking(boot: &Arc<Boot>, args: Checkpoint) -> anyhow::Result<View> {
     let language = boot.language;
     let store = open(boot)?;
     let context = hub_context(boot);
@@ -96,11 +96,7 @@ fn bytes(boot: &Boot, quota: Option<String>) -> anyhow::Result<u64> {
 
 /// Brings files back. A checkpoint may hold what a command left running wrote, so the result is judged like that of a
 /// command: what is protected stays as it is unless the person names it, and repositories are cleaned.
-fn restore(
-    boot: &Boot,
-    store: TreeStore,
-    order: (u64, &What, &Guard),
-) -> anyhow::Result<Report> {
+fn restore(boot: &Boot, store: TreeStore, order: (u64, &What, &Guard)) -> anyhow::Result<Report> {
     let report = match store {
         TreeStore::Here(store) => restore_here(boot, &store, order)?,
         // The helper there looks at what came back.
@@ -151,14 +147,15 @@ fn restore_here(
 }
 
 /// The saved states of this project's tree.
-pub fn open(boot: &Boot) -> anyhow::Result<TreeStore> {
+pub fn open(boot: &Arc<Boot>) -> anyhow::Result<TreeStore> {
     let limits = checkpoint_limits(boot);
     let dir = ostler_engine::store::checkpoints_dir(&boot.places.home, &boot.places.root);
     let Some(place) = boot.machines.place.get() else {
         let store = Checkpoints::open(&dir, &boot.places.root, limits)?;
         return Ok(TreeStore::Here(store));
     };
-    let (host, runtime) = (place.host.clone(), tokio::runtime::Handle::current());
+    let host = crate::place::host_of(boot, place);
+    let runtime = tokio::runtime::Handle::current();
     Ok(TreeStore::There(There {
         name: place.name.clone(),
         ask: Arc::new(move |tree, order| runtime.block_on(host.checkpoint(tree, order))),

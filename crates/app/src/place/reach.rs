@@ -1,6 +1,7 @@
 //! How a place is reached: the program that runs others there, and the helper that it runs. What cannot be reached is said
 //! in one sentence with what that program printed.
 
+use super::askpass;
 use super::helper::{self, Helper};
 use crate::boot::Boot;
 use crate::cmd::choose::{self, Person};
@@ -17,6 +18,8 @@ use std::time::Duration;
 
 /// How long a place may take to answer: a machine may have to wake up.
 const PATIENCE: Duration = Duration::from_secs(45);
+/// The same where a person may have to type a password.
+const WITH_QUESTIONS: Duration = Duration::from_secs(300);
 /// How long the helper may take to be copied.
 const COPY_PATIENCE: Duration = Duration::from_secs(600);
 /// Bytes of what a script prints.
@@ -107,7 +110,8 @@ pub async fn check(boot: &Boot, target: &Target) -> anyhow::Result<Vec<String>> 
 /// Removes the helpers of all versions from the place.
 pub async fn clean(boot: &Boot, target: &Target) -> anyhow::Result<()> {
     let prefix = prefix(boot, target)?;
-    let said = run(boot, &prefix, helper::CLEAN_SCRIPT, None, PATIENCE).await?;
+    let patience = prefix.patience();
+    let said = run(boot, &prefix, helper::CLEAN_SCRIPT, None, patience).await?;
     match said.contains(helper::CLEANED) {
         true => Ok(()),
         false => {
@@ -125,6 +129,8 @@ struct Prefix {
     argv: Vec<OsString>,
     /// The command is one word, which a shell there reads.
     by_shell: bool,
+    /// Beside the person's own variables.
+    env: Vec<(OsString, OsString)>,
 }
 
 impl Prefix {
@@ -137,6 +143,22 @@ impl Prefix {
         }
         argv
     }
+
+    fn run(&self, boot: &Boot, script: &str) -> Command {
+        let mut command = command(boot, self.command(script));
+        let is_ours = |name: &OsString| self.env.iter().any(|(ours, _)| ours == name);
+        command.env.retain(|(name, _)| !is_ours(name));
+        command.env.extend(self.env.iter().cloned());
+        command
+    }
+
+    /// How long it may take to answer the first time.
+    fn patience(&self) -> Duration {
+        match self.env.is_empty() {
+            true => PATIENCE,
+            false => WITH_QUESTIONS,
+        }
+    }
 }
 
 fn prefix(boot: &Boot, target: &Target) -> anyhow::Result<Prefix> {
@@ -144,17 +166,19 @@ fn prefix(boot: &Boot, target: &Target) -> anyhow::Result<Prefix> {
     let plain = |words: &[&str]| Prefix {
         argv: words.iter().map(OsString::from).collect(),
         by_shell: false,
+        env: Vec::new(),
     };
     let mut prefix = match target {
         Target::Ssh(destination) => {
             let (host, port) = ssh_parts(destination);
             let mut argv: Vec<OsString> = ["ssh", "-T"].map(OsString::from).to_vec();
-            // Nobody can type a password here; a link that is cut is noticed.
-            for option in [
-                "BatchMode=yes",
-                "ServerAliveInterval=15",
-                "ServerAliveCountMax=3",
-            ] {
+            // A link that is cut is noticed.
+            let mut options = vec!["ServerAliveInterval=15", "ServerAliveCountMax=3"];
+            let asked = askpass::questions(boot).and_then(|asked| asked.variables(boot));
+            if asked.is_none() {
+                options.push("BatchMode=yes");
+            }
+            for option in options {
                 argv.extend(["-o", option].map(OsString::from));
             }
             argv.extend(
@@ -165,6 +189,7 @@ fn prefix(boot: &Boot, target: &Target) -> anyhow::Result<Prefix> {
             Prefix {
                 argv,
                 by_shell: true,
+                env: asked.unwrap_or_default(),
             }
         }
         Target::Container(name) => {
@@ -237,7 +262,7 @@ async fn start(
     prefix: &Prefix,
     script: &str,
 ) -> Result<Remote, Unreached> {
-    let (host, command) = (boot.host(), command(boot, prefix.command(script)));
+    let (host, command) = (boot.host(), prefix.run(boot, script));
     let dial: Dial = Arc::new(move || {
         let (host, command) = (host.clone(), command.clone());
         Box::pin(async move { Ok(Dialed::new(host.spawn(command).await?)) })
@@ -250,6 +275,7 @@ async fn start(
         place: label,
         version: crate::VERSION,
         patience: PATIENCE,
+        first_patience: prefix.patience(),
         grace: Duration::from_secs(boot.loaded.config.helper.grace_seconds),
         key,
         dial,
@@ -265,10 +291,7 @@ async fn run(
     input: Option<Vec<u8>>,
     patience: Duration,
 ) -> anyhow::Result<String> {
-    let mut process = boot
-        .host()
-        .spawn(command(boot, prefix.command(script)))
-        .await?;
+    let mut process = boot.host().spawn(prefix.run(boot, script)).await?;
     let stdin = process.take_input();
     let writing = async move {
         if let (Some(mut stdin), Some(input)) = (stdin, input) {

@@ -9,7 +9,7 @@ use ostler_engine::confine::{CommandPlace, Reader, SandboxMode, SandboxSettings}
 use ostler_engine::{Elsewhere, HubSettings};
 use ostler_guard::Containment;
 use ostler_host::sandbox::{Choice, Layer, Network, Policy};
-use ostler_wire::Word;
+use ostler_wire::{Word, printable};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +18,8 @@ use std::sync::Arc;
 const TEMP: &str = "/tmp";
 /// Where programs are looked for if the place does not say.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// Paths that are named of those that were put back.
+const MAX_PUT_BACK: usize = 8;
 /// The helper of a place, below the home there.
 const CACHE: &str = ".cache/ostler";
 /// Of a repository, what decides what git runs.
@@ -34,6 +36,12 @@ pub fn apply(
     let facts = place.facts();
     let here = options.paths.user_home.clone();
     let mut notes = Vec::new();
+    if !facts.put_back.is_empty() {
+        let shown = facts.put_back.iter().take(MAX_PUT_BACK);
+        let shown: Vec<String> = shown.map(|path| path.display().to_string()).collect();
+        let shown = printable(&shown.join(", "));
+        notes.push(language.fill(Word::PlacePutBack, &[&place.name, &shown]));
+    }
     if !options.hooks.is_empty() {
         notes.push(language.fill(Word::PlaceHooksOff, &[&place.name]));
         options.hooks = Arc::default();
@@ -92,7 +100,7 @@ pub fn apply(
         user_home: here,
     });
     options.toolbox.sandbox = sandbox;
-    options.toolbox.host = place.host.clone();
+    options.toolbox.host = super::host_of(boot, place);
     Ok(notes)
 }
 

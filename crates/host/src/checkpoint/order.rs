@@ -58,7 +58,10 @@ pub enum Reply {
     Tally(Tally),
     Text(String),
     /// With the checkpoints around it.
-    Restored { report: Report, made: Vec<Record> },
+    Restored {
+        report: Report,
+        made: Vec<Record>,
+    },
     Collected(Collected),
     Bytes(u64),
 }

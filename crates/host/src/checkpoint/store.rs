@@ -172,13 +172,7 @@ impl TreeStore {
         }
     }
 
-    pub fn unified(
-        &self,
-        from: u64,
-        to: Point,
-        most: usize,
-        language: Language,
-    ) -> Result<String> {
+    pub fn unified(&self, from: u64, to: Point, most: usize, language: Language) -> Result<String> {
         match self {
             Self::Here(store) => store.unified(from, to, most, language),
             Self::There(there) => {

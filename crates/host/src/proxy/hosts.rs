@@ -56,7 +56,6 @@ enum Port {
     Same,
 }
 
-
 /// One spelling for all that mean the same host: `EVIL.com.`, `0x7f.1`, `[::ffff:127.0.0.1]`.
 pub fn plain_host(host: &str) -> String {
     let lower = host.trim_end_matches('.').to_ascii_lowercase();

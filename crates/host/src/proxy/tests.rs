@@ -71,7 +71,9 @@ impl World {
 
     /// Everything resolves to the server; `private` names may.
     fn reach(&self, allow: &[&str], deny: &[&str], private: &[&str]) -> Reach {
-        let rules = |list: &[&str]| -> Vec<HostRule> { list.iter().map(|host| HostRule::of(host)).collect() };
+        let rules = |list: &[&str]| -> Vec<HostRule> {
+            list.iter().map(|host| HostRule::of(host)).collect()
+        };
         let server = self.server;
         Reach {
             allow: rules(allow),
@@ -445,7 +447,8 @@ async fn heads_without_end_are_cut_off() {
 
 #[test]
 fn what_is_denied_or_to_be_asked_is_left_out_of_a_wider_rule() {
-    let rules = |list: &[&str]| -> Vec<HostRule> { list.iter().map(|host| HostRule::of(host)).collect() };
+    let rules =
+        |list: &[&str]| -> Vec<HostRule> { list.iter().map(|host| HostRule::of(host)).collect() };
     let reach = |granted: &[&str]| Reach {
         allow: rules(&["*.a.test"]),
         ask: rules(&["ask.a.test"]),

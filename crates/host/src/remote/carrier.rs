@@ -296,7 +296,8 @@ async fn record(input: &mut (impl AsyncRead + Unpin)) -> io::Result<(Kind, u64)>
     let kind = input.read_u8().await?;
     let number = input.read_u64_le().await?;
     let kind = KINDS.get(usize::from(kind)).copied();
-    let kind = kind.ok_or_else(|| io::Error::other("what came over it is not what the helper sends"))?;
+    let kind =
+        kind.ok_or_else(|| io::Error::other("what came over it is not what the helper sends"))?;
     Ok((kind, number))
 }
 

@@ -424,7 +424,9 @@ impl Remote {
             env: command.env,
             stdio,
             policy,
-            way: way.as_ref().map(|way| (way.token.clone(), way.reach.clone())),
+            way: way
+                .as_ref()
+                .map(|way| (way.token.clone(), way.reach.clone())),
         };
         let (sender, started) = oneshot::channel();
         let (events, heard) = mpsc::unbounded_channel();

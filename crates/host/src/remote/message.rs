@@ -36,6 +36,8 @@ pub struct PlaceFacts {
     pub checkpoints: Option<PathBuf>,
     /// Where sockets and waiting output of helpers lie.
     pub run: Option<PathBuf>,
+    /// Protected files that were put back, because a helper was killed before it could do so.
+    pub put_back: Vec<PathBuf>,
 }
 
 impl PlaceFacts {
@@ -45,6 +47,7 @@ impl PlaceFacts {
         Self {
             checkpoints: saves::folder(&env, home.as_deref()),
             run: hello::folder(&env, home.as_deref()),
+            put_back: Vec::new(),
             protocol: PROTOCOL,
             version: version.to_owned(),
             os: std::env::consts::OS.to_owned(),
@@ -77,7 +80,8 @@ fields!(PlaceFacts {
     layers,
     pid,
     checkpoints,
-    run
+    run,
+    put_back
 });
 
 /// A command without its plan, which is made at the place.

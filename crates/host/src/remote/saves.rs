@@ -4,7 +4,7 @@ use super::codec::{Malformed, Wire, fields, variants};
 use super::guards::Guards;
 use crate::checkpoint::{
     Around, AroundDone, Change, Checkpoints, Collected, Error, Git, Guard, Ignored, Kept, Kind,
-    Limits, Order, Point, Reach, Record, Reply, Report, Result, Scope, Side, Span, Target, Tally,
+    Limits, Order, Point, Reach, Record, Reply, Report, Result, Scope, Side, Span, Tally, Target,
     Tree, Unseen, What, Why,
 };
 use bytes::Bytes;
@@ -22,7 +22,10 @@ const MAX_NAME: usize = 40;
 const HASH: usize = 8;
 
 /// Where checkpoints lie at a place: with the data of programs, which nobody sweeps as they do caches.
-pub fn folder(env: &[(std::ffi::OsString, std::ffi::OsString)], home: Option<&Path>) -> Option<PathBuf> {
+pub fn folder(
+    env: &[(std::ffi::OsString, std::ffi::OsString)],
+    home: Option<&Path>,
+) -> Option<PathBuf> {
     let data = env.iter().find(|(name, _)| name == "XDG_DATA_HOME");
     let data = data.map(|(_, folder)| PathBuf::from(folder));
     let data = data.filter(|folder| folder.is_absolute());
@@ -57,7 +60,7 @@ impl Saves {
             return store.carry_out(order);
         }
         let kept: Vec<PathBuf> = tree.protect.into_iter().filter(|p| !is_lost(p)).collect();
-        let watch = self.guards.begin(&kept);
+        let watch = self.guards.begin(&tree.root, &kept);
         let reply = store.carry_out(order);
         let refused = watch.put_back_now();
         match reply? {
@@ -137,7 +140,10 @@ impl Wire for Duration {
 /// As in the file that it is kept in.
 impl Wire for Record {
     fn put(&self, out: &mut Vec<u8>) {
-        serde_json::to_vec(self).map(Bytes::from).unwrap_or_default().put(out);
+        serde_json::to_vec(self)
+            .map(Bytes::from)
+            .unwrap_or_default()
+            .put(out);
     }
 
     fn take(from: &mut Bytes) -> std::result::Result<Self, Malformed> {
@@ -145,7 +151,11 @@ impl Wire for Record {
     }
 }
 
-fields!(Tree { root, limits, protect });
+fields!(Tree {
+    root,
+    limits,
+    protect
+});
 fields!(Limits {
     files,
     file_bytes,
@@ -265,9 +275,17 @@ mod tests {
         let env = |value: &str| vec![("XDG_DATA_HOME".into(), value.into())];
         let home = Some(Path::new("/home/me"));
         for (env, home, expect) in [
-            (vec![], home, Some("/home/me/.local/share/ostler/checkpoints")),
+            (
+                vec![],
+                home,
+                Some("/home/me/.local/share/ostler/checkpoints"),
+            ),
             (env("/data"), home, Some("/data/ostler/checkpoints")),
-            (env("data"), home, Some("/home/me/.local/share/ostler/checkpoints")),
+            (
+                env("data"),
+                home,
+                Some("/home/me/.local/share/ostler/checkpoints"),
+            ),
             (vec![], None, None),
         ] {
             assert_eq!(folder(&env, home), expect.map(PathBuf::from));

@@ -99,11 +99,18 @@ where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send + 'static,
 {
+    let guards = Arc::new(Guards::new(facts.checkpoints.as_deref()));
+    let recovering = guards.clone();
+    // Before anything is read there.
+    let put_back = tokio::task::spawn_blocking(move || recovering.recover()).await;
+    let facts = &PlaceFacts {
+        put_back: put_back.unwrap_or_default(),
+        ..facts.clone()
+    };
     output.write_all(MAGIC).await?;
     let (sender, work) = writer(output);
     let writing = tokio::spawn(work);
     sender.send(0, facts).await;
-    let guards = Arc::<Guards>::default();
     let served = Arc::new(Served {
         host: Local::new(),
         plans: Plans::default(),
@@ -322,10 +329,11 @@ async fn command(start: Start, served: &Arc<Served>) -> Result<(Command, Keeps)>
         let admit = |(token, reach)| common.proxy.admit(token, reach);
         keeps.guest = start.way.map(admit);
     }
-    let with_guards = served.clone();
+    let (with_guards, cwd) = (served.clone(), command.cwd.clone());
     let prepare = move || {
         let plan = with_guards.plans.prepare(&policy)?;
-        let guard = with_guards.guards.begin(&policy.protect);
+        let tree = policy.writable.first().unwrap_or(&cwd);
+        let guard = with_guards.guards.begin(tree, &policy.protect);
         Ok::<_, sandbox::Error>((plan, guard))
     };
     let prepared = tokio::task::spawn_blocking(prepare).await;
