@@ -80,7 +80,6 @@ pub async fn exec(boot: Arc<Boot>, args: Exec) -> anyhow::Result<u8> {
 
 /// Runs one prompt to its end and says how it went by the exit code.
 pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
-    crate::place::tell_interruptions(&boot);
     let language = boot.language;
     let start = Instant::now();
     let attendance = match wants_prompts(&boot) {

@@ -33,7 +33,6 @@ const REPLY_PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub async fn run(boot: Arc<Boot>, which: Open, first: Option<String>) -> anyhow::Result<u8> {
-    crate::place::tell_interruptions(&boot);
     let language = boot.language;
     let warn =
         |boot: &Boot| conversation::warn(boot, &mut conversation::printer(boot, Format::Text));

@@ -19,7 +19,7 @@ use crate::output;
 use anyhow::anyhow;
 use ostler_host::remote::Remote;
 use ostler_host::{Border, Host, Kind, Span};
-use ostler_wire::{Word, printable};
+use ostler_wire::Word;
 use reach::Consent;
 use routed::Routed;
 use std::path::{Component, Path, PathBuf};
@@ -35,26 +35,6 @@ static LINKS: Mutex<Vec<Remote>> = Mutex::new(Vec::new());
 
 fn open_links() -> MutexGuard<'static, Vec<Remote>> {
     LINKS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Tells on stderr when the link to the place is cut, and when it is there again. For front ends that do not own the terminal.
-pub fn tell_interruptions(boot: &Boot) {
-    let Some(place) = boot.machines.place.get() else {
-        return;
-    };
-    let Some(mut state) = place.remote.interruptions() else {
-        return;
-    };
-    let (name, language) = (place.name.clone(), boot.language);
-    tokio::spawn(async move {
-        while state.changed().await.is_ok() {
-            let why = state.borrow_and_update().clone();
-            output::say(&match why {
-                Some(why) => language.fill(Word::PlaceCut, &[&name, &printable(&why)]),
-                None => language.fill(Word::PlaceBack, &[&name]),
-            });
-        }
-    });
 }
 
 /// Says at all places that this process is done: what it started there ends at once. To be called at its end.

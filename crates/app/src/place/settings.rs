@@ -98,6 +98,7 @@ pub fn apply(
         sandbox: machine,
         tools,
         user_home: here,
+        link: place.remote.interruptions(),
     });
     options.toolbox.sandbox = sandbox;
     options.toolbox.host = super::host_of(boot, place);
