@@ -123,7 +123,14 @@ pub struct TestLauncher {
 impl Launcher for TestLauncher {
     fn launch<'a>(&'a self, program: &'a Program) -> BoxFuture<'a, Result<Process, LaunchError>> {
         self.launched.lock().unwrap().push(program.clone());
-        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.bin.display());
+        // An agent that is installed on the machine must not play a part that no test gave it.
+        let is_given = self.bin.join(&program.argv[0]).exists() || program.argv[0] == "git";
+        let system = if is_given {
+            ":/usr/local/bin:/usr/bin:/bin"
+        } else {
+            ""
+        };
+        let path = format!("{}{system}", self.bin.display());
         let mut env = vec![("PATH".into(), path.into())];
         let own = program
             .env
