@@ -8,7 +8,7 @@ mod routed;
 mod settings;
 
 pub use askpass::run_if_asked;
-pub use settings::{apply, protected};
+pub use settings::apply;
 
 use crate::boot::Boot;
 use crate::errors::UsageError;
@@ -85,7 +85,7 @@ pub async fn reach(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
 }
 
 /// What sessions of the place work on. It holds the process's own settings, which is why it is not there from the start.
-pub fn host_of(boot: &Arc<Boot>, place: &Connected) -> Arc<dyn Host> {
+fn host_of(boot: &Arc<Boot>, place: &Connected) -> Arc<dyn Host> {
     let own = [boot.places.home.clone(), boot.sessions_dir()];
     let host = || -> Arc<dyn Host> {
         Arc::new(Routed {

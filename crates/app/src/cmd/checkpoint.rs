@@ -14,6 +14,7 @@ use ostler_engine::checkpoint::{
 };
 use ostler_engine::commands::{CheckpointRequest, checkpoint, restored};
 use ostler_engine::confine::{Services, WatchedCall};
+use ostler_host::Host;
 use ostler_wire::{View, Word};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,7 +28,6 @@ pub async fn run(boot: Arc<Boot>, args: Checkpoint) -> anyhow::Result<u8> {
         Checkpoint::Restore(args) => args.format,
         Checkpoint::Take { .. } => Listing::Text,
     };
-    let boot = crate::place::reach(boot).await?;
     print_view(&view(&boot, args).await?, format)
 }
 
@@ -37,7 +37,7 @@ pub async fn view(boot: &Arc<Boot>, args: Checkpoint) -> anyhow::Result<View> {
     tokio::task::spawn_blocking(move || blocking(&boot, args)).await?
 }
 
-fn blocking(boot: &Arc<Boot>, args: Checkpoint) -> anyhow::Result<View> {
+fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<View> {
     let language = boot.language;
     let store = open(boot)?;
     let context = hub_context(boot);
@@ -147,14 +147,15 @@ fn restore_here(
 }
 
 /// The saved states of this project's tree.
-pub fn open(boot: &Arc<Boot>) -> anyhow::Result<TreeStore> {
+pub fn open(boot: &Boot) -> anyhow::Result<TreeStore> {
     let limits = checkpoint_limits(boot);
     let dir = ostler_engine::store::checkpoints_dir(&boot.places.home, &boot.places.root);
     let Some(place) = boot.machines.place.get() else {
         let store = Checkpoints::open(&dir, &boot.places.root, limits)?;
         return Ok(TreeStore::Here(store));
     };
-    let host = crate::place::host_of(boot, place);
+    let alone = || -> Arc<dyn Host> { Arc::new(place.remote.clone()) };
+    let host = place.host.get().cloned().unwrap_or_else(alone);
     let runtime = tokio::runtime::Handle::current();
     Ok(TreeStore::There(There {
         name: place.name.clone(),
@@ -162,7 +163,7 @@ pub fn open(boot: &Arc<Boot>) -> anyhow::Result<TreeStore> {
         tree: Tree {
             root: place.root.clone(),
             limits,
-            protect: crate::place::protected(&place.root),
+            protect: place.protected(),
         },
         dir,
     }))

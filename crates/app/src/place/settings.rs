@@ -22,9 +22,6 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 const MAX_PUT_BACK: usize = 8;
 /// The helper of a place, below the home there.
 const CACHE: &str = ".cache/ostler";
-/// Of a repository, what decides what git runs.
-const GIT: [&str; 2] = [".git/hooks", ".git/config"];
-const OWN: &str = ".ostler";
 
 /// Changes the settings, and says what the person should know.
 pub fn apply(
@@ -134,7 +131,7 @@ fn sandbox(
                 .filter(|path| is_seen(path))
                 .cloned()
                 .collect(),
-            protect: protected(&place.root),
+            protect: place.protected(),
             network: match (boot.loaded.config.sandbox.network, layer) {
                 (true, _) => Network::On,
                 // The helper leads to the hosts that rules and grants name.
@@ -156,13 +153,6 @@ fn sandbox(
         place: CommandPlace::Elsewhere(layer),
         ..SandboxSettings::default()
     })
-}
-
-/// What neither commands nor checkpoints change in a project.
-pub fn protected(root: &Path) -> Vec<PathBuf> {
-    let names = ostler_guard::protected_names().filter(|name| !name.contains('*'));
-    let names = names.filter(|name| *name != ".git").chain(GIT).chain([OWN]);
-    names.map(|name| root.join(name)).collect()
 }
 
 /// Folders of programs in a home, which readers see.

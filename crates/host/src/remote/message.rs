@@ -131,11 +131,11 @@ pub enum Call {
         border: Border,
     },
     Search(Search),
-    Start(Start),
+    Start(Box<Start>),
     Ping,
     Checkpoint {
-        tree: Tree,
-        order: Order,
+        tree: Box<Tree>,
+        order: Box<Order>,
     },
 }
 
@@ -161,7 +161,7 @@ pub enum Answer {
     Found(Found),
     Started { pid: i32 },
     Alive,
-    Checkpoint(Result<Reply, checkpoint::Error>),
+    Checkpoint(Box<Result<Reply, checkpoint::Error>>),
 }
 
 variants!(Answer {

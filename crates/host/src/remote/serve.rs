@@ -193,7 +193,7 @@ impl Exchanges {
         let served = served.clone();
         let task = self.running.spawn(async move {
             match call {
-                Call::Start(start) => run(id, start, heard, &served).await,
+                Call::Start(start) => run(id, *start, heard, &served).await,
                 call => {
                     let answer = Up::Answer(answer(call, &served).await);
                     served.sender.send(id, &answer).await;
@@ -254,11 +254,11 @@ async fn answer(call: Call, served: &Served) -> Result<Answer> {
         Call::Checkpoint { tree, order } => {
             let saves = served.saves.clone();
             // Once begun it is carried out, whoever waits for it.
-            let work = tokio::task::spawn_blocking(move || saves.carry_out(tree, order));
+            let work = tokio::task::spawn_blocking(move || saves.carry_out(*tree, *order));
             let lost = |error: tokio::task::JoinError| Error::Search {
                 text: error.to_string(),
             };
-            Answer::Checkpoint(work.await.map_err(lost)?)
+            Answer::Checkpoint(Box::new(work.await.map_err(lost)?))
         }
         Call::Start(_) => return Err(Error::BadCommand),
     })

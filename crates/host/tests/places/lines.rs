@@ -39,11 +39,10 @@ pub fn run_part(keeps: bool) -> ExitCode {
         if keeps {
             return keep(&facts(), (input, output), let_go).await;
         }
-        let mut keeper = std::process::Command::new(std::env::current_exe()?);
-        keeper.arg(KEEPER);
+        let keeper = [std::env::current_exe()?.into(), KEEPER.into()];
         let env = std::env::vars_os().collect();
         let streams = Streams { input, output, env };
-        relay(streams, keeper, facts).await
+        relay(streams, &keeper, facts).await
     });
     runtime.shutdown_background();
     match served {
