@@ -17,6 +17,9 @@ use std::sync::{Arc, OnceLock};
 const FOLDER: &str = "places";
 /// In such a folder: which place it stands for.
 const RECORD: &str = "place.json";
+/// Of a repository, what decides what git runs.
+const GIT: [&str; 2] = [".git/hooks", ".git/config"];
+const OWN: &str = ".ostler";
 /// Characters of a name in the name of a folder.
 const MAX_NAME: usize = 40;
 /// Folders that are looked through for a session.
@@ -164,8 +167,8 @@ pub struct Connected {
     pub target: Target,
     /// As it was connected first.
     pub remote: Remote,
-    /// What sessions work on: connected again when it must be.
-    pub host: Arc<dyn Host>,
+    /// What sessions work on, once one does: connected again when it must be.
+    pub host: OnceLock<Arc<dyn Host>>,
     /// The project there, a real path.
     pub root: PathBuf,
 }
@@ -173,6 +176,13 @@ pub struct Connected {
 impl Connected {
     pub fn facts(&self) -> &PlaceFacts {
         self.remote.facts()
+    }
+
+    /// What neither commands nor checkpoints change in the project.
+    pub fn protected(&self) -> Vec<PathBuf> {
+        let names = ostler_guard::protected_names().filter(|name| !name.contains('*'));
+        let names = names.filter(|name| *name != ".git").chain(GIT).chain([OWN]);
+        names.map(|name| self.root.join(name)).collect()
     }
 }
 

@@ -71,6 +71,9 @@ fn main() -> ExitCode {
     if let Some(code) = connect::run_if_asked() {
         return code;
     }
+    if let Some(code) = place::run_if_asked() {
+        return code;
+    }
     if let Some(code) = conformance::run_if_asked() {
         return code;
     }
@@ -204,7 +207,10 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Models { format }) => cmd::models::run(&*boot()?, format),
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
         Some(Command::Cache(args)) => cmd::cache::run(&lenient()?.warned(), &args),
-        Some(Command::Checkpoint(args)) => cmd::checkpoint::run(lenient()?.warned(), args).await,
+        Some(Command::Checkpoint(args)) => {
+            let boot = place::reach(lenient()?.warned()).await?;
+            cmd::checkpoint::run(boot, args).await
+        }
         Some(Command::Demo(args)) => demo::run(global, args, language.get()).await,
         Some(Command::Serve(args)) => serve::run(global, args, language).await,
         Some(Command::Acp) => acp::run(&global, language).await,

@@ -1,6 +1,7 @@
 //! Connects to another place, and puts the settings of a session in its terms. The person's own things (sessions, keys,
 //! memory, configuration) stay on this machine.
 
+mod askpass;
 mod check;
 mod helper;
 mod image;
@@ -9,24 +10,24 @@ mod reach;
 mod routed;
 mod settings;
 
+pub use askpass::run_if_asked;
 pub use check::findings;
-pub use settings::protected;
 
 use crate::boot::Boot;
 use crate::errors::UsageError;
 use crate::exit::OK;
-use crate::flags::Host;
+use crate::flags;
 use crate::location::{Connected, Target};
 use crate::output;
 use anyhow::anyhow;
 use ostler_engine::HubSettings;
 use ostler_host::remote::Remote;
-use ostler_host::{Border, Host as _, Kind, Span};
+use ostler_host::{Border, Host, Kind, Span};
 use ostler_wire::Word;
 use reach::Consent;
 use routed::Routed;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Files of the project that the model is given at the start.
 const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "OSTLER.md", "REASONIX.md", "CLAUDE.md"];
@@ -82,16 +83,16 @@ pub fn describe(boot: &Boot) -> String {
 }
 
 /// `ostler host`: looks at the place that the flags name, or takes the helper away from it.
-pub async fn run(boot: Arc<Boot>, what: Host) -> anyhow::Result<u8> {
+pub async fn run(boot: Arc<Boot>, what: flags::Host) -> anyhow::Result<u8> {
     let language = boot.language;
     let none = || UsageError(language.say(Word::PlaceNone).into());
     let target = Target::of(&boot.global.place, language)?.ok_or_else(none)?;
     match what {
-        Host::Clean => {
+        flags::Host::Clean => {
             reach::clean(&boot, &target).await?;
             output::say(&language.fill(Word::PlaceCleaned, &[&target.label()]));
         }
-        Host::Check => {
+        flags::Host::Check => {
             for line in reach::check(&boot, &target).await? {
                 output::print(&format!("{line}\n"))?;
             }
@@ -112,33 +113,42 @@ pub async fn reach(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
 
 async fn connect(boot: &Arc<Boot>, target: Target) -> anyhow::Result<()> {
     let remote = reach::connect(boot, &target, Consent::Asked).await?;
-    let own = [boot.places.home.clone(), boot.sessions_dir()];
-    // What is in a throw-away container is the same folder.
-    let project = Some(&boot.places.root).filter(|_| target.has_project_here());
-    let own = own.iter().chain(project);
-    let host = Routed {
-        boot: boot.clone(),
-        name: target.label(),
-        target: target.clone(),
-        current: tokio::sync::Mutex::new(remote.clone()),
-        machine: boot.host(),
-        own: own
-            .flat_map(|path| [path.clone(), ostler_host::real_path(path)])
-            .collect(),
-    };
     let connected = Connected {
         root: root_at(boot, &target, &remote).await?,
         name: target.label(),
-        host: Arc::new(host),
+        host: OnceLock::new(),
         target,
         remote,
     };
     if !connected.target.has_project_here() {
         copy_instructions(&connected, &boot.places.root).await?;
     }
+    askpass::only_remember();
     // Nobody else sets it: this is done once, before the first session.
     let _set = boot.machines.place.set(Arc::new(connected));
     Ok(())
+}
+
+/// What sessions of the place work on. It holds the process's own settings, which is why it is not there from the start.
+fn host_of(boot: &Arc<Boot>, place: &Connected) -> Arc<dyn Host> {
+    let own = [boot.places.home.clone(), boot.sessions_dir()];
+    // What is in a throw-away container is the same folder.
+    let project = Some(&boot.places.root).filter(|_| place.target.has_project_here());
+    let host = || -> Arc<dyn Host> {
+        Arc::new(Routed {
+            boot: boot.clone(),
+            name: place.name.clone(),
+            target: place.target.clone(),
+            current: tokio::sync::Mutex::new(place.remote.clone()),
+            machine: boot.host(),
+            own: own
+                .iter()
+                .chain(project)
+                .flat_map(|path| [path.clone(), ostler_host::real_path(path)])
+                .collect(),
+        })
+    };
+    place.host.get_or_init(host).clone()
 }
 
 /// Where the project lies: as the flag says, as the configuration says, or where the helper was started.

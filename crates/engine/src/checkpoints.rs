@@ -409,6 +409,30 @@ mod tests {
     use ostler_wire::Mark;
 
     #[test]
+    fn a_checkpoint_of_another_place_is_refused_with_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("project");
+        std::fs::create_dir(&root).unwrap();
+        let store = Checkpoints::open(&folder.path().join("store"), &root, Limits::default());
+        let store = TreeStore::Here(store.unwrap());
+        let saved = |place: Option<&str>| Saved {
+            id: 1,
+            tree: "abc".into(),
+            place: place.map(str::to_owned),
+        };
+        let error = find(&store, &saved(Some("ssh me@box"))).unwrap_err();
+        assert_eq!(
+            reason(&error, Language::English),
+            "it was saved at ssh me@box: go on there to bring it back"
+        );
+        let error = find(&store, &saved(None)).unwrap_err();
+        assert_eq!(
+            reason(&error, Language::English),
+            Language::English.say(Word::WhyGone)
+        );
+    }
+
+    #[test]
     fn what_a_command_is_about_to_change() {
         let root = Path::new("/p");
         let write = |path: &str| Access::Write(path.into());

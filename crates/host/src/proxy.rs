@@ -61,8 +61,7 @@ pub struct Reach {
 impl std::fmt::Debug for Reach {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("Reach");
-        shown.field("allow", &self.allow).field("ask", &self.ask);
-        shown.field("deny", &self.deny).finish_non_exhaustive()
+        shown.field("allow", &self.allow).finish_non_exhaustive()
     }
 }
 

@@ -1193,6 +1193,10 @@ words! {
     PlaceRefused: "The helper cannot be put there: {}", "无法放置助手：{}";
     PlaceWide: "Say the folder to work in with --root: {} is a home, holds one, or is the whole disk of {}.", "请用 --root 指定工作目录：{} 是 {} 的主目录、包含主目录，或为整个磁盘。";
     PlaceNoFolder: "There is no folder {} at {}.", "{} 不存在（位于 {}）。";
+    PlacePutBack: "At {} the helper had been killed while commands ran; protected files that they had changed were put back: {}", "在 {}，助手曾在命令运行时被强制结束；命令改动的受保护文件已还原：{}";
+    PlaceSshAsks: "ssh asks:", "ssh 询问：";
+    PlaceCut: "The link to {} is cut ({}). It is being made again; what runs there goes on.", "与 {} 的连接已中断（{}）。正在重新连接；那里运行的任务会继续。";
+    PlaceBack: "The link to {} is back.", "与 {} 的连接已恢复。";
     PlaceHooksOff: "Hooks are off at {}.", "在 {} 不运行钩子。";
     PlaceCleaned: "The helper is no longer at {}.", "{} 上已没有助手。";
     PlaceNotHere: "This command works on this machine alone, without --ssh, --container, --pod, --image, --host and --tmux.", "此命令只能在本机使用，不能与 --ssh、--container、--pod、--image、--host、--tmux 同用。";

@@ -14,6 +14,7 @@ use ostler_engine::checkpoint::{
 };
 use ostler_engine::commands::{CheckpointRequest, checkpoint, restored};
 use ostler_engine::confine::{Services, WatchedCall};
+use ostler_host::Host;
 use ostler_wire::{View, Word};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,7 +28,6 @@ pub async fn run(boot: Arc<Boot>, args: Checkpoint) -> anyhow::Result<u8> {
         Checkpoint::Restore(args) => args.format,
         Checkpoint::Take { .. } => Listing::Text,
     };
-    let boot = crate::place::reach(boot).await?;
     print_view(&view(&boot, args).await?, format)
 }
 
@@ -154,14 +154,16 @@ pub fn open(boot: &Boot) -> anyhow::Result<TreeStore> {
         let store = Checkpoints::open(&dir, &boot.places.root, limits)?;
         return Ok(TreeStore::Here(store));
     };
-    let (host, runtime) = (place.host.clone(), tokio::runtime::Handle::current());
+    let alone = || -> Arc<dyn Host> { Arc::new(place.remote.clone()) };
+    let host = place.host.get().cloned().unwrap_or_else(alone);
+    let runtime = tokio::runtime::Handle::current();
     Ok(TreeStore::There(There {
         name: place.name.clone(),
         ask: Arc::new(move |tree, order| runtime.block_on(host.checkpoint(tree, order))),
         tree: Tree {
             root: place.root.clone(),
             limits,
-            protect: crate::place::protected(&place.root),
+            protect: place.protected(),
         },
         dir,
     }))

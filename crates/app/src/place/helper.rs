@@ -18,7 +18,7 @@ pub const COPIED: &str = "OSTLER-COPIED";
 pub const CLEANED: &str = "OSTLER-CLEANED";
 /// Sets `d` to the folder, and defines `no`, which says why not.
 const BEGIN: &str = r#"d="${XDG_CACHE_HOME:-$HOME/.cache}/ostler"; no() { echo "OSTLER-REFUSES $1"; exit 1; }; sum() { { sha256sum "$1" 2>/dev/null || shasum -a 256 "$1" 2>/dev/null || busybox sha256sum "$1"; } | cut -d " " -f 1; }; safe() { [ -z "$(find "$1" -prune -perm -0002 2>&1)" ] || no "everybody may write to $1"; [ -n "$(find "$1" -prune -user "$(id -u)" 2>/dev/null)" ] || no "$1 belongs to somebody else"; }; "#;
-pub const CLEAN_SCRIPT: &str = r#"d="${XDG_CACHE_HOME:-$HOME/.cache}/ostler"; rm -f "$d"/host-* && echo OSTLER-CLEANED; rmdir "$d" 2>/dev/null || true"#;
+pub const CLEAN_SCRIPT: &str = r#"d="${XDG_CACHE_HOME:-$HOME/.cache}/ostler"; rm -f "$d"/host-* && echo OSTLER-CLEANED; rmdir "$d/run" "$d" 2>/dev/null || true"#;
 
 /// A helper that can be copied.
 pub struct Helper {

@@ -38,7 +38,7 @@ pub async fn begin(boot: &Boot, image: &str) -> anyhow::Result<Remote> {
     let (os, arch) = system_of(boot, &tool, image).await?;
     let helper = Helper::of(boot, &os, &arch)?;
     let argv = run_argv(boot, &tool, image, &helper.path)?;
-    let made = reach::link(boot, &label, reach::command(boot, argv), GRACE).await;
+    let made = reach::link(boot, &label, reach::command(boot, argv), (PATIENCE, GRACE)).await;
     made.map_err(|error| match error {
         Unreached::NoHelper(said) if said.contains(HELPER) => {
             unreached(&language.fill(Word::PlaceImageCannotRun, &[&printable(said.trim())]))
@@ -83,7 +83,7 @@ async fn system_of(boot: &Boot, tool: &OsString, image: &str) -> anyhow::Result<
 
 async fn ask(boot: &Boot, tool: &OsString, words: &[&str]) -> anyhow::Result<String> {
     let argv = std::iter::once(tool.clone()).chain(words.iter().map(OsString::from));
-    reach::run_program(boot, argv.collect(), None, PATIENCE).await
+    reach::run_program(boot, reach::command(boot, argv.collect()), None, PATIENCE).await
 }
 
 /// The command line that makes the container. Its first process is the helper, which ends when nobody holds its input.

@@ -1,6 +1,7 @@
 //! How a place is reached: the program that runs others there, and the helper that it runs. What cannot be reached is said
 //! in one sentence with what that program printed.
 
+use super::askpass;
 use super::helper::{self, Helper};
 use crate::boot::Boot;
 use crate::cmd::choose::{self, Person};
@@ -18,6 +19,8 @@ use std::time::Duration;
 
 /// How long a place may take to answer: a machine may have to wake up.
 pub const PATIENCE: Duration = Duration::from_secs(45);
+/// The same where a person may have to type a password.
+const WITH_QUESTIONS: Duration = Duration::from_secs(300);
 /// How long the helper may take to be copied.
 pub const COPY_PATIENCE: Duration = Duration::from_secs(600);
 /// Bytes of what a script prints.
@@ -140,7 +143,8 @@ pub async fn check(boot: &Boot, target: &Target) -> anyhow::Result<Vec<String>> 
 /// Removes the helpers of all versions from the place.
 pub async fn clean(boot: &Boot, target: &Target) -> anyhow::Result<()> {
     let prefix = prefix(boot, target)?;
-    let said = run(boot, &prefix, helper::CLEAN_SCRIPT, None, PATIENCE).await?;
+    let patience = prefix.patience();
+    let said = run(boot, &prefix, helper::CLEAN_SCRIPT, None, patience).await?;
     match said.contains(helper::CLEANED) {
         true => Ok(()),
         false => {
@@ -158,6 +162,8 @@ struct Prefix {
     argv: Vec<OsString>,
     /// The command is one word, which a shell there reads.
     by_shell: bool,
+    /// Beside the person's own variables.
+    env: Vec<(OsString, OsString)>,
 }
 
 impl Prefix {
@@ -170,6 +176,22 @@ impl Prefix {
         }
         argv
     }
+
+    fn run(&self, boot: &Boot, script: &str) -> Command {
+        let mut command = command(boot, self.command(script));
+        let is_ours = |name: &OsString| self.env.iter().any(|(ours, _)| ours == name);
+        command.env.retain(|(name, _)| !is_ours(name));
+        command.env.extend(self.env.iter().cloned());
+        command
+    }
+
+    /// How long it may take to answer the first time.
+    fn patience(&self) -> Duration {
+        match self.env.is_empty() {
+            true => PATIENCE,
+            false => WITH_QUESTIONS,
+        }
+    }
 }
 
 fn prefix(boot: &Boot, target: &Target) -> anyhow::Result<Prefix> {
@@ -177,17 +199,19 @@ fn prefix(boot: &Boot, target: &Target) -> anyhow::Result<Prefix> {
     let plain = |words: &[&str]| Prefix {
         argv: words.iter().map(OsString::from).collect(),
         by_shell: false,
+        env: Vec::new(),
     };
     let mut prefix = match target {
         Target::Ssh(destination) => {
             let (host, port) = ssh_parts(destination);
             let mut argv: Vec<OsString> = ["ssh", "-T"].map(OsString::from).to_vec();
-            // Nobody can type a password here; a link that is cut is noticed.
-            for option in [
-                "BatchMode=yes",
-                "ServerAliveInterval=15",
-                "ServerAliveCountMax=3",
-            ] {
+            // A link that is cut is noticed.
+            let mut options = vec!["ServerAliveInterval=15", "ServerAliveCountMax=3"];
+            let asked = askpass::questions(boot).and_then(|asked| asked.variables(boot));
+            if asked.is_none() {
+                options.push("BatchMode=yes");
+            }
+            for option in options {
                 argv.extend(["-o", option].map(OsString::from));
             }
             argv.extend(
@@ -198,6 +222,7 @@ fn prefix(boot: &Boot, target: &Target) -> anyhow::Result<Prefix> {
             Prefix {
                 argv,
                 by_shell: true,
+                env: asked.unwrap_or_default(),
             }
         }
         Target::Container(name) => {
@@ -273,17 +298,18 @@ async fn start(
     prefix: &Prefix,
     script: &str,
 ) -> Result<Remote, Unreached> {
-    let command = command(boot, prefix.command(script));
+    let command = prefix.run(boot, script);
     let grace = Duration::from_secs(boot.loaded.config.helper.grace_seconds);
-    link(boot, label, command, grace).await
+    link(boot, label, command, (prefix.patience(), grace)).await
 }
 
-/// A link to the helper that this command runs; it is run again when the link breaks, as long as the helper waits.
+/// A link to the helper that this command runs, which may take so long the first time; it is run again when the link breaks,
+/// as long as the helper waits.
 pub async fn link(
     boot: &Boot,
     label: &str,
     command: Command,
-    grace: Duration,
+    (first_patience, grace): (Duration, Duration),
 ) -> Result<Remote, Unreached> {
     let host = boot.host();
     let dial: Dial = Arc::new(move || {
@@ -298,6 +324,7 @@ pub async fn link(
         place: label,
         version: crate::VERSION,
         patience: PATIENCE,
+        first_patience,
         grace,
         key,
         dial,
@@ -314,17 +341,17 @@ async fn run(
     input: Option<Vec<u8>>,
     patience: Duration,
 ) -> anyhow::Result<String> {
-    run_program(boot, prefix.command(script), input, patience).await
+    run_program(boot, prefix.run(boot, script), input, patience).await
 }
 
 /// Runs a program of this machine to its end, with these bytes as its input, and gives what it printed.
 pub async fn run_program(
     boot: &Boot,
-    argv: Vec<OsString>,
+    command: Command,
     input: Option<Vec<u8>>,
     patience: Duration,
 ) -> anyhow::Result<String> {
-    let mut process = boot.host().spawn(command(boot, argv)).await?;
+    let mut process = boot.host().spawn(command).await?;
     let stdin = process.take_input();
     let writing = async move {
         if let (Some(mut stdin), Some(input)) = (stdin, input) {

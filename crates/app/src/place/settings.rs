@@ -9,7 +9,7 @@ use ostler_engine::confine::{CommandPlace, Reader, SandboxMode, SandboxSettings}
 use ostler_engine::{Elsewhere, HubSettings};
 use ostler_guard::Containment;
 use ostler_host::sandbox::{Choice, Layer, Network, Policy};
-use ostler_wire::Word;
+use ostler_wire::{Word, printable};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,11 +18,10 @@ use std::sync::Arc;
 const TEMP: &str = "/tmp";
 /// Where programs are looked for if the place does not say.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// Paths that are named of those that were put back.
+const MAX_PUT_BACK: usize = 8;
 /// The helper of a place, below the home there.
 const CACHE: &str = ".cache/ostler";
-/// Of a repository, what decides what git runs.
-const GIT: [&str; 2] = [".git/hooks", ".git/config"];
-const OWN: &str = ".ostler";
 
 /// Changes the settings, and says what the person should know.
 pub fn apply(
@@ -35,6 +34,12 @@ pub fn apply(
     let here = options.paths.user_home.clone();
     let is_image = place.target.has_project_here();
     let mut notes = Vec::new();
+    if !facts.put_back.is_empty() {
+        let shown = facts.put_back.iter().take(MAX_PUT_BACK);
+        let shown: Vec<String> = shown.map(|path| path.display().to_string()).collect();
+        let shown = printable(&shown.join(", "));
+        notes.push(language.fill(Word::PlacePutBack, &[&place.name, &shown]));
+    }
     if !options.hooks.is_empty() {
         notes.push(language.fill(Word::PlaceHooksOff, &[&place.name]));
         options.hooks = Arc::default();
@@ -90,9 +95,10 @@ pub fn apply(
         sandbox: machine,
         tools,
         user_home: here,
+        link: place.remote.interruptions(),
     });
     options.toolbox.sandbox = sandbox;
-    options.toolbox.host = place.host.clone();
+    options.toolbox.host = super::host_of(boot, place);
     Ok(notes)
 }
 
@@ -136,7 +142,7 @@ fn sandbox(
                 .filter(|path| is_seen(path))
                 .cloned()
                 .collect(),
-            protect: protected(&place.root),
+            protect: place.protected(),
             network: match (boot.loaded.config.sandbox.network, layer) {
                 (true, _) => Network::On,
                 // The helper leads to the hosts that rules and grants name.
@@ -158,13 +164,6 @@ fn sandbox(
         place: CommandPlace::Elsewhere(layer),
         ..SandboxSettings::default()
     })
-}
-
-/// What neither commands nor checkpoints change in a project.
-pub fn protected(root: &Path) -> Vec<PathBuf> {
-    let names = ostler_guard::protected_names().filter(|name| !name.contains('*'));
-    let names = names.filter(|name| *name != ".git").chain(GIT).chain([OWN]);
-    names.map(|name| root.join(name)).collect()
 }
 
 /// Folders of programs in a home, which readers see.

@@ -2,6 +2,7 @@
 
 mod child;
 mod foreign;
+mod link;
 mod open;
 mod servers;
 
@@ -401,6 +402,10 @@ impl LocalHub {
             state.permissions.unrecorded |= past.forked_from.is_some();
         }
         let title = child.as_ref().map(|child| child.title.clone());
+        // Children are shown in the session that they belong to.
+        let place = options.toolbox.elsewhere.clone();
+        let place = place.filter(|_| child.is_none());
+        let news = link::tell(place, feed.clone(), options.run.language);
         if let Some(child) = child {
             child::settle(&mut state, child);
         }
@@ -438,7 +443,8 @@ impl LocalHub {
             transport: self.transport.clone(),
             options,
         };
-        let running = self.live.run(live, Box::pin(session.run()));
+        let work = link::beside(news, session.run());
+        let running = self.live.run(live, Box::pin(work));
         // A long past takes a while to free, and the prompt need not wait for it.
         let entries = std::mem::take(&mut past.entries);
         drop(tokio::task::spawn_blocking(move || drop(entries)));

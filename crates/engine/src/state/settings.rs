@@ -21,6 +21,7 @@ use ostler_mcp::{McpSettings, ServerContext};
 use ostler_wire::Language;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tokio::sync::watch;
 
 /// Everything that the sessions of a process are opened with.
 #[derive(Clone)]
@@ -193,6 +194,8 @@ pub struct Elsewhere {
     /// What servers are started with: that of this machine.
     pub tools: ToolSettings,
     pub user_home: Option<PathBuf>,
+    /// Why the link is cut, while it is being made again.
+    pub link: Option<watch::Receiver<Option<String>>>,
 }
 
 /// Commands beside the built-in ones.

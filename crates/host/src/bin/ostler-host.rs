@@ -62,14 +62,13 @@ fn run(part: Part) -> ExitCode {
                 keep(&facts(), streams, let_go).await
             }
             Part::Relay => {
-                let mut keeper = std::process::Command::new(std::env::current_exe()?);
-                keeper.arg(KEEP);
+                let keeper = [std::env::current_exe()?.into(), KEEP.into()];
                 let streams = Streams {
                     input: tokio::io::stdin(),
                     output: tokio::io::stdout(),
                     env: std::env::vars_os().collect(),
                 };
-                relay(streams, keeper, facts).await
+                relay(streams, &keeper, facts).await
             }
         }
     });

@@ -38,7 +38,7 @@ pub struct Streams<R, W> {
 /// command that starts one. Where none can be kept, this process is the helper, and ends with its streams.
 pub async fn relay<R, W>(
     streams: Streams<R, W>,
-    keeper: std::process::Command,
+    keeper: &[OsString],
     facts: impl FnOnce() -> PlaceFacts,
 ) -> io::Result<()>
 where
@@ -95,8 +95,10 @@ async fn pass_on(
 }
 
 /// Starts a keeper, and waits until it listens.
-async fn begin(keeper: std::process::Command, hello: &Hello) -> io::Result<()> {
-    let mut command = tokio::process::Command::from(keeper);
+async fn begin(keeper: &[OsString], hello: &Hello) -> io::Result<()> {
+    let (program, args) = keeper.split_first().ok_or(io::ErrorKind::NotFound)?;
+    let mut command = tokio::process::Command::new(program);
+    command.args(args);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::null()).spawn()?;
     let started = async {

@@ -61,9 +61,9 @@ enum Refused {
 
 impl LineSettings {
     /// The line, and the stream that it carries.
-    pub async fn open(self) -> Result<(Line, DuplexStream), Unreached> {
+    pub async fn open(self, first: Duration) -> Result<(Line, DuplexStream), Unreached> {
         let (ours, theirs) = tokio::io::duplex(BUFFER);
-        let (dialed, received) = match self.dial(None).await {
+        let (dialed, received) = match self.dial(None, first).await {
             Ok(dialed) => dialed,
             Err(Refused::Gone) => return Err(Unreached::Broken("it refused".into())),
             Err(Refused::Unreached(error)) => return Err(error),
@@ -129,7 +129,8 @@ impl LineSettings {
             if carrier.closer().is_closed() {
                 return Ok(None);
             }
-            match self.dial(Some(carrier.received())).await {
+            let known = Some(carrier.received());
+            match self.dial(known, self.patience).await {
                 Ok(next) => return Ok(Some(next)),
                 Err(Refused::Gone) => {
                     return Err("the helper has ended there, and what it ran with it".into());
@@ -145,7 +146,7 @@ impl LineSettings {
     }
 
     /// One connection to a helper that is new, or to the one that runs, and how much of ours it has received.
-    async fn dial(&self, known: Option<u64>) -> Result<(Dialed, u64), Refused> {
+    async fn dial(&self, known: Option<u64>, patience: Duration) -> Result<(Dialed, u64), Refused> {
         let hello = Hello {
             known,
             ..self.hello.clone()
@@ -153,13 +154,13 @@ impl LineSettings {
         let dialed = (self.dial)().await;
         let mut dialed =
             dialed.map_err(|error| Refused::Unreached(Unreached::Broken(error.to_string())))?;
-        let greeting = tokio::time::timeout(self.patience, greet(&mut dialed, &hello)).await;
+        let greeting = tokio::time::timeout(patience, greet(&mut dialed, &hello)).await;
         let error = match greeting {
             Ok(Ok(Greeting::Welcome(received))) => return Ok((dialed, received)),
             Ok(Ok(Greeting::Gone)) => return Err(Refused::Gone),
             Ok(Err(error)) => error,
             Err(_) => Unreached::Silent {
-                seconds: self.patience.as_secs(),
+                seconds: patience.as_secs(),
             },
         };
         Err(Refused::Unreached(dialed.explain(error).await))

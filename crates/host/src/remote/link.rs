@@ -448,7 +448,7 @@ impl Remote {
         };
         self.link
             .sender
-            .send(id, &Down::Call(Box::new(Call::Start(start))))
+            .send(id, &Down::Call(Box::new(Call::Start(Box::new(start)))))
             .await;
         let pid = match started.await {
             Ok(Ok(Answer::Started { pid })) => pid,
@@ -552,8 +552,12 @@ impl Host for Remote {
                     other => other.to_string(),
                 },
             };
-            match self.link.call(Call::Checkpoint { tree, order }).await {
-                Ok(Answer::Checkpoint(reply)) => reply,
+            let call = Call::Checkpoint {
+                tree: Box::new(tree),
+                order: Box::new(order),
+            };
+            match self.link.call(call).await {
+                Ok(Answer::Checkpoint(reply)) => *reply,
                 Ok(_) => Err(away(self.link.unreachable(&Broken::Garbage.to_string()))),
                 Err(error) => Err(away(error)),
             }

@@ -36,6 +36,8 @@ pub struct PlaceFacts {
     pub checkpoints: Option<PathBuf>,
     /// Where sockets and waiting output of helpers lie.
     pub run: Option<PathBuf>,
+    /// Protected files that were put back, because a helper was killed before it could do so.
+    pub put_back: Vec<PathBuf>,
 }
 
 impl PlaceFacts {
@@ -45,6 +47,7 @@ impl PlaceFacts {
         Self {
             checkpoints: saves::folder(&env, home.as_deref()),
             run: hello::folder(&env, home.as_deref()),
+            put_back: Vec::new(),
             protocol: PROTOCOL,
             version: version.to_owned(),
             os: std::env::consts::OS.to_owned(),
@@ -77,7 +80,8 @@ fields!(PlaceFacts {
     layers,
     pid,
     checkpoints,
-    run
+    run,
+    put_back
 });
 
 /// A command without its plan, which is made at the place.
@@ -127,11 +131,11 @@ pub enum Call {
         border: Border,
     },
     Search(Search),
-    Start(Start),
+    Start(Box<Start>),
     Ping,
     Checkpoint {
-        tree: Tree,
-        order: Order,
+        tree: Box<Tree>,
+        order: Box<Order>,
     },
 }
 
@@ -157,7 +161,7 @@ pub enum Answer {
     Found(Found),
     Started { pid: i32 },
     Alive,
-    Checkpoint(Result<Reply, checkpoint::Error>),
+    Checkpoint(Box<Result<Reply, checkpoint::Error>>),
 }
 
 variants!(Answer {

@@ -35,8 +35,9 @@ pub struct OverProgram<'a> {
     pub place: &'a str,
     /// Ours.
     pub version: &'a str,
-    /// How long one try may take.
+    /// How long one try may take, and how long the first one.
     pub patience: Duration,
+    pub first_patience: Duration,
     /// How long the helper waits when the link breaks, and we try to make it again.
     pub grace: Duration,
     /// What nobody else knows: whoever has it may take the link over.
@@ -55,7 +56,7 @@ impl OverProgram<'_> {
             },
             patience: self.patience,
         };
-        let (line, stream) = settings.open().await?;
+        let (line, stream) = settings.open(self.first_patience).await?;
         let connecting = Remote::over(self.place, self.version, line, stream);
         let silent = Unreached::Silent {
             seconds: self.patience.as_secs(),

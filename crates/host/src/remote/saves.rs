@@ -60,7 +60,7 @@ impl Saves {
             return store.carry_out(order);
         }
         let kept: Vec<PathBuf> = tree.protect.into_iter().filter(|p| !is_lost(p)).collect();
-        let watch = self.guards.begin(&kept);
+        let watch = self.guards.begin(&tree.root, &kept);
         let reply = store.carry_out(order);
         let refused = watch.put_back_now();
         match reply? {

@@ -99,11 +99,18 @@ where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send + 'static,
 {
+    let guards = Arc::new(Guards::new(facts.checkpoints.as_deref()));
+    let recovering = guards.clone();
+    // Before anything is read there.
+    let put_back = tokio::task::spawn_blocking(move || recovering.recover()).await;
+    let facts = &PlaceFacts {
+        put_back: put_back.unwrap_or_default(),
+        ..facts.clone()
+    };
     output.write_all(MAGIC).await?;
     let (sender, work) = writer(output);
     let writing = tokio::spawn(work);
     sender.send(0, facts).await;
-    let guards = Arc::<Guards>::default();
     let served = Arc::new(Served {
         host: Local::new(),
         plans: Plans::default(),
@@ -186,7 +193,7 @@ impl Exchanges {
         let served = served.clone();
         let task = self.running.spawn(async move {
             match call {
-                Call::Start(start) => run(id, start, heard, &served).await,
+                Call::Start(start) => run(id, *start, heard, &served).await,
                 call => {
                     let answer = Up::Answer(answer(call, &served).await);
                     served.sender.send(id, &answer).await;
@@ -247,11 +254,11 @@ async fn answer(call: Call, served: &Served) -> Result<Answer> {
         Call::Checkpoint { tree, order } => {
             let saves = served.saves.clone();
             // Once begun it is carried out, whoever waits for it.
-            let work = tokio::task::spawn_blocking(move || saves.carry_out(tree, order));
+            let work = tokio::task::spawn_blocking(move || saves.carry_out(*tree, *order));
             let lost = |error: tokio::task::JoinError| Error::Search {
                 text: error.to_string(),
             };
-            Answer::Checkpoint(work.await.map_err(lost)?)
+            Answer::Checkpoint(Box::new(work.await.map_err(lost)?))
         }
         Call::Start(_) => return Err(Error::BadCommand),
     })
@@ -322,10 +329,11 @@ async fn command(start: Start, served: &Arc<Served>) -> Result<(Command, Keeps)>
         let admit = |(token, reach)| common.proxy.admit(token, reach);
         keeps.guest = start.way.map(admit);
     }
-    let with_guards = served.clone();
+    let (with_guards, cwd) = (served.clone(), command.cwd.clone());
     let prepare = move || {
         let plan = with_guards.plans.prepare(&policy)?;
-        let guard = with_guards.guards.begin(&policy.protect);
+        let tree = policy.writable.first().unwrap_or(&cwd);
+        let guard = with_guards.guards.begin(tree, &policy.protect);
         Ok::<_, sandbox::Error>((plan, guard))
     };
     let prepared = tokio::task::spawn_blocking(prepare).await;

@@ -24,6 +24,7 @@ pub const ALL: &[Case] = cases![
     a_killed_helper_is_gone_for_good,
     input_and_calls_go_on_after_a_cut,
     a_stranger_is_not_let_in,
+    what_a_killed_helper_could_not_put_back_is_put_back_by_the_next,
 ];
 
 /// What `main` does when it is started as a part of a helper.
@@ -38,11 +39,10 @@ pub fn run_part(keeps: bool) -> ExitCode {
         if keeps {
             return keep(&facts(), (input, output), let_go).await;
         }
-        let mut keeper = std::process::Command::new(std::env::current_exe()?);
-        keeper.arg(KEEPER);
+        let keeper = [std::env::current_exe()?.into(), KEEPER.into()];
         let env = std::env::vars_os().collect();
         let streams = Streams { input, output, env };
-        relay(streams, keeper, facts).await
+        relay(streams, &keeper, facts).await
     });
     runtime.shutdown_background();
     match served {
@@ -75,7 +75,9 @@ fn place() -> Place {
     let relays = Arc::new(Mutex::new(Vec::new()));
     let is_up = Arc::new(Mutex::new(true));
     let mut env = env();
-    env.push(("XDG_CACHE_HOME".into(), folder.path().into()));
+    for name in ["XDG_CACHE_HOME", "XDG_DATA_HOME"] {
+        env.push((name.into(), folder.path().into()));
+    }
     let command = Command {
         argv: vec![std::env::current_exe().unwrap().into(), RELAY.into()],
         cwd: "/".into(),
@@ -111,6 +113,7 @@ impl Place {
             place: "box",
             version: VERSION,
             patience: LONG,
+            first_patience: LONG,
             grace,
             key: [7; 32],
             dial: self.dial.clone(),
@@ -358,4 +361,50 @@ async fn a_stranger_is_not_let_in() {
     assert!(said.is_empty() || said.trim() == "0", "{said}");
     // The one that has the key is not disturbed.
     remote.stat(Path::new("/")).await.unwrap();
+}
+
+async fn what_a_killed_helper_could_not_put_back_is_put_back_by_the_next() {
+    use ostler_host::sandbox::{Choice, Layer, Plan, Policy, probe};
+    // What no mount holds: the comparison afterwards is what there is.
+    if !probe().layers.contains(&Layer::Landlock) {
+        println!("skipped: there is no Landlock");
+        return;
+    }
+    let place = place();
+    let project = place.path("project");
+    std::fs::create_dir_all(project.join(".git/hooks")).unwrap();
+    let project = project.canonicalize().unwrap();
+    std::fs::write(project.join(".mcp.json"), "mine").unwrap();
+    let remote = place.connect(LONG).await;
+    let protect = [".mcp.json", ".git/hooks"].map(|name| project.join(name));
+    let policy = Policy {
+        writable: vec![project.clone()],
+        protect: protect.to_vec(),
+        layer: Choice::Landlock,
+        ..Policy::default()
+    };
+    let mut command =
+        sh("echo theirs > .mcp.json; echo x > .git/hooks/pre-commit; echo ready; sleep 1000");
+    command.cwd.clone_from(&project);
+    Arc::new(Plan::at_place(policy, Layer::Landlock)).put_on(&mut command);
+    let mut process = remote.spawn(command).await.unwrap();
+    loop {
+        match process.next().await {
+            Output::Stdout(bytes) if bytes.ends_with(b"ready\n") => break,
+            Output::Stdout(_) | Output::Stderr(_) => {}
+            Output::Exited(exit) => panic!("{exit:?}"),
+        }
+    }
+    let read = |name: &str| std::fs::read_to_string(project.join(name)).ok();
+    assert_eq!(read(".mcp.json").as_deref(), Some("theirs\n"));
+    kill(i32::try_from(remote.facts().pid).unwrap());
+    assert_eq!(process.next().await, Output::Exited(Exit::LOST));
+    let again = place.connect(LONG).await;
+    assert_eq!(read(".mcp.json").as_deref(), Some("mine"));
+    assert_eq!(read(".git/hooks/pre-commit"), None);
+    let told = &again.facts().put_back;
+    assert!(told.contains(&project.join(".mcp.json")), "{told:?}");
+    // Once.
+    let third = place.connect(LONG).await;
+    assert!(third.facts().put_back.is_empty());
 }
