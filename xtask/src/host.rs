@@ -90,7 +90,9 @@ fn build() -> anyhow::Result<bool> {
                 format!("CARGO_TARGET_{variable}_RUSTFLAGS"),
                 "-Clink-self-contained=yes -Cstrip=symbols",
             )
-            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "s")
+            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "z")
+            .env("CARGO_PROFILE_RELEASE_LTO", "fat")
+            .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
             .status()
             .context("cargo")?;
         if !status.success() {
