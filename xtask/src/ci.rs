@@ -1,7 +1,7 @@
 //! `cargo xtask ci`: every check in turn, with their output as it comes, and a summary at the end.
 
 use crate::ostler::cargo;
-use crate::{docs, mcp, tidy, web};
+use crate::{docs, host, mcp, tidy, web};
 use anyhow::Context as _;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -49,7 +49,23 @@ fn clippy() -> anyhow::Result<bool> {
     passes(&[what.as_slice(), &["--", "-D", "warnings"]].concat())
 }
 
+/// With a docker of our own, where one is to be had.
 fn tests() -> anyhow::Result<bool> {
+    let docker = host::offer();
+    let passed = run_tests(&docker);
+    if !docker.is_empty() {
+        host::run(&["down"])?;
+    }
+    passed
+}
+
+fn run_tests(variables: &[(String, String)]) -> anyhow::Result<bool> {
+    let passes = |args: &[&str]| -> anyhow::Result<bool> {
+        let mut command = cargo(args);
+        command.envs(variables.iter().cloned());
+        let status = command.status();
+        Ok(status.context("cargo cannot be started")?.success())
+    };
     let asked = cargo(&["nextest", "--version"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -10,6 +10,7 @@ mod bench;
 mod ci;
 mod dist;
 mod docs;
+mod host;
 mod mcp;
 mod ostler;
 mod pictures;
@@ -28,6 +29,8 @@ cargo xtask docs --site               build docs/ into a searchable site (needs 
 cargo xtask docs                      links, the configuration schema and the commands that documents name
 cargo xtask schema                    write docs/ostler.schema.json
 cargo xtask mcp install|conformance   servers and the conformance suite of others
+cargo xtask host build                the helper for other places, for musl, into target/helpers
+cargo xtask host up|down              a docker of our own for tests (needs root)
 cargo xtask pictures                  draw docs/images from real terminal output (needs chromium)
 cargo xtask web install|build         packages of the client in the browser; its committed files, built anew
 cargo xtask web test [--all]          the client in a browser against the real server; with its own mock, too
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         ["dist", options @ ..] => dist::run(options),
         ["schema"] => schema::run(),
         ["mcp", options @ ..] => mcp::run(options),
+        ["host", options @ ..] => host::run(options),
         ["pictures"] => pictures::run(),
         ["web", options @ ..] => web::run(options),
         ["bench", options @ ..] => bench::run(options),

@@ -278,6 +278,11 @@ impl Boot {
             || self.env.get(name).is_some_and(holds)
     }
 
+    /// Whether commands are to run in a tmux pane that the person shares.
+    pub fn wants_pane(&self) -> bool {
+        self.global.tmux.is_some()
+    }
+
     /// Variables that hold a key, or may: by their name, or because the value is in them under another.
     pub fn key_variables(&self) -> Vec<String> {
         let named = self.built_in.iter().chain(&self.loaded.config.providers);
@@ -329,6 +334,7 @@ pub fn surroundings(global: &Global) -> anyhow::Result<Surroundings> {
     let cwd = std::env::current_dir().explain(|| Word::BootNoCwd.into())?;
     env::find_home(&mut env, ostler_host::account_home());
     let target = Target::of(&global.place, locale::chosen(None, &env))?;
+    let target = target.filter(|target| !target.has_project_here());
     // The root is a folder of the other place then.
     let root = global.root.as_deref().filter(|_| target.is_none());
     let mut places = Places::find(&env, &cwd, root, Platform::CURRENT)?;

@@ -385,7 +385,7 @@ fn wants_prompts(boot: &Boot) -> bool {
 }
 
 /// The prompt of the flags, with what a pipe brings.
-fn prompt(args: &Exec, language: Language) -> anyhow::Result<String> {
+pub fn prompt(args: &Exec, language: Language) -> anyhow::Result<String> {
     let words = args.words.join(" ");
     let given = match (&args.prompt, words.as_str()) {
         (Some(prompt), _) => Some(prompt.clone()),

@@ -19,6 +19,7 @@ pub fn all(boot: &Arc<Boot>) -> Vec<Arc<dyn Extra>> {
     vec![
         Arc::new(Settings(boot.clone())),
         Arc::new(Doctor(boot.clone())),
+        Arc::new(HostInfo(boot.clone())),
         Arc::new(LogIn {
             boot: boot.clone(),
             begun: Mutex::default(),
@@ -58,6 +59,27 @@ impl Extra for Doctor {
 
     fn run(&self, _: &str, language: Language, _: &Tell) -> View {
         doctor::view(&doctor::findings(&self.0, None), language)
+    }
+}
+
+/// Where the session works. Another place is another start of the program: a session stays where it began.
+struct HostInfo(Arc<Boot>);
+
+impl Extra for HostInfo {
+    fn info(&self, language: Language) -> CommandInfo {
+        CommandInfo {
+            name: "host".into(),
+            help: language.say(Word::HelpHost).into(),
+            arguments: String::new(),
+            group: CommandGroup::Inspect,
+        }
+    }
+
+    fn run(&self, words: &str, language: Language, _: &Tell) -> View {
+        match words.trim() {
+            "" => View::Text(crate::place::describe(&self.0)),
+            other => View::Error(language.fill(Word::HostStays, &[other])),
+        }
     }
 }
 

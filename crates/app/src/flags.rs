@@ -140,6 +140,9 @@ pub struct Global {
     /// No progress on stderr: only errors and what needs you
     #[arg(long, short = 'q', global = true, conflicts_with = "verbose")]
     pub quiet: bool,
+    /// Run commands in a tmux pane that you can watch and type in; =SESSION: in a session of your own tmux
+    #[arg(long, global = true, value_name = "SESSION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub tmux: Option<String>,
     #[command(flatten)]
     pub place: PlaceFlags,
     #[command(flatten)]

@@ -154,7 +154,7 @@ fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
                 .effort
                 .map(|effort| crate::wiring::effort(effort).name().to_owned()),
             folder: shown_root(boot),
-            host: boot.machines.place.get().map(|place| place.name.clone()),
+            host: boot.machines.name(),
             branch: crate::around::branch(&boot.places.root),
         }),
         greeting,
@@ -185,7 +185,9 @@ fn title(boot: &Boot) -> String {
     };
     let folder = root.file_name();
     let folder = folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    format!("ostler {folder}").trim_end().to_owned()
+    let place = boot.machines.name().map(|name| format!(" ({name})"));
+    let place = place.unwrap_or_default();
+    format!("ostler {folder}{place}").trim_end().to_owned()
 }
 
 /// Panics of other threads that are told at the end.

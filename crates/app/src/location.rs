@@ -4,8 +4,9 @@
 use crate::errors::UsageError;
 use crate::flags::{Global, PlaceFlags};
 use ostler_engine::store::{Store, project_name};
-use ostler_host::Local;
+use ostler_host::pane::Pane;
 use ostler_host::remote::{PlaceFacts, Remote};
+use ostler_host::{Host, Local};
 use ostler_wire::{Language, Word};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -16,6 +17,9 @@ use std::sync::{Arc, OnceLock};
 const FOLDER: &str = "places";
 /// In such a folder: which place it stands for.
 const RECORD: &str = "place.json";
+/// Of a repository, what decides what git runs.
+const GIT: [&str; 2] = [".git/hooks", ".git/config"];
+const OWN: &str = ".ostler";
 /// Characters of a name in the name of a folder.
 const MAX_NAME: usize = 40;
 /// Folders that are looked through for a session.
@@ -27,13 +31,23 @@ pub struct Machines {
     pub local: Arc<Local>,
     /// Set before the first session.
     pub place: Arc<OnceLock<Arc<Connected>>>,
+    /// Where commands run, if the person shares a pane.
+    pub pane: Arc<OnceLock<Pane>>,
 }
 
 impl Machines {
+    /// Where commands run, for people; none where that is this machine as always.
+    pub fn name(&self) -> Option<String> {
+        let place = self.place.get().map(|place| place.name.clone());
+        let pane = self.pane.get().map(|_| "tmux".to_owned());
+        let names: Vec<String> = place.into_iter().chain(pane).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
     /// What plain lines print before the person types.
     pub fn sign(&self) -> String {
-        match self.place.get() {
-            Some(place) => format!("({})> ", place.name),
+        match self.name() {
+            Some(name) => format!("({name})> "),
             None => "> ".to_owned(),
         }
     }
@@ -46,6 +60,8 @@ pub enum Target {
     Ssh(String),
     Container(String),
     Pod(String),
+    /// A new container, in which the project of this machine is.
+    Image(String),
     Host(String),
 }
 
@@ -56,6 +72,7 @@ impl Target {
             ssh,
             container,
             pod,
+            image,
             host,
             install_helper: _,
         } = flags;
@@ -63,6 +80,7 @@ impl Target {
             ssh.clone().map(Self::Ssh),
             container.clone().map(Self::Container),
             pod.clone().map(Self::Pod),
+            image.clone().map(Self::Image),
             host.clone().map(Self::Host),
         ];
         let mut named = named.into_iter().flatten();
@@ -83,11 +101,13 @@ impl Target {
         }
     }
 
-    fn parts(&self) -> (&'static str, &str) {
+    /// Its kind and its name.
+    pub fn parts(&self) -> (&'static str, &str) {
         match self {
             Self::Ssh(name) => ("ssh", name),
             Self::Container(name) => ("container", name),
             Self::Pod(name) => ("pod", name),
+            Self::Image(name) => ("image", name),
             Self::Host(name) => ("host", name),
         }
     }
@@ -98,12 +118,35 @@ impl Target {
         format!("{kind} {name}")
     }
 
+    /// The place that a label names.
+    fn of_label(label: &str) -> Option<Self> {
+        let (kind, name) = label.split_once(' ')?;
+        let name = name.to_owned();
+        match kind {
+            "ssh" => Some(Self::Ssh(name)),
+            "container" => Some(Self::Container(name)),
+            "pod" => Some(Self::Pod(name)),
+            "image" => Some(Self::Image(name)),
+            "host" => Some(Self::Host(name)),
+            _ => None,
+        }
+    }
+
+    /// Whether the project is a folder of this machine all the same.
+    pub fn has_project_here(&self) -> bool {
+        match self {
+            Self::Image(_) => true,
+            Self::Ssh(_) | Self::Container(_) | Self::Pod(_) | Self::Host(_) => false,
+        }
+    }
+
     fn flags(&self) -> PlaceFlags {
         let mut flags = PlaceFlags::default();
         let (slot, name) = match self {
             Self::Ssh(name) => (&mut flags.ssh, name),
             Self::Container(name) => (&mut flags.container, name),
             Self::Pod(name) => (&mut flags.pod, name),
+            Self::Image(name) => (&mut flags.image, name),
             Self::Host(name) => (&mut flags.host, name),
         };
         *slot = Some(name.clone());
@@ -122,7 +165,10 @@ struct Record {
 pub struct Connected {
     pub name: String,
     pub target: Target,
+    /// As it was connected first.
     pub remote: Remote,
+    /// What sessions work on, once one does: connected again when it must be.
+    pub host: OnceLock<Arc<dyn Host>>,
     /// The project there, a real path.
     pub root: PathBuf,
 }
@@ -130,6 +176,13 @@ pub struct Connected {
 impl Connected {
     pub fn facts(&self) -> &PlaceFacts {
         self.remote.facts()
+    }
+
+    /// What neither commands nor checkpoints change in the project.
+    pub fn protected(&self) -> Vec<PathBuf> {
+        let names = ostler_guard::protected_names().filter(|name| !name.contains('*'));
+        let names = names.filter(|name| *name != ".git").chain(GIT).chain([OWN]);
+        names.map(|name| self.root.join(name)).collect()
     }
 }
 
@@ -166,23 +219,50 @@ pub fn stand_in(target: &Target, root: Option<&Path>, home: &Path) -> anyhow::Re
 
 /// The flags with the place that a session of this id belongs to, if it is one of another place.
 pub fn of_session(global: &Global, home: &Path, sessions: &Path, id: &str) -> Option<Global> {
-    if global.place != PlaceFlags::default() {
+    if global.place.names_place() {
         return None;
     }
     let places = home.join(FOLDER);
     let log = Store::new(sessions, &places).of_home(home).find(id).ok()?;
     let project = log.parent()?.file_name()?.to_owned();
-    let folders = std::fs::read_dir(places).ok()?.flatten().take(MAX_FOLDERS);
-    let mut folders = folders.map(|folder| folder.path());
+    // There are none before the first session at another place.
+    let folders = std::fs::read_dir(places).into_iter().flatten().flatten();
+    let mut folders = folders.take(MAX_FOLDERS).map(|folder| folder.path());
     let is_its = |folder: &PathBuf| project == *project_name(folder);
-    let folder = folders.find(is_its)?;
+    let Some(folder) = folders.find(is_its) else {
+        // Of a project on this machine: its log says where its commands ran.
+        let target = Target::of_label(&place_in(&log)?)?;
+        let place = PlaceFlags {
+            install_helper: global.place.install_helper,
+            ..target.flags()
+        };
+        return target.has_project_here().then(|| Global {
+            place,
+            ..global.clone()
+        });
+    };
     let text = std::fs::read(folder.join(RECORD)).ok()?;
     let record: Record = serde_json::from_slice(&text).ok()?;
     Some(Global {
-        place: record.place.flags(),
+        place: PlaceFlags {
+            install_helper: global.place.install_helper,
+            ..record.place.flags()
+        },
         root: record.root,
         ..global.clone()
     })
+}
+
+/// The place that a log names last.
+fn place_in(log: &Path) -> Option<String> {
+    let text = std::fs::read(log).ok()?;
+    let lines = text.split(|byte| *byte == b'\n').rev();
+    let metas = lines.filter_map(|line| {
+        let entry: serde_json::Value = serde_json::from_slice(line).ok()?;
+        let host = entry.get("host")?.as_str()?;
+        (entry.get("type")? == "meta" && !host.is_empty()).then(|| host.to_owned())
+    });
+    metas.into_iter().next()
 }
 
 #[cfg(test)]

@@ -80,6 +80,9 @@ fn main() -> ExitCode {
     if let Some(code) = connect::run_if_asked() {
         return code;
     }
+    if let Some(code) = place::run_if_asked() {
+        return code;
+    }
     if let Some(code) = conformance::run_if_asked() {
         return code;
     }
@@ -121,6 +124,7 @@ fn main() -> ExitCode {
             fail(&error, language.get())
         }
     };
+    runtime.block_on(place::finish());
     // Servers and plugins are dead before anybody else reads what they wrote.
     if let Some(notice) = runtime.block_on(ostler_engine::confine::helpers::finish()) {
         let _ = writeln!(std::io::stderr(), "{notice}");
@@ -225,7 +229,10 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Models { format }) => cmd::models::run(&*boot()?, format),
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
         Some(Command::Cache(args)) => cmd::cache::run(&lenient()?.warned(), &args),
-        Some(Command::Checkpoint(args)) => cmd::checkpoint::run(lenient()?.warned(), args).await,
+        Some(Command::Checkpoint(args)) => {
+            let boot = place::reach(lenient()?.warned()).await?;
+            cmd::checkpoint::run(boot, args).await
+        }
         Some(Command::Demo(args)) => demo::run(global, args, language.get()).await,
         Some(Command::Serve(args)) => serve::run(global, args, language).await,
         Some(Command::Acp) => acp::run(&global, language).await,
@@ -328,7 +335,7 @@ fn check_place(
                 | Command::Sessions(SessionsCommand::Resume(_))
         )
     );
-    match is_here && global.place != flags::PlaceFlags::default() {
+    match is_here && (global.place.names_place() || global.tmux.is_some()) {
         true => Err(UsageError(language.say(Word::PlaceNotHere).into()).into()),
         false => Ok(()),
     }

@@ -1,26 +1,33 @@
 //! Connects to another place, and puts the settings of a session in its terms. The person's own things (sessions, keys,
 //! memory, configuration) stay on this machine.
 
+mod askpass;
+mod check;
 mod helper;
+mod image;
+mod pane;
 mod reach;
 mod routed;
 mod settings;
 
-pub use settings::apply;
+pub use askpass::run_if_asked;
+pub use check::findings;
 
 use crate::boot::Boot;
 use crate::errors::UsageError;
 use crate::exit::OK;
-use crate::flags::Host;
+use crate::flags;
 use crate::location::{Connected, Target};
 use crate::output;
 use anyhow::anyhow;
+use ostler_engine::HubSettings;
 use ostler_host::remote::Remote;
-use ostler_host::{Border, Host as _, Kind, Span};
+use ostler_host::{Border, Host, Kind, Span};
 use ostler_wire::Word;
 use reach::Consent;
+use routed::Routed;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Files of the project that the model is given at the start.
 const INSTRUCTIONS: [&str; 6] = [
@@ -34,17 +41,65 @@ const INSTRUCTIONS: [&str; 6] = [
 /// Bytes of such a file.
 const MAX_INSTRUCTIONS: u64 = 256 << 10;
 
+/// Links that are open: they are closed at the end of the process, whatever ends it.
+static LINKS: Mutex<Vec<Remote>> = Mutex::new(Vec::new());
+
+fn open_links() -> MutexGuard<'static, Vec<Remote>> {
+    LINKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says at all places that this process is done: what it started there ends at once. To be called at its end.
+pub async fn finish() {
+    let links = std::mem::take(&mut *open_links());
+    for link in links {
+        link.close().await;
+    }
+}
+
+/// Puts the settings of sessions in terms of the place and of the pane that the flags name, and says what the person should
+/// know.
+pub fn apply(options: &mut HubSettings, boot: &Arc<Boot>) -> anyhow::Result<Vec<String>> {
+    let mut notes = match boot.machines.place.get() {
+        Some(place) => settings::apply(options, boot, place)?,
+        None => Vec::new(),
+    };
+    notes.extend(pane::apply(options, boot));
+    Ok(notes)
+}
+
+/// Where sessions of this process work, for people.
+pub fn describe(boot: &Boot) -> String {
+    let language = boot.language;
+    let place = boot.machines.place.get();
+    let (name, root) = match place {
+        Some(place) => (place.name.as_str(), &place.root),
+        None => (language.say(Word::HostHere), &boot.places.root),
+    };
+    let mut lines = vec![language.fill(Word::HostIs, &[name, &root.display().to_string()])];
+    if let Some(place) = place {
+        let facts = place.facts();
+        let layers: Vec<&str> = facts.layers.iter().map(|layer| layer.name()).collect();
+        lines.push(match (layers.as_slice(), place.target.has_project_here()) {
+            ([], true) => language.say(Word::PlaceContainerHolds).to_owned(),
+            ([], false) => language.say(Word::PlaceNoSandbox).to_owned(),
+            (names, _) => language.fill(Word::PlaceSandboxIs, &[&names.join(", ")]),
+        });
+    }
+    lines.extend(pane::attach_note(boot));
+    lines.join("\n")
+}
+
 /// `ostler host`: looks at the place that the flags name, or takes the helper away from it.
-pub async fn run(boot: Arc<Boot>, what: Host) -> anyhow::Result<u8> {
+pub async fn run(boot: Arc<Boot>, what: flags::Host) -> anyhow::Result<u8> {
     let language = boot.language;
     let none = || UsageError(language.say(Word::PlaceNone).into());
     let target = Target::of(&boot.global.place, language)?.ok_or_else(none)?;
     match what {
-        Host::Clean => {
+        flags::Host::Clean => {
             reach::clean(&boot, &target).await?;
             output::say(&language.fill(Word::PlaceCleaned, &[&target.label()]));
         }
-        Host::Check => {
+        flags::Host::Check => {
             for line in reach::check(&boot, &target).await? {
                 output::print(&format!("{line}\n"))?;
             }
@@ -53,22 +108,54 @@ pub async fn run(boot: Arc<Boot>, what: Host) -> anyhow::Result<u8> {
     Ok(OK)
 }
 
-/// Connects to the place that the flags name, if they name one. To be called before sessions are opened.
+/// Connects to the place that the flags name, if they name one, and opens the pane that they ask for. To be called before
+/// sessions are opened.
 pub async fn reach(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
-    let Some(target) = Target::of(&boot.global.place, boot.language)? else {
-        return Ok(boot);
-    };
-    let remote = reach::connect(&boot, &target, Consent::Asked).await?;
+    if let Some(target) = Target::of(&boot.global.place, boot.language)? {
+        connect(&boot, target).await?;
+    }
+    pane::open(&boot).await?;
+    Ok(boot)
+}
+
+async fn connect(boot: &Arc<Boot>, target: Target) -> anyhow::Result<()> {
+    let remote = reach::connect(boot, &target, Consent::Asked).await?;
     let connected = Connected {
-        root: root_at(&boot, &target, &remote).await?,
+        root: root_at(boot, &target, &remote).await?,
         name: target.label(),
+        host: OnceLock::new(),
         target,
         remote,
     };
-    copy_instructions(&connected, &boot.places.root).await?;
+    if !connected.target.has_project_here() {
+        copy_instructions(&connected, &boot.places.root).await?;
+    }
+    askpass::only_remember();
     // Nobody else sets it: this is done once, before the first session.
     let _set = boot.machines.place.set(Arc::new(connected));
-    Ok(boot)
+    Ok(())
+}
+
+/// What sessions of the place work on. It holds the process's own settings, which is why it is not there from the start.
+fn host_of(boot: &Arc<Boot>, place: &Connected) -> Arc<dyn Host> {
+    let own = [boot.places.home.clone(), boot.sessions_dir()];
+    // What is in a throw-away container is the same folder.
+    let project = Some(&boot.places.root).filter(|_| place.target.has_project_here());
+    let host = || -> Arc<dyn Host> {
+        Arc::new(Routed {
+            boot: boot.clone(),
+            name: place.name.clone(),
+            target: place.target.clone(),
+            current: tokio::sync::Mutex::new(place.remote.clone()),
+            machine: boot.host(),
+            own: own
+                .iter()
+                .chain(project)
+                .flat_map(|path| [path.clone(), ostler_host::real_path(path)])
+                .collect(),
+        })
+    };
+    place.host.get_or_init(host).clone()
 }
 
 /// Where the project lies: as the flag says, as the configuration says, or where the helper was started.
@@ -77,6 +164,7 @@ async fn root_at(boot: &Boot, target: &Target, remote: &Remote) -> anyhow::Resul
     let facts = remote.facts();
     let configured = match target {
         Target::Host(name) => boot.loaded.config.host.get(name),
+        Target::Image(_) => return Ok(boot.places.root.clone()),
         Target::Ssh(_) | Target::Container(_) | Target::Pod(_) => None,
     };
     let configured = configured

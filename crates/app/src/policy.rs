@@ -124,6 +124,24 @@ fn added(boot: &Boot) -> Vec<PathBuf> {
 
 /// What holds commands here. That a project turned the sandbox off is no consent of the person.
 pub fn containment(boot: &Boot) -> Containment {
+    let held = contained(boot);
+    match boot.wants_pane() {
+        true => in_pane(held),
+        false => held,
+    }
+}
+
+/// What holds commands in a pane that the person shares: nothing, whatever would elsewhere.
+pub fn in_pane(held: Containment) -> Containment {
+    match held {
+        Containment::Waived => Containment::Waived,
+        Containment::Sandbox | Containment::SandboxOnline | Containment::Missing => {
+            Containment::Missing
+        }
+    }
+}
+
+fn contained(boot: &Boot) -> Containment {
     let by_project = boot.loaded.layer_of(&["sandbox", "bash"]) == Some(Layer::Project);
     match grants::mode(boot) {
         SandboxMode::Off if by_project && !boot.global.no_sandbox => Containment::Missing,

@@ -9,7 +9,7 @@ use anyhow::anyhow;
 use ostler_wire::{Open, Word};
 use std::sync::Arc;
 
-pub async fn run(mut boot: Arc<Boot>, args: Resume) -> anyhow::Result<u8> {
+pub async fn run(boot: Arc<Boot>, args: Resume) -> anyhow::Result<u8> {
     let language = boot.language;
     let open = which(&boot, &args);
     let Some(prompt) = args.prompt else {
@@ -28,13 +28,11 @@ pub async fn run(mut boot: Arc<Boot>, args: Resume) -> anyhow::Result<u8> {
         };
         return exec::run(boot, job).await;
     }
-    let own = Arc::get_mut(&mut boot).ok_or_else(|| anyhow!(language.say(Word::ResumeInUse)))?;
-    match open {
-        Open::Fork(id) => own.global.fork = Some(id),
-        Open::Resume(id) => own.global.session = Some(id),
-        Open::Last => own.global.session = Some(newest(own)?),
-        Open::New => {}
-    }
+    let open = match open {
+        Open::Last => Open::Resume(newest(&boot)?),
+        named @ (Open::Resume(_) | Open::Fork(_) | Open::New) => named,
+    };
+    let format = exec::format(&args.output);
     let exec = Exec {
         words: Vec::new(),
         prompt: Some(prompt),
@@ -42,7 +40,14 @@ pub async fn run(mut boot: Arc<Boot>, args: Resume) -> anyhow::Result<u8> {
         input_format: InputFormat::Text,
         output_schema: None,
     };
-    exec::exec(boot, exec).await
+    let job = exec::Job {
+        open,
+        prompt: exec::prompt(&exec, language)?,
+        format,
+        schema: None,
+        farewell: exec::Farewell::Say,
+    };
+    exec::run(boot, job).await
 }
 
 fn which(boot: &Boot, args: &Resume) -> Open {

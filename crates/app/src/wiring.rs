@@ -84,6 +84,7 @@ pub fn options(boot: &Arc<Boot>, interactive: bool) -> anyhow::Result<HubSetting
             more: Vec::new(),
             sandbox,
             elsewhere: None,
+            pane: None,
         },
         mcp: Arc::new(crate::servers::settings(boot)),
         agents: Arc::new(agent_settings(boot, &hidden)?),

@@ -6,8 +6,14 @@
 mod common;
 #[path = "hosts/container.rs"]
 mod container;
+#[path = "hosts/contract.rs"]
+mod contract;
+#[path = "hosts/image.rs"]
+mod image;
 #[path = "hosts/ssh.rs"]
 mod ssh;
+#[path = "hosts/tmux.rs"]
+mod tmux;
 
 use common::{Scene, skipped};
 use ostler_testkit::{Output, json_lines};

@@ -1,15 +1,20 @@
 //! Which saves of the tree a session needs: before the first change that the person's words lead to, and after the last one.
 //! What cannot be saved is told once. When it is done is in `state/checkpoints`, how a tree is saved in `checkpoint`.
 
-use crate::checkpoint::{Checkpoints, Error, Limits, Reach, Record, Scope, Target, Why};
+use crate::checkpoint::{
+    Around, AroundDone, Ask, Checkpoints, Error, Limits, Reach, Record, Target, There, Tree,
+    TreeStore, Why,
+};
 use crate::cut::shorten_prompt;
 use crate::redact::Redactor;
+use ostler_host::Host;
 use ostler_wire::{
     Access, AnyWord, Body, Checkpoint, Language, Notice, Saved, Say, Segment, When, Word,
 };
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 /// Digits of a tree's hash that are written down.
@@ -22,9 +27,6 @@ const MAX_HEAVY: u32 = 4;
 /// Checkpoints of the session whose files are followed.
 const MAX_SAVED: usize = 256;
 
-/// Checkpoints of earlier sessions in the project whose files are followed.
-const MAX_EARLIER: usize = 32;
-
 /// Where the checkpoints of a session are.
 pub struct Place {
     pub home: PathBuf,
@@ -32,11 +34,43 @@ pub struct Place {
     /// Where the root really was when the session began.
     pub real: PathBuf,
     pub limits: Limits,
+    /// Where the project is not on this machine.
+    pub there: Option<FarTree>,
+}
+
+/// A project at another place.
+pub struct FarTree {
+    /// As people call the place.
+    pub name: String,
+    pub host: Arc<dyn Host>,
+    /// The folder on this machine that stands for the project.
+    pub stand_in: PathBuf,
+    /// What a restore leaves as it is.
+    pub protect: Vec<PathBuf>,
 }
 
 impl Place {
-    /// Makes no file.
-    pub fn open(&self) -> Result<Checkpoints, Error> {
+    /// Makes no file. Of another place it asks on the runtime that it is called on.
+    pub fn open(&self) -> Result<TreeStore, Error> {
+        let Some(far) = &self.there else {
+            return self.open_here().map(TreeStore::Here);
+        };
+        let (host, runtime) = (far.host.clone(), Handle::current());
+        let ask: Ask = Arc::new(move |tree, order| runtime.block_on(host.checkpoint(tree, order)));
+        Ok(TreeStore::There(There {
+            name: far.name.clone(),
+            ask,
+            tree: Tree {
+                root: self.root.clone(),
+                limits: self.limits.clone(),
+                protect: far.protect.clone(),
+            },
+            dir: crate::store::checkpoints_dir(&self.home, &far.stand_in),
+        }))
+    }
+
+    /// Those of a project on this machine.
+    pub fn open_here(&self) -> Result<Checkpoints, Error> {
         let dir = crate::store::checkpoints_dir(&self.home, &self.root);
         let store = Checkpoints::open(&dir, &self.root, self.limits.clone())?;
         match store.root() == self.real {
@@ -84,22 +118,14 @@ enum Stage {
 /// A piece of work for a thread of its own.
 pub struct Job {
     place: Arc<Place>,
-    label: String,
-    when: When,
-    targets: Vec<Target>,
-    named: Vec<PathBuf>,
-    touched: Vec<PathBuf>,
-    follows: Vec<u64>,
-    /// Named paths alone.
-    in_part: bool,
+    order: Around,
 }
 
 pub struct Done {
-    record: Result<Option<Record>, Error>,
+    done: AroundDone,
     when: When,
-    named: Vec<PathBuf>,
-    /// Ignored and too large.
-    passed: Vec<PathBuf>,
+    /// As people call the place, if it is another than this machine.
+    place: Option<String>,
 }
 
 impl SessionCheckpoints {
@@ -160,8 +186,7 @@ impl SessionCheckpoints {
         let room = MAX_TOUCHED.saturating_sub(self.touched.len());
         let new = targets.iter().map(|t| t.path.clone()).take(room);
         self.touched.extend(new);
-        Some(Job {
-            place,
+        let order = Around {
             label: format!("before: {}", self.label),
             when,
             targets,
@@ -169,7 +194,8 @@ impl SessionCheckpoints {
             touched: self.touched.clone(),
             follows: self.saved.clone(),
             in_part: self.heavy >= MAX_HEAVY,
-        })
+        };
+        Some(Job { place, order })
     }
 
     pub fn after(&mut self) -> Option<Job> {
@@ -177,8 +203,8 @@ impl SessionCheckpoints {
             return None;
         }
         self.stage = Stage::Unchanged;
-        Some(Job {
-            place: self.place.clone()?,
+        let place = self.place.clone()?;
+        let order = Around {
             label: format!("after: {}", self.label),
             when: When::After,
             targets: Vec::new(),
@@ -186,15 +212,16 @@ impl SessionCheckpoints {
             touched: std::mem::take(&mut self.touched),
             follows: self.saved.clone(),
             in_part: self.heavy >= MAX_HEAVY,
-        })
+        };
+        Some(Job { place, order })
     }
 
     /// What became of it, for the log.
     pub fn took(&mut self, done: Done, language: Language) -> Vec<Body> {
         let mut bodies = Vec::new();
-        let Done {
+        let Done { done, when, place } = done;
+        let AroundDone {
             record,
-            when,
             named,
             passed,
         } = done;
@@ -219,7 +246,7 @@ impl SessionCheckpoints {
                     let text = language.say(Word::HistoryInPart).to_owned();
                     notices.push((Word::HistoryInPart.into(), text));
                 }
-                let saved = saved(&record);
+                let saved = saved(&record, place);
                 if when != When::Also {
                     self.seen = Some(saved.clone());
                 }
@@ -234,6 +261,8 @@ impl SessionCheckpoints {
                     | Error::NoSuch(_)
                     | Error::Damaged(_)
                     | Error::Unseen { .. }
+                    | Error::OtherPlace(_)
+                    | Error::Away { .. }
                     | Error::Io { .. } => {}
                 }
                 let text = language.fill(Word::NoCheckpoint, &[&reason(&error, language)]);
@@ -258,70 +287,40 @@ impl SessionCheckpoints {
 }
 
 impl Job {
+    /// Blocks.
     pub fn run(self) -> Done {
-        let when = self.when;
-        let (record, named, passed) = match self.save() {
-            Ok(saved) => saved,
-            Err(error) => (Err(error), Vec::new(), Vec::new()),
-        };
+        let when = self.order.when;
+        let store = self.place.open();
+        let place = store.as_ref().ok().and_then(TreeStore::place);
         Done {
-            record,
             when,
-            named,
-            passed,
+            place: place.map(str::to_owned),
+            done: match store {
+                Ok(store) => store.around(self.order),
+                Err(error) => AroundDone {
+                    record: Err(error),
+                    named: Vec::new(),
+                    passed: Vec::new(),
+                },
+            },
         }
-    }
-
-    #[expect(clippy::type_complexity, reason = "taken apart where it is made")]
-    fn save(self) -> Result<(Result<Option<Record>, Error>, Vec<PathBuf>, Vec<PathBuf>), Error> {
-        let store = self.place.open()?;
-        let doomed = match self.targets.is_empty() {
-            true => Default::default(),
-            false => store.doomed(&self.targets),
-        };
-        let new: Vec<PathBuf> = doomed.named.into_iter().collect();
-        let fresh = |path: &&PathBuf| !self.named.iter().any(|known| path.starts_with(known));
-        let new: Vec<PathBuf> = new.iter().filter(fresh).cloned().collect();
-        let mut paths = self.named;
-        paths.extend(new.iter().cloned());
-        let record = match (self.when, self.in_part) {
-            (When::Also, _) if new.is_empty() => Ok(None),
-            (When::Also, _) => store.keep_paths(&self.label, &new).map(Some),
-            (When::Before | When::After, true) => {
-                paths.extend(self.touched);
-                match paths.is_empty() {
-                    true => Ok(None),
-                    false => store.keep_paths(&self.label, &paths).map(Some),
-                }
-            }
-            (When::Before | When::After, false) => {
-                let mut follows = store.newest(MAX_EARLIER).unwrap_or_default();
-                follows.extend(self.follows);
-                follows.sort_unstable();
-                follows.dedup();
-                let scope = Scope {
-                    paths,
-                    touched: self.touched,
-                    follows,
-                    ..Scope::default()
-                };
-                store.keep(&self.label, &scope).map(Some)
-            }
-        };
-        Ok((record, new, doomed.passed))
     }
 }
 
-pub fn saved(record: &Record) -> Saved {
+pub fn saved(record: &Record, place: Option<String>) -> Saved {
     let tree: String = record.tree.chars().take(HASH_DIGITS).collect();
     Saved {
         id: record.id,
         tree,
+        place,
     }
 }
 
 /// The checkpoint that was meant, if it is still there.
-pub fn find(store: &Checkpoints, saved: &Saved) -> Result<Record, Error> {
+pub fn find(store: &TreeStore, saved: &Saved) -> Result<Record, Error> {
+    if saved.place.as_deref() != store.place() {
+        return Err(Error::OtherPlace(saved.place.clone()));
+    }
     let record = store.get(saved.id)?;
     match !saved.tree.is_empty() && record.tree.starts_with(&saved.tree) {
         true => Ok(record),
@@ -341,7 +340,9 @@ pub fn reason(error: &Error, language: Language) -> String {
         Error::Stopped(Why::LeftOut) => Word::WhyUnreadable,
         Error::NoSuch(_) => Word::WhyGone,
         Error::Damaged(what) => return language.fill(Word::WhyDamaged, &[what]),
-        Error::Unseen { .. } | Error::Io { .. } => return error.say(language),
+        Error::Unseen { .. } | Error::OtherPlace(_) | Error::Away { .. } | Error::Io { .. } => {
+            return error.say(language);
+        }
     };
     language.say(word).into()
 }
@@ -408,6 +409,30 @@ fn cleans(segment: &Segment) -> bool {
 mod tests {
     use super::*;
     use ostler_wire::Mark;
+
+    #[test]
+    fn a_checkpoint_of_another_place_is_refused_with_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("project");
+        std::fs::create_dir(&root).unwrap();
+        let store = Checkpoints::open(&folder.path().join("store"), &root, Limits::default());
+        let store = TreeStore::Here(store.unwrap());
+        let saved = |place: Option<&str>| Saved {
+            id: 1,
+            tree: "abc".into(),
+            place: place.map(str::to_owned),
+        };
+        let error = find(&store, &saved(Some("ssh me@box"))).unwrap_err();
+        assert_eq!(
+            reason(&error, Language::English),
+            "it was saved at ssh me@box: go on there to bring it back"
+        );
+        let error = find(&store, &saved(None)).unwrap_err();
+        assert_eq!(
+            reason(&error, Language::English),
+            Language::English.say(Word::WhyGone)
+        );
+    }
 
     #[test]
     fn what_a_command_is_about_to_change() {

@@ -28,11 +28,11 @@ pub use share::SandboxShare;
 pub use spawn::{CallSandbox, Services, SpawnError, Spawned, spawn};
 
 use crate::artifacts::Artifacts;
-use crate::proxy::{self, Asked, Guest, Reach};
 use crate::tool::ToolError;
 use folders::Folders;
 use git_settings::SettingsCopies;
 use ostler_guard::Rule;
+use ostler_host::proxy::{self, Asked, Guest, HostRule, Reach, WayOut};
 use ostler_host::sandbox::{self, Layer, Network, PROXY, Plan, Policy, Records};
 use ostler_host::{Command, Exit, Process, sight};
 use ostler_tools::SandboxReport;
@@ -111,12 +111,41 @@ pub struct Confined {
     guarded: Option<Guarded>,
     terms: Arc<Terms>,
     /// The way to single hosts, where there is one.
-    guest: Option<Guest>,
+    way: Option<Way>,
     cwd: PathBuf,
     folders: Folders,
     /// Settings of the repository that the command may change.
     copies: SettingsCopies,
     services: Services,
+}
+
+/// The way of a command to single hosts.
+enum Way {
+    Here(Guest),
+    /// By a proxy at the place.
+    There(WayOut),
+}
+
+impl Way {
+    fn token(&self) -> &str {
+        match self {
+            Self::Here(guest) => guest.token(),
+            Self::There(way) => &way.token,
+        }
+    }
+
+    /// What was asked for.
+    fn end(self) -> Vec<Asked> {
+        match self {
+            Self::Here(guest) => guest.end(),
+            Self::There(way) => search::lock(&way.asked).clone(),
+        }
+    }
+}
+
+/// By which a command is known to a proxy. Nobody can guess it.
+fn token() -> String {
+    uuid::Uuid::new_v4().simple().to_string()
 }
 
 /// Makes the plan and remembers what it cannot hold. To be called right before the command, which `put_on` is to be
@@ -131,13 +160,16 @@ async fn prepare(
         return Ok(Outcome::Free);
     }
     if let CommandPlace::Elsewhere(layer) = services.sandbox.place {
-        return Ok(place::prepare(services, command, terms, layer));
+        let reach = reach(services, terms).map_err(SpawnError::Terms)?;
+        return Ok(place::prepare(services, command, (terms, reach), layer));
     }
     let reach = reach(services, terms).map_err(SpawnError::Terms)?;
     let made = match common(services, terms).await {
         Ok(common) => {
             let online = common.is_some() && reach.leads_anywhere();
-            let guest = common.as_ref().map(|common| common.proxy.admit(reach));
+            let guest = common
+                .as_ref()
+                .map(|common| common.proxy.admit(token(), reach));
             let network = common.map(|common| common.network.clone());
             let (services, terms) = (services.clone(), Arc::new(terms.clone()));
             let (cwd, env) = (command.cwd.clone(), command.env.clone());
@@ -240,7 +272,7 @@ fn make(
         policy,
         layer,
         terms,
-        guest,
+        way: guest.map(Way::Here),
         cwd,
         folders,
         copies,
@@ -350,13 +382,13 @@ pub async fn recover(services: Services) -> Option<String> {
 /// What rules allow in so many words, and what was granted. That nobody is asked is no grant.
 fn reach(services: &Services, terms: &Terms) -> Result<Reach, ToolError> {
     let rules = &services.policy.rules;
-    let about_hosts = |rules: &[Rule]| -> Vec<Rule> {
-        let hosts = rules.iter().filter(|r| r.is_about_hosts());
-        hosts.cloned().collect()
-    };
+    let about_hosts =
+        |rules: &[Rule]| -> Vec<HostRule> { rules.iter().filter_map(Rule::host_rule).collect() };
     let granted = terms.hosts.iter().map(|host| {
         let rule = Rule::parse(&format!("Net({host})"), "a grant");
-        rule.map_err(|e| ToolError::new("invalid_input", format!("{e}")))
+        let rule = rule.map_err(|e| ToolError::new("invalid_input", format!("{e}")))?;
+        let no_host = || ToolError::new("invalid_input", format!("{host} is not a host"));
+        rule.host_rule().ok_or_else(no_host)
     });
     Ok(Reach {
         allow: about_hosts(&rules.allow),
@@ -374,17 +406,20 @@ impl Confined {
         self.plan.put_on(command);
         self.folders
             .point_to(&mut command.env, &self.policy.writable);
-        if let Some(guest) = &self.guest {
-            let program = self.services.sandbox.program.as_deref();
+        if let Some(way) = &self.way {
+            let program = match way {
+                Way::Here(_) => self.services.sandbox.program.as_deref(),
+                Way::There(_) => None,
+            };
             let direct = direct_hosts(&self.services.policy.rules.allow);
-            lead(&mut command.env, guest.token(), program, &direct);
+            lead(&mut command.env, way.token(), program, &direct);
         }
     }
 
     /// Puts back what was changed against the rules, and looks for refusals in what was asked of the proxy and what the
     /// command said, `said` one after the other. To be called when the command and all that it started are gone.
     pub async fn end(mut self, exit: Exit, said: &[&str]) -> SandboxReport {
-        let hosts = self.guest.take().map_or_else(Vec::new, Guest::end);
+        let hosts = self.way.take().map_or_else(Vec::new, Way::end);
         let request = |asked: &Asked| HostRequest {
             host: asked.host.clone(),
             port: asked.port,

@@ -15,7 +15,6 @@ pub mod hooks;
 mod inbox;
 mod interfaces;
 mod permissions;
-mod proxy;
 mod servers;
 mod session;
 pub mod sources;

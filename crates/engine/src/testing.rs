@@ -50,6 +50,7 @@ pub fn call_sandbox(cx: &Context) -> CallSandbox {
         call_id: cx.call_id.clone(),
         terms: Terms::default(),
         history: None,
+        pane: None,
     }
 }
 

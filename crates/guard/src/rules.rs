@@ -4,9 +4,9 @@ use super::Scope;
 use super::glob::{is_pattern, matches, part_matches, path_matches};
 use super::shell::{DEEP, DEEP_VISIBLE, runs_any_program};
 use super::spelling::{
-    host_and_port, names_words, past_keyword, plain_host, starts_with_words, without_options,
-    without_path,
+    names_words, past_keyword, starts_with_words, without_options, without_path,
 };
+use ostler_host::proxy::HostRule;
 use ostler_wire::{Segment, ToolDeclaration, ToolKind, ToolMark, Why, Word};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,8 @@ enum Family {
     Read,
     Net,
     Delegate,
+    /// Places to work at.
+    Host,
     /// One tool, by any of its names in small letters.
     Tool(String),
 }
@@ -155,7 +157,12 @@ impl Rule {
     pub fn tool(&self) -> Option<&str> {
         match &self.family {
             Family::Tool(name) => Some(name),
-            Family::Bash | Family::Edit | Family::Read | Family::Net | Family::Delegate => None,
+            Family::Bash
+            | Family::Edit
+            | Family::Read
+            | Family::Net
+            | Family::Delegate
+            | Family::Host => None,
         }
     }
 
@@ -167,6 +174,7 @@ impl Rule {
             Family::Read => "Read",
             Family::Net => "Net",
             Family::Delegate => "Delegate",
+            Family::Host => "Host",
             Family::Tool(name) => name,
         };
         match &self.spec {
@@ -205,6 +213,7 @@ impl Rule {
             (
                 Family::Bash
                 | Family::Delegate
+                | Family::Host
                 | Family::Tool(_)
                 | Family::Read
                 | Family::Edit
@@ -224,6 +233,8 @@ impl Rule {
                 Family::Read => tool.kind == ToolKind::Read,
                 Family::Net => tool.kind == ToolKind::Net,
                 Family::Delegate => tool.kind == ToolKind::Delegate,
+                // A place is no tool's.
+                Family::Host => false,
                 Family::Tool(name) => tool.is_called(name) || is_server_of(name, &tool.name),
             }
     }
@@ -324,11 +335,21 @@ impl Rule {
 
     /// A host with or without a port. `*` is a host that nobody knows: only a rule about all hosts speaks of it.
     pub fn touches_host(&self, host: &str) -> bool {
-        self.family == Family::Net && self.host_fits(host, false)
+        self.host_rule().is_some_and(|rule| rule.touches(host))
     }
 
     pub fn allows_host(&self, host: &str) -> bool {
-        self.family == Family::Net && self.host_fits(host, true)
+        self.host_rule().is_some_and(|rule| rule.allows(host))
+    }
+
+    /// What the rule says of hosts, if it is about hosts.
+    pub fn host_rule(&self) -> Option<HostRule> {
+        let is_about_hosts = self.family == Family::Net;
+        is_about_hosts.then(|| HostRule {
+            spec: self.spec.as_ref().map(|spec| match spec {
+                Spec::Glob(spec) | Spec::Words(spec) => spec.clone(),
+            }),
+        })
     }
 
     /// The host or pattern of hosts that the rule is about, if it is about hosts; `*` is every one.
@@ -337,7 +358,12 @@ impl Rule {
             (Family::Net, None) => Some("*"),
             (Family::Net, Some(Spec::Glob(spec) | Spec::Words(spec))) => Some(spec),
             (
-                Family::Bash | Family::Edit | Family::Read | Family::Delegate | Family::Tool(_),
+                Family::Bash
+                | Family::Edit
+                | Family::Read
+                | Family::Delegate
+                | Family::Host
+                | Family::Tool(_),
                 _,
             ) => None,
         }
@@ -372,6 +398,17 @@ impl Rule {
             && match &self.spec {
                 None => true,
                 Some(Spec::Glob(text) | Spec::Words(text)) => matches(&text.to_lowercase(), &role),
+            }
+    }
+
+    /// `Host(place)`: whether the rule speaks of this place, by its kind and name (`ssh me@box`) or its name alone.
+    pub fn touches_place(&self, kind: &str, name: &str) -> bool {
+        self.family == Family::Host
+            && match &self.spec {
+                None => true,
+                Some(Spec::Glob(text) | Spec::Words(text)) => {
+                    matches(text, &format!("{kind} {name}")) || matches(text, name)
+                }
             }
     }
 
@@ -413,6 +450,7 @@ impl Rule {
                 | Family::Read
                 | Family::Net
                 | Family::Delegate
+                | Family::Host
                 | Family::Tool(_),
                 _,
             ) => false,
@@ -439,23 +477,6 @@ impl Rule {
             None => true,
             Some(Spec::Glob(text) | Spec::Words(text)) => matches(text, subject),
         }
-    }
-
-    fn host_fits(&self, host: &str, exactly: bool) -> bool {
-        let Some(Spec::Glob(spec) | Spec::Words(spec)) = &self.spec else {
-            return true;
-        };
-        if host == "*" {
-            return spec == "*";
-        }
-        let (want, want_port) = host_and_port(spec);
-        let (have, have_port) = host_and_port(host);
-        let port_fits = match (want_port, have_port) {
-            (None, _) => true,
-            (Some(want), Some(have)) => want == have,
-            (Some(_), None) => !exactly,
-        };
-        port_fits && matches(&plain_host(want), &plain_host(have))
     }
 
     /// A rule for one name does not cover a pattern that may become others.
@@ -543,7 +564,7 @@ impl Rule {
 }
 
 /// Names in rules that stand for several tools.
-pub const FAMILIES: [&str; 5] = ["Bash", "Edit", "Read", "Net", "Delegate"];
+pub const FAMILIES: [&str; 6] = ["Bash", "Edit", "Read", "Net", "Delegate", "Host"];
 
 fn family(name: &str) -> Family {
     match name.to_ascii_lowercase().as_str() {
@@ -552,6 +573,7 @@ fn family(name: &str) -> Family {
         "read" => Family::Read,
         "net" => Family::Net,
         "delegate" => Family::Delegate,
+        "host" => Family::Host,
         lower => Family::Tool(lower.to_owned()),
     }
 }
@@ -788,6 +810,24 @@ mod tests {
             let again = Rule::parse(&rule.canonical(), "x:1").unwrap();
             assert_eq!(again.canonical(), expect);
             assert_eq!((again.family, again.spec), (rule.family, rule.spec));
+        }
+    }
+
+    #[test]
+    fn places_by_kind_and_name_or_by_name() {
+        for (rule, place, expect) in [
+            ("Host", "ssh me@box", true),
+            ("Host(ssh me@box)", "ssh me@box", true),
+            ("Host(me@box)", "ssh me@box", true),
+            ("Host(ssh *)", "ssh root@prod", true),
+            ("Host(*prod*)", "container prod-1", true),
+            ("Host(ssh *)", "container box", false),
+            ("Host(box)", "ssh me@box", false),
+            ("Net(box)", "ssh box", false),
+        ] {
+            let (kind, name) = place.split_once(' ').unwrap();
+            let rule = Rule::parse(rule, "x:1").unwrap();
+            assert_eq!(rule.touches_place(kind, name), expect, "{rule:?} {place}");
         }
     }
 

@@ -74,33 +74,3 @@ pub fn without_path(command: &str) -> String {
     let name = first.rsplit('/').next().unwrap_or_default().to_owned();
     words.fold(name, |text, word| text + " " + word)
 }
-
-/// One spelling for all that mean the same host: `EVIL.com.`, `0x7f.1`, `[::ffff:127.0.0.1]`.
-pub fn plain_host(host: &str) -> String {
-    let lower = host.trim_end_matches('.').to_ascii_lowercase();
-    if lower.contains(['*', '?']) {
-        return lower;
-    }
-    let bracketed = match lower.contains(':') && !lower.starts_with('[') {
-        true => format!("[{lower}]"),
-        false => lower.clone(),
-    };
-    match url::Host::parse(&bracketed) {
-        Ok(url::Host::Domain(name)) => name,
-        Ok(url::Host::Ipv4(address)) => address.to_string(),
-        Ok(url::Host::Ipv6(address)) => match address.to_ipv4_mapped() {
-            Some(address) => address.to_string(),
-            None => address.to_string(),
-        },
-        Err(_) => lower,
-    }
-}
-
-pub fn host_and_port(text: &str) -> (&str, Option<&str>) {
-    match text.rsplit_once(':') {
-        Some((host, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => {
-            (host, Some(port))
-        }
-        Some(_) | None => (text, None),
-    }
-}

@@ -1,5 +1,6 @@
 //! The trait every place to work in implements.
 
+use crate::checkpoint::{self, Order, Reply, Tree};
 use crate::command::Command;
 use crate::error::Result;
 use crate::files::border::Border;
@@ -15,6 +16,8 @@ use std::sync::Arc;
 pub type NetworkFut<'a> =
     Pin<Box<dyn Future<Output = std::result::Result<Opened, sandbox::Error>> + Send + 'a>>;
 pub type Fut<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+pub type CheckpointFut<'a> = Pin<Box<dyn Future<Output = checkpoint::Result<Reply>> + Send + 'a>>;
 
 /// A place where commands run and files lie. Paths are absolute.
 pub trait Host: Send + Sync + 'static {
@@ -47,5 +50,11 @@ pub trait Host: Send + Sync + 'static {
     fn network(&self, layer: Choice) -> NetworkFut<'_> {
         let _ = layer;
         Box::pin(async { Ok(None) })
+    }
+
+    /// Saves, compares and brings back a tree, by what is kept at the place. This machine's own are in `checkpoint`.
+    fn checkpoint(&self, tree: Tree, order: Order) -> CheckpointFut<'_> {
+        let _ = order;
+        Box::pin(async move { Err(checkpoint::none_at(&tree.root)) })
     }
 }

@@ -23,8 +23,10 @@ pub mod keyboard;
 mod local;
 #[cfg(target_os = "linux")]
 mod other_process;
+pub mod pane;
 mod process;
 mod program;
+pub mod proxy;
 pub mod raw;
 pub mod remote;
 pub mod sandbox;
@@ -50,7 +52,7 @@ pub use files::{
     open_without_waiting, read_bounded, read_certificates, real_path,
 };
 pub use hide::hide;
-pub use host::{Fut, Host, NetworkFut};
+pub use host::{CheckpointFut, Fut, Host, NetworkFut};
 pub use local::Local;
 pub use process::{Input, Leftovers, Process, TreeEnd};
 pub use program::Programs;

@@ -191,6 +191,7 @@ mod tests {
         Saved {
             id,
             tree: "abc".into(),
+            place: None,
         }
     }
 
@@ -309,7 +310,11 @@ mod tests {
         use When::{After, Before};
         let at = |id: u64, when| {
             let tree = format!("tree {id}");
-            let saved = Saved { id, tree };
+            let saved = Saved {
+                id,
+                tree,
+                place: None,
+            };
             Body::Checkpoint(Checkpoint { saved, when })
         };
         let points = Points::of(&numbered(vec![

@@ -4,6 +4,7 @@
 use crate::error::ToolError;
 use crate::sandbox_report::SandboxReport;
 use futures_util::future::BoxFuture;
+use ostler_host::pane::Pane;
 use ostler_host::{Command, Exit, Process};
 use ostler_wire::Why;
 use std::any::Any;
@@ -12,6 +13,11 @@ use std::any::Any;
 pub trait Programs: Any + Send + Sync {
     /// A sandbox that the command brings along is replaced.
     fn start(&self, command: Command) -> BoxFuture<'_, Result<Started, ToolError>>;
+
+    /// The pane that the person shares, where commands in the foreground run if there is one. Nothing confines them.
+    fn pane(&self) -> Option<Pane> {
+        None
+    }
 }
 
 /// Starts nothing, for calls that have not been judged yet.

@@ -358,6 +358,9 @@ pub struct Saved {
     pub id: u64,
     /// The beginning of the tree's hash.
     pub tree: String,
+    /// As people call the place that has it, if that is another than this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 /// The tree was saved, for what the person said last.

@@ -69,6 +69,7 @@ pub enum CallVerb {
     SearchWeb,
     Send,
     Stop,
+    Type,
     UseSkill,
     Wait,
     Watch,
@@ -99,6 +100,7 @@ impl CallVerb {
             Self::SearchWeb => (Word::VerbSearchedWeb, Word::VerbSearchingWeb),
             Self::Send => (Word::VerbSent, Word::VerbSending),
             Self::Stop => (Word::VerbStopped, Word::VerbStopping),
+            Self::Type => (Word::VerbTyped, Word::VerbTyping),
             Self::UseSkill => (Word::VerbUsedSkill, Word::VerbUsingSkill),
             Self::Wait => (Word::VerbWaited, Word::VerbWaiting),
             Self::Watch => (Word::VerbWatched, Word::VerbWatching),
@@ -130,6 +132,7 @@ impl CallVerb {
             | Self::SearchWeb
             | Self::Send
             | Self::Stop
+            | Self::Type
             | Self::UseSkill
             | Self::Wait
             | Self::Watch
@@ -229,6 +232,8 @@ pub enum ToolMark {
     TakesSkills,
     /// It is for roles that other agents play; sessions without such roles do not have it.
     NeedsBackends,
+    /// It is for sessions whose commands run in a pane that the person shares; others do not have it.
+    NeedsPane,
     /// It replaces a whole file, so neither its call nor its result tells what was there before.
     ReplacesWhole,
 }

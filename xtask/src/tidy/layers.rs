@@ -13,10 +13,9 @@ pub type Layer = (&'static str, &'static [&'static str]);
 const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     // What an answer of the model may contain.
     ("accept", &[]),
-    // The sandbox that programs run in, the proxy that they reach hosts through, and the saves of the tree.
-    ("proxy", &[]),
+    // The sandbox that programs run in, and the saves of the tree.
     ("checkpoints", &[]),
-    ("confine", &["checkpoints", "proxy"]),
+    ("confine", &["checkpoints"]),
     // What clients are sent.
     ("clients", &[]),
     // What the binary implements: models, rules, its own commands.

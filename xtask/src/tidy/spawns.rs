@@ -30,6 +30,18 @@ const PLACES: &[(&str, &str)] = &[
         "the helper at another place, behind that function",
     ),
     (
+        "crates/host/src/pane",
+        "tmux, by a flag of the person, and what it types into the pane",
+    ),
+    (
+        "crates/tools/src/builtin/bash.rs",
+        "in the pane that the person shares, which a call gets after it was judged as one without a layer",
+    ),
+    (
+        "crates/app/src/place/check.rs",
+        "looks at a place for doctor: a script of ours, run by the helper",
+    ),
+    (
         "crates/app/src/place/routed.rs",
         "passes what that function starts on to the helper",
     ),

@@ -9,10 +9,12 @@ use anyhow::anyhow;
 use ostler_config::text::Speak as _;
 use ostler_config::units::ByteSize;
 use ostler_engine::checkpoint::{
-    Checkpoints, Error, Git, Guard, Ignored, Kept, Point, Report, Scope, Unseen, What,
+    Checkpoints, Error, Git, Guard, Ignored, Kept, Point, Report, Scope, There, Tree, TreeStore,
+    Unseen, What,
 };
 use ostler_engine::commands::{CheckpointRequest, checkpoint, restored};
 use ostler_engine::confine::{Services, WatchedCall};
+use ostler_host::Host;
 use ostler_wire::{View, Word};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -59,8 +61,10 @@ fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<View> {
         }
         Checkpoint::Gc { quota, .. } => CheckpointRequest::Collect(bytes(boot, quota)?),
         Checkpoint::Restore(args) => {
+            let place = boot.machines.place.get();
+            let folder = place.map_or(&boot.places.cwd, |place| &place.root);
             let what = What {
-                paths: args.paths.iter().map(|p| boot.places.cwd.join(p)).collect(),
+                paths: args.paths.iter().map(|p| folder.join(p)).collect(),
                 git: if args.git { Git::Restored } else { Git::Left },
             };
             let unseen = match (args.force, args.keep) {
@@ -72,7 +76,7 @@ fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<View> {
                 expected: None,
                 unseen,
             };
-            let report = restore(boot, &store, (args.id, &what, &guard))?;
+            let report = restore(boot, store, (args.id, &what, &guard))?;
             return Ok(restored(&context, &report));
         }
     };
@@ -92,12 +96,28 @@ fn bytes(boot: &Boot, quota: Option<String>) -> anyhow::Result<u64> {
 
 /// Brings files back. A checkpoint may hold what a command left running wrote, so the result is judged like that of a
 /// command: what is protected stays as it is unless the person names it, and repositories are cleaned.
-fn restore(
+fn restore(boot: &Boot, store: TreeStore, order: (u64, &What, &Guard)) -> anyhow::Result<Report> {
+    let report = match store {
+        TreeStore::Here(store) => restore_here(boot, &store, order)?,
+        // The helper there looks at what came back.
+        TreeStore::There(mut there) => {
+            let (id, what, guard) = order;
+            there.tree.protect.retain(|path| !what.paths.contains(path));
+            TreeStore::There(there).restore(id, what, guard)
+        }
+    };
+    let hint = boot.language.say(Word::CpKeepForce);
+    report.map_err(|e| match e {
+        Error::Unseen { .. } => anyhow!("{e}. {hint}"),
+        other => other.into(),
+    })
+}
+
+fn restore_here(
     boot: &Boot,
     store: &Checkpoints,
     (id, what, guard): (u64, &What, &Guard),
-) -> anyhow::Result<Report> {
-    let language = boot.language;
+) -> anyhow::Result<Result<Report, Error>> {
     let mut sandbox = crate::sandbox::settings(boot)?;
     let is_named = |path: &PathBuf| what.paths.contains(path);
     sandbox.policy.protect.retain(|path| !is_named(path));
@@ -112,11 +132,10 @@ fn restore(
     let watched = runtime.block_on(WatchedCall::begin_restore(services));
     let report = store.restore(id, what, guard);
     let refused = watched.map(|watched| runtime.block_on(watched.end_wholly()));
-    let hint = language.say(Word::CpKeepForce);
-    let mut report = report.map_err(|e| match e {
-        Error::Unseen { .. } => anyhow!("{e}. {hint}"),
-        other => other.into(),
-    })?;
+    let mut report = match report {
+        Ok(report) => report,
+        Err(error) => return Ok(Err(error)),
+    };
     for path in refused.into_iter().flatten() {
         let name = path.strip_prefix(&boot.places.root).unwrap_or(&path);
         let path = name.display().to_string();
@@ -124,12 +143,28 @@ fn restore(
         let why = Word::CpNotRestored.into();
         report.kept.push(Kept { path, why });
     }
-    Ok(report)
+    Ok(Ok(report))
 }
 
 /// The saved states of this project's tree.
-pub fn open(boot: &Boot) -> anyhow::Result<Checkpoints> {
+pub fn open(boot: &Boot) -> anyhow::Result<TreeStore> {
     let limits = checkpoint_limits(boot);
     let dir = ostler_engine::store::checkpoints_dir(&boot.places.home, &boot.places.root);
-    Ok(Checkpoints::open(&dir, &boot.places.root, limits)?)
+    let Some(place) = boot.machines.place.get() else {
+        let store = Checkpoints::open(&dir, &boot.places.root, limits)?;
+        return Ok(TreeStore::Here(store));
+    };
+    let alone = || -> Arc<dyn Host> { Arc::new(place.remote.clone()) };
+    let host = place.host.get().cloned().unwrap_or_else(alone);
+    let runtime = tokio::runtime::Handle::current();
+    Ok(TreeStore::There(There {
+        name: place.name.clone(),
+        ask: Arc::new(move |tree, order| runtime.block_on(host.checkpoint(tree, order))),
+        tree: Tree {
+            root: place.root.clone(),
+            limits,
+            protect: place.protected(),
+        },
+        dir,
+    }))
 }

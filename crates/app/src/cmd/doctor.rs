@@ -77,8 +77,9 @@ impl Finding {
 
     /// The topic for people.
     pub fn topic(&self, language: Language) -> &'static str {
-        const TOPICS: [(&str, Word); 13] = [
+        const TOPICS: [(&str, Word); 14] = [
             ("backend", Word::TopicBackend),
+            ("place", Word::TopicPlace),
             ("version", Word::TopicVersion),
             ("config", Word::TopicConfig),
             ("model", Word::TopicModel),
@@ -128,6 +129,7 @@ pub async fn answer(start: &Lenient, args: &Doctor) -> View {
 
 async fn all_findings(boot: &Arc<Boot>, fault: Option<String>, args: &Doctor) -> Vec<Finding> {
     let mut findings = findings(boot, fault);
+    findings.extend(crate::place::findings(boot).await);
     if args.online {
         findings.extend(providers::reachability(boot).await);
     }

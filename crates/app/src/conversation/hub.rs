@@ -168,10 +168,7 @@ fn hub_of(
     if let Some(host) = guest.host {
         options.toolbox.host = host;
     }
-    let mut notices = Vec::new();
-    if let Some(place) = boot.machines.place.get() {
-        notices.extend(crate::place::apply(&mut options, boot, place)?);
-    }
+    let mut notices = crate::place::apply(&mut options, boot)?;
     options.commands.extras = crate::extras::all(boot);
     options.commands.hub = Some(Arc::new(Answers(boot.clone())));
     let uncovered = options.toolbox.sandbox.uncovered;

@@ -71,6 +71,8 @@ const TABLE: &[(&str, &str)] = &[
     ("A session of another agent; without an id they are listed", "另一个代理的会话；不给 id 时列出"),
     ("Work at another machine over your own ssh: user@host or user@host:port; --root is a folder there", "通过你自己的 ssh 在另一台机器上工作：user@host 或 user@host:port；--root 是那里的文件夹"),
     ("Work in a running container of docker or podman", "在运行中的 docker 或 podman 容器中工作"),
+    ("Run commands in a new container of this image, with the project in it and no network, removed at the end", "在此镜像的新容器中运行命令：项目在其中，没有网络，结束时删除"),
+    ("Run commands in a tmux pane that you can watch and type in; =SESSION: in a session of your own tmux", "在你可以观看并输入的 tmux 窗格中运行命令；=SESSION：在你自己的 tmux 会话中"),
     ("Work in a running pod, by kubectl", "通过 kubectl 在运行中的 pod 中工作"),
     ("Work at the place with this name in the configuration", "在配置中此名称的位置工作"),
     ("Copy the helper to the place without asking", "不经询问即将助手复制到该处"),

@@ -18,7 +18,7 @@ pub const COPIED: &str = "OSTLER-COPIED";
 pub const CLEANED: &str = "OSTLER-CLEANED";
 /// Sets `d` to the folder, and defines `no`, which says why not.
 const BEGIN: &str = r#"d="${XDG_CACHE_HOME:-$HOME/.cache}/ostler"; no() { echo "OSTLER-REFUSES $1"; exit 1; }; sum() { { sha256sum "$1" 2>/dev/null || shasum -a 256 "$1" 2>/dev/null || busybox sha256sum "$1"; } | cut -d " " -f 1; }; safe() { [ -z "$(find "$1" -prune \( -perm -0002 -o -perm -0020 \) 2>&1)" ] || no "others may write to $1"; [ -n "$(find "$1" -prune -user "$(id -u)" 2>/dev/null)" ] || no "$1 belongs to somebody else"; }; "#;
-pub const CLEAN_SCRIPT: &str = r#"d="${XDG_CACHE_HOME:-$HOME/.cache}/ostler"; rm -f "$d"/host-* && echo OSTLER-CLEANED; rmdir "$d" 2>/dev/null || true"#;
+pub const CLEAN_SCRIPT: &str = r#"d="${XDG_CACHE_HOME:-$HOME/.cache}/ostler"; rm -f "$d"/host-* && echo OSTLER-CLEANED; rmdir "$d/run" "$d" 2>/dev/null || true"#;
 
 /// Bytes of the name of a system or a processor.
 const MAX_NAME: usize = 32;
@@ -27,8 +27,19 @@ const MAX_NAME: usize = 32;
 pub struct Helper {
     os: String,
     arch: String,
+    /// Where it lies on this machine.
+    pub path: PathBuf,
     pub bytes: Vec<u8>,
     hash: String,
+}
+
+/// A processor by the name that helpers have.
+pub fn processor(name: &str) -> &str {
+    match name {
+        "amd64" => "x86_64",
+        "arm64" => "aarch64",
+        other => other,
+    }
 }
 
 impl Helper {
@@ -51,7 +62,8 @@ impl Helper {
             .into_iter()
             .flatten()
             .collect();
-        let Some(bytes) = candidates.iter().find_map(|path| std::fs::read(path).ok()) else {
+        let read = |path: PathBuf| std::fs::read(&path).ok().map(|bytes| (path, bytes));
+        let Some((path, bytes)) = candidates.into_iter().find_map(read) else {
             let system = format!("{os} {arch}");
             bail!(boot.language.fill(Word::PlaceNoHelper, &[&system, &named]))
         };
@@ -60,6 +72,7 @@ impl Helper {
             os: os.to_owned(),
             arch: arch.to_owned(),
             hash: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+            path,
             bytes,
         })
     }
@@ -119,11 +132,7 @@ impl Said {
             "Darwin" => "macos".to_owned(),
             other => other.to_ascii_lowercase(),
         };
-        let arch = match words.next()? {
-            "amd64" => "x86_64",
-            "arm64" => "aarch64",
-            other => other,
-        };
+        let arch = processor(words.next()?);
         // They become a part of the name of a file here.
         let is_name = |word: &str| {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -144,6 +153,7 @@ mod tests {
         Helper {
             os: "linux".into(),
             arch: "x86_64".into(),
+            path: PathBuf::new(),
             bytes: b"#!/bin/sh\necho began\n".to_vec(),
             hash: "".into(),
         }

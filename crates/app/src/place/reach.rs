@@ -1,6 +1,7 @@
 //! How a place is reached: the program that runs others there, and the helper that it runs. What cannot be reached is said
 //! in one sentence with what that program printed.
 
+use super::askpass;
 use super::helper::{self, Helper};
 use crate::boot::Boot;
 use crate::cmd::choose::{self, Person};
@@ -8,16 +9,20 @@ use crate::errors::UsageError;
 use crate::location::Target;
 use anyhow::{anyhow, bail};
 use ostler_config::schema::HelperInstall;
-use ostler_host::remote::{OverProgram, Remote, Unreached};
+use ostler_guard::Rule;
+use ostler_host::remote::{Dial, Dialed, OverProgram, Remote, Unreached};
 use ostler_host::{Command, Host as _, Output, Programs, Stdio};
 use ostler_wire::{Word, printable};
 use std::ffi::OsString;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a place may take to answer: a machine may have to wake up.
-const PATIENCE: Duration = Duration::from_secs(45);
+pub const PATIENCE: Duration = Duration::from_secs(45);
+/// The same where a person may have to type a password.
+const WITH_QUESTIONS: Duration = Duration::from_secs(300);
 /// How long the helper may take to be copied.
-const COPY_PATIENCE: Duration = Duration::from_secs(600);
+pub const COPY_PATIENCE: Duration = Duration::from_secs(600);
 /// Bytes of what a script prints.
 const MAX_SAID: usize = 4096;
 
@@ -33,6 +38,10 @@ pub enum Consent {
 /// A link to the helper of the place, which is copied there first if it must be.
 pub async fn connect(boot: &Boot, target: &Target, may_copy: Consent) -> anyhow::Result<Remote> {
     let language = boot.language;
+    check_rules(boot, target, may_copy)?;
+    if let Target::Image(image) = target {
+        return super::image::begin(boot, image).await;
+    }
     let prefix = prefix(boot, target)?;
     let label = target.label();
     let unreached = |why: &str| anyhow!(language.fill(Word::PlaceUnreached, &[&label, why]));
@@ -81,9 +90,41 @@ pub async fn connect(boot: &Boot, target: &Target, may_copy: Consent) -> anyhow:
     }
 }
 
+/// What rules say of working there: `Host(ssh me@box)`.
+fn check_rules(boot: &Boot, target: &Target, may_ask: Consent) -> anyhow::Result<()> {
+    let language = boot.language;
+    let rules = crate::policy::policy(boot)?.rules;
+    let (kind, name) = target.parts();
+    let find = |list: &[Rule]| {
+        let mut hit = list.iter().filter(|rule| rule.touches_place(kind, name));
+        hit.next().map(Rule::canonical)
+    };
+    let label = target.label();
+    if let Some(rule) = find(&rules.deny) {
+        return Err(UsageError(language.fill(Word::PlaceDenied, &[&label, &rule])).into());
+    }
+    let Some(rule) = find(&rules.ask).filter(|_| may_ask == Consent::Asked && !boot.global.yolo)
+    else {
+        return Ok(());
+    };
+    let is_allowed = match Person::look() {
+        Person::Away => false,
+        Person::Here => {
+            let question = language.fill(Word::PlaceAskRule, &[&label, &rule]);
+            let line = choose::ask_fresh(&question, language)?;
+            line.as_deref().is_some_and(crate::asking::is_yes)
+        }
+    };
+    match is_allowed {
+        true => Ok(()),
+        false => bail!(language.fill(Word::PlaceDenied, &[&label, &rule])),
+    }
+}
+
 /// What the person wants to know before a session is begun there.
 pub async fn check(boot: &Boot, target: &Target) -> anyhow::Result<Vec<String>> {
     let remote = connect(boot, target, Consent::Asked).await?;
+    remote.close().await;
     let facts = remote.facts();
     let home = facts.home.as_ref().map(|home| home.display().to_string());
     let layers: Vec<&str> = facts.layers.iter().map(|layer| layer.name()).collect();
@@ -102,7 +143,8 @@ pub async fn check(boot: &Boot, target: &Target) -> anyhow::Result<Vec<String>> 
 /// Removes the helpers of all versions from the place.
 pub async fn clean(boot: &Boot, target: &Target) -> anyhow::Result<()> {
     let prefix = prefix(boot, target)?;
-    let said = run(boot, &prefix, helper::CLEAN_SCRIPT, None, PATIENCE).await?;
+    let patience = prefix.patience();
+    let said = run(boot, &prefix, helper::CLEAN_SCRIPT, None, patience).await?;
     match said.contains(helper::CLEANED) {
         true => Ok(()),
         false => {
@@ -120,6 +162,8 @@ struct Prefix {
     argv: Vec<OsString>,
     /// The command is one word, which a shell there reads.
     by_shell: bool,
+    /// Beside the person's own variables.
+    env: Vec<(OsString, OsString)>,
 }
 
 impl Prefix {
@@ -132,6 +176,22 @@ impl Prefix {
         }
         argv
     }
+
+    fn run(&self, boot: &Boot, script: &str) -> Command {
+        let mut command = command(boot, self.command(script));
+        let is_ours = |name: &OsString| self.env.iter().any(|(ours, _)| ours == name);
+        command.env.retain(|(name, _)| !is_ours(name));
+        command.env.extend(self.env.iter().cloned());
+        command
+    }
+
+    /// How long it may take to answer the first time.
+    fn patience(&self) -> Duration {
+        match self.env.is_empty() {
+            true => PATIENCE,
+            false => WITH_QUESTIONS,
+        }
+    }
 }
 
 fn prefix(boot: &Boot, target: &Target) -> anyhow::Result<Prefix> {
@@ -139,17 +199,19 @@ fn prefix(boot: &Boot, target: &Target) -> anyhow::Result<Prefix> {
     let plain = |words: &[&str]| Prefix {
         argv: words.iter().map(OsString::from).collect(),
         by_shell: false,
+        env: Vec::new(),
     };
     let mut prefix = match target {
         Target::Ssh(destination) => {
             let (host, port) = ssh_parts(destination);
             let mut argv: Vec<OsString> = ["ssh", "-T"].map(OsString::from).to_vec();
-            // Nobody can type a password here; a link that is cut is noticed.
-            for option in [
-                "BatchMode=yes",
-                "ServerAliveInterval=15",
-                "ServerAliveCountMax=3",
-            ] {
+            // A link that is cut is noticed.
+            let mut options = vec!["ServerAliveInterval=15", "ServerAliveCountMax=3"];
+            let asked = askpass::questions(boot).and_then(|asked| asked.variables(boot));
+            if asked.is_none() {
+                options.push("BatchMode=yes");
+            }
+            for option in options {
                 argv.extend(["-o", option].map(OsString::from));
             }
             argv.extend(
@@ -160,6 +222,7 @@ fn prefix(boot: &Boot, target: &Target) -> anyhow::Result<Prefix> {
             Prefix {
                 argv,
                 by_shell: true,
+                env: asked.unwrap_or_default(),
             }
         }
         Target::Container(name) => {
@@ -168,6 +231,9 @@ fn prefix(boot: &Boot, target: &Target) -> anyhow::Result<Prefix> {
             plain(&[tool.unwrap_or("docker"), "exec", "-i", name])
         }
         Target::Pod(name) => plain(&["kubectl", "exec", "-i", name, "--"]),
+        Target::Image(image) => {
+            bail!(language.fill(Word::PlaceNoHelperThere, &[image]))
+        }
         Target::Host(name) => {
             let hosts = &boot.loaded.config.host;
             let host = hosts.get(name).filter(|host| !host.exec.is_empty());
@@ -191,7 +257,7 @@ fn prefix(boot: &Boot, target: &Target) -> anyhow::Result<Prefix> {
 }
 
 /// `user@host:port` apart. An address of many colons has no port.
-fn ssh_parts(destination: &str) -> (&str, Option<&str>) {
+pub fn ssh_parts(destination: &str) -> (&str, Option<&str>) {
     match destination.rsplit_once(':') {
         Some((host, port))
             if !host.contains(':')
@@ -205,13 +271,13 @@ fn ssh_parts(destination: &str) -> (&str, Option<&str>) {
 }
 
 /// A program of the person, not one that lies in the folder where they are.
-fn program(boot: &Boot, name: &str) -> Option<OsString> {
+pub fn program(boot: &Boot, name: &str) -> Option<OsString> {
     let path = boot.env.get("PATH").map(OsString::from);
     let programs = Programs::new(path.as_deref(), std::slice::from_ref(&boot.places.cwd));
     programs.find(name).map(OsString::from)
 }
 
-fn command(boot: &Boot, argv: Vec<OsString>) -> Command {
+pub fn command(boot: &Boot, argv: Vec<OsString>) -> Command {
     // What lets one in at a model's provider is nobody's business there.
     let hidden = boot.key_variables();
     let env = boot.env.iter().filter(|(name, _)| !hidden.contains(name));
@@ -232,19 +298,41 @@ async fn start(
     prefix: &Prefix,
     script: &str,
 ) -> Result<Remote, Unreached> {
-    let process = boot
-        .host()
-        .spawn(command(boot, prefix.command(script)))
-        .await;
-    let process = process.map_err(|error| Unreached::Broken(error.to_string()))?;
+    let command = prefix.run(boot, script);
+    let grace = Duration::from_secs(boot.loaded.config.helper.grace_seconds);
+    link(boot, label, command, (prefix.patience(), grace)).await
+}
+
+/// A link to the helper that this command runs, which may take so long the first time; it is run again when the link breaks,
+/// as long as the helper waits.
+pub async fn link(
+    boot: &Boot,
+    label: &str,
+    command: Command,
+    (first_patience, grace): (Duration, Duration),
+) -> Result<Remote, Unreached> {
+    let host = boot.host();
+    let dial: Dial = Arc::new(move || {
+        let (host, command) = (host.clone(), command.clone());
+        Box::pin(async move { Ok(Dialed::new(host.spawn(command).await?)) })
+    });
+    let mut key = [0; 32];
+    for half in key.chunks_mut(16) {
+        half.copy_from_slice(uuid::Uuid::new_v4().as_bytes());
+    }
     let link = OverProgram {
         place: label,
         version: crate::VERSION,
         patience: PATIENCE,
+        first_patience,
+        grace,
+        key,
+        dial,
     };
-    link.connect(process).await
+    let remote = link.connect().await?;
+    super::open_links().push(remote.clone());
+    Ok(remote)
 }
-
 /// Runs a script at the place, with these bytes as its input, and gives what it printed.
 async fn run(
     boot: &Boot,
@@ -253,10 +341,17 @@ async fn run(
     input: Option<Vec<u8>>,
     patience: Duration,
 ) -> anyhow::Result<String> {
-    let mut process = boot
-        .host()
-        .spawn(command(boot, prefix.command(script)))
-        .await?;
+    run_program(boot, prefix.run(boot, script), input, patience).await
+}
+
+/// Runs a program of this machine to its end, with these bytes as its input, and gives what it printed.
+pub async fn run_program(
+    boot: &Boot,
+    command: Command,
+    input: Option<Vec<u8>>,
+    patience: Duration,
+) -> anyhow::Result<String> {
+    let mut process = boot.host().spawn(command).await?;
     let stdin = process.take_input();
     let writing = async move {
         if let (Some(mut stdin), Some(input)) = (stdin, input) {

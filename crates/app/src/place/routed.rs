@@ -6,11 +6,12 @@ use crate::boot::Boot;
 use crate::errors::Told as _;
 use crate::location::Target;
 use bytes::Bytes;
+use ostler_host::checkpoint::{self, Order, Tree};
 use ostler_host::remote::Remote;
 use ostler_host::search::{Found, Search};
 use ostler_host::{
-    Border, Command, Content, Error, Fut, Host, Listing, Local, Process, RenameOptions, Renamed,
-    Span, Stat, WriteOptions, Written,
+    Border, CheckpointFut, Command, Content, Error, Fut, Host, Listing, Local, Process,
+    RenameOptions, Renamed, Span, Stat, WriteOptions, Written,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -100,5 +101,21 @@ impl Host for Routed {
             true => self.machine.search(search),
             false => Box::pin(async move { self.place().await?.search(search).await }),
         }
+    }
+
+    fn checkpoint(&self, tree: Tree, order: Order) -> CheckpointFut<'_> {
+        Box::pin(async move {
+            let place = self
+                .place()
+                .await
+                .map_err(|error| checkpoint::Error::Away {
+                    place: self.name.clone(),
+                    reason: match error {
+                        Error::Unreachable { reason, .. } => reason,
+                        other => other.to_string(),
+                    },
+                })?;
+            place.checkpoint(tree, order).await
+        })
     }
 }

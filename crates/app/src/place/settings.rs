@@ -1,7 +1,6 @@
 //! The settings of a session at another place: those of this machine, with what is about the project and its commands put
 //! in terms of the place.
 
-use super::routed::Routed;
 use crate::boot::Boot;
 use crate::boot::env::is_secret;
 use crate::location::Connected;
@@ -10,21 +9,19 @@ use ostler_engine::confine::{CommandPlace, Reader, SandboxMode, SandboxSettings}
 use ostler_engine::{Elsewhere, HubSettings};
 use ostler_guard::Containment;
 use ostler_host::sandbox::{Choice, Layer, Network, Policy};
-use ostler_wire::Word;
+use ostler_wire::{Word, printable};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::sync::Mutex;
 
 /// Where commands of a place put temporary files; all commands there share it.
 const TEMP: &str = "/tmp";
 /// Where programs are looked for if the place does not say.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// Paths that are named of those that were put back.
+const MAX_PUT_BACK: usize = 8;
 /// The helper of a place, below the home there.
 const CACHE: &str = ".cache/ostler";
-/// Of a repository, what decides what git runs.
-const GIT: [&str; 2] = [".git/hooks", ".git/config"];
-const OWN: &str = ".ostler";
 
 /// Changes the settings, and says what the person should know.
 pub fn apply(
@@ -35,8 +32,14 @@ pub fn apply(
     let language = boot.language;
     let facts = place.facts();
     let here = options.paths.user_home.clone();
-    let mut notes = vec![language.fill(Word::PlaceNoRewind, &[&place.name])];
-    options.checkpoints = None;
+    let is_image = place.target.has_project_here();
+    let mut notes = Vec::new();
+    if !facts.put_back.is_empty() {
+        let shown = facts.put_back.iter().take(MAX_PUT_BACK);
+        let shown: Vec<String> = shown.map(|path| path.display().to_string()).collect();
+        let shown = printable(&shown.join(", "));
+        notes.push(language.fill(Word::PlacePutBack, &[&place.name, &shown]));
+    }
     if !options.hooks.is_empty() {
         notes.push(language.fill(Word::PlaceHooksOff, &[&place.name]));
         options.hooks = Arc::default();
@@ -52,8 +55,15 @@ pub fn apply(
         (None, _) | (_, None) => path.clone(),
     };
     let forbidden = &options.permissions.policy.folders.forbidden;
-    let hidden: Vec<PathBuf> = forbidden.iter().map(&there).collect();
-    let sandbox = sandbox(boot, place, hidden.clone(), machine.mode)?;
+    // What checkpoints hold, and the way to the helper, is neither read nor changed by what runs there.
+    let hidden = forbidden.iter().map(&there);
+    let own = facts.checkpoints.iter().chain(&facts.run).cloned();
+    let hidden: Vec<PathBuf> = hidden.chain(own).collect();
+    let mut sandbox = sandbox(boot, place, hidden.clone(), machine.mode)?;
+    if is_image && sandbox.place == CommandPlace::Elsewhere(None) {
+        // The container holds them.
+        sandbox.mode = SandboxMode::Off;
+    }
     let policy = &mut options.permissions.policy;
     policy.folders.forbidden.extend(hidden);
     policy.folders.inside = vec![TEMP.into()];
@@ -66,18 +76,12 @@ pub fn apply(
         .reserved
         .extend(facts.home.iter().map(|home| home.join(CACHE)));
     policy.added.clear();
-    policy.containment = match (policy.containment, sandbox.place) {
-        (Containment::Waived, _) => Containment::Waived,
-        (_, CommandPlace::Elsewhere(Some(_))) => match boot.loaded.config.sandbox.network {
-            true => Containment::SandboxOnline,
-            false => Containment::Sandbox,
-        },
-        (_, CommandPlace::Elsewhere(None) | CommandPlace::Here) => {
-            let why = language.say(Word::PlaceNoSandbox);
-            notes.push(language.fill(Word::PlaceUnheld, &[why]));
-            Containment::Missing
-        }
-    };
+    let is_held = is_image || matches!(sandbox.place, CommandPlace::Elsewhere(Some(_)));
+    policy.containment = containment(boot, policy.containment, is_held);
+    if policy.containment == Containment::Missing {
+        let why = language.say(Word::PlaceNoSandbox);
+        notes.push(language.fill(Word::PlaceUnheld, &[why]));
+    }
     options.run.system = format!("{} {} ({})", facts.os, facts.arch, place.name);
     options.paths.root.clone_from(&place.root);
     options.paths.user_home.clone_from(&facts.home);
@@ -86,24 +90,26 @@ pub fn apply(
     options.tools.writable = vec![place.root.clone()];
     options.toolbox.elsewhere = Some(Elsewhere {
         name: place.name.clone(),
+        has_project_here: is_image,
         machine: boot.host(),
         sandbox: machine,
         tools,
         user_home: here,
+        link: place.remote.interruptions(),
     });
     options.toolbox.sandbox = sandbox;
-    options.toolbox.host = Arc::new(Routed {
-        boot: boot.clone(),
-        name: place.name.clone(),
-        target: place.target.clone(),
-        current: Mutex::new(place.remote.clone()),
-        machine: boot.host(),
-        own: [boot.places.home.clone(), boot.sessions_dir()]
-            .iter()
-            .flat_map(|path| [path.clone(), ostler_host::real_path(path)])
-            .collect(),
-    });
+    options.toolbox.host = super::host_of(boot, place);
     Ok(notes)
+}
+
+/// What holds commands there.
+fn containment(boot: &Boot, here: Containment, is_held: bool) -> Containment {
+    match (here, is_held) {
+        (Containment::Waived, _) => Containment::Waived,
+        (_, true) if boot.loaded.config.sandbox.network => Containment::SandboxOnline,
+        (_, true) => Containment::Sandbox,
+        (_, false) => Containment::Missing,
+    }
 }
 
 /// What commands may touch there. The helper compares protected files afterwards, whatever the layer.
@@ -121,12 +127,11 @@ fn sandbox(
         Layer::Bubblewrap => None,
     });
     let layer = choices.map(|(layer, _)| layer);
-    if mode == SandboxMode::Require && layer.is_none() {
+    let is_held = layer.is_some() || place.target.has_project_here();
+    if mode == SandboxMode::Require && !is_held {
         let why = boot.language.say(Word::PlaceNoSandbox);
         bail!(boot.language.fill(Word::SandboxRequired, &[why]));
     }
-    let names = ostler_guard::protected_names().filter(|name| !name.contains('*'));
-    let names = names.filter(|name| *name != ".git").chain(GIT).chain([OWN]);
     let is_seen = |path: &PathBuf| !place.root.starts_with(path);
     Ok(SandboxSettings {
         mode,
@@ -137,10 +142,12 @@ fn sandbox(
                 .filter(|path| is_seen(path))
                 .cloned()
                 .collect(),
-            protect: names.map(|name| place.root.join(name)).collect(),
-            network: match boot.loaded.config.sandbox.network {
-                true => Network::On,
-                false => Network::Loopback,
+            protect: place.protected(),
+            network: match (boot.loaded.config.sandbox.network, layer) {
+                (true, _) => Network::On,
+                // The helper leads to the hosts that rules and grants name.
+                (false, Some(Layer::Namespaces)) => Network::Proxy,
+                (false, Some(Layer::Landlock | Layer::Bubblewrap) | None) => Network::Loopback,
             },
             layer: choices.map_or(Choice::Auto, |(_, choice)| choice),
             ..Policy::default()
@@ -178,7 +185,7 @@ fn toolchains(home: Option<&Path>) -> Vec<PathBuf> {
 }
 
 /// What commands get there: the variables of the place, without what looks like a secret.
-fn variables(boot: &Boot, place: &Connected) -> Vec<(OsString, OsString)> {
+pub fn variables(boot: &Boot, place: &Connected) -> Vec<(OsString, OsString)> {
     let facts = place.facts();
     let shell = &boot.loaded.config.tools.shell;
     let is_listed = |list: &[String], name: &OsStr| list.iter().any(|one| name == one.as_str());

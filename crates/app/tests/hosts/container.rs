@@ -7,18 +7,20 @@ use serde_json::json;
 use std::path::PathBuf;
 
 /// Where the project and the home lie in the container, and nowhere here.
-const ROOT: &str = "/mnt/project";
+pub const ROOT: &str = "/mnt/project";
 const HOME: &str = "/mnt/home";
+/// Below that home, what checkpoints hold.
+const STORE: &str = ".local/share/ostler/checkpoints";
 
-struct Container {
-    scene: Scene,
+pub struct Container {
+    pub scene: Scene,
     /// What the container shows as its project and home.
-    project: PathBuf,
+    pub project: PathBuf,
     home: PathBuf,
 }
 
 /// None where it cannot be stood in for.
-fn container(steps: impl IntoIterator<Item = Step>) -> Option<Container> {
+pub fn container(steps: impl IntoIterator<Item = Step>) -> Option<Container> {
     helper()?;
     if !is_there("bwrap") {
         return None;
@@ -51,6 +53,8 @@ fn container(steps: impl IntoIterator<Item = Step>) -> Option<Container> {
         HOME,
         "--unsetenv",
         "XDG_CACHE_HOME",
+        "--unsetenv",
+        "XDG_DATA_HOME",
         "--chdir",
         ROOT,
         "--die-with-parent",
@@ -67,7 +71,7 @@ fn container(steps: impl IntoIterator<Item = Step>) -> Option<Container> {
 }
 
 impl Container {
-    fn ostler<const N: usize>(&self, args: [&str; N]) -> Run {
+    pub fn ostler<const N: usize>(&self, args: [&str; N]) -> Run {
         self.scene.ostler(args)
     }
 
@@ -146,23 +150,183 @@ fn tools_work_at_the_place() {
         (&meta["host"], &meta["root"]),
         (&json!("host box"), &json!(ROOT))
     );
-    assert!(
-        out.stderr.contains("no checkpoints are made"),
-        "{}",
-        out.stderr
-    );
-    // Only the helper is there, for its owner alone.
-    let files = crate::common::files(&place.home);
-    assert_eq!(files.len(), 1, "{files:?}");
-    assert!(
-        files[0].starts_with(place.home.join(".cache/ostler")),
-        "{files:?}"
-    );
+    // Only the helper and what checkpoints hold is there.
+    let helpers = || -> Vec<PathBuf> {
+        let files = crate::common::files(&place.home).into_iter();
+        files
+            .filter(|path| !path.starts_with(place.home.join(STORE)))
+            .filter(|path| path.extension().is_none_or(|end| end != "sock"))
+            .collect()
+    };
+    assert_eq!(helpers().len(), 1, "{:?}", helpers());
+    assert!(helpers()[0].starts_with(place.home.join(".cache/ostler")));
     place
         .ostler(["host", "clean", "--host", "box"])
         .output()
         .ok();
-    assert!(crate::common::files(&place.home).is_empty());
+    assert!(helpers().is_empty(), "{:?}", helpers());
+    // What can be rewound to stays.
+    assert!(!crate::common::files(&place.home.join(STORE)).is_empty());
+    use std::os::unix::fs::PermissionsExt as _;
+    let store = std::fs::metadata(place.home.join(STORE)).unwrap();
+    assert_eq!(store.permissions().mode() & 0o777, 0o700);
+}
+
+#[test]
+fn what_was_done_at_the_place_is_taken_back_there() {
+    let change = "echo two > a; rm b; mkdir d; echo x > d/y";
+    let Some(place) = container([
+        Step::answer().call("bash", json!({"command": change})),
+        Step::answer().text("Done."),
+    ]) else {
+        return;
+    };
+    for (name, text) in [("a", "one\n"), ("b", "bee\n")] {
+        std::fs::write(place.project.join(name), text).unwrap();
+    }
+    let read = |name: &str| std::fs::read_to_string(place.project.join(name)).ok();
+    let lines = "change things\n/diff\n/rewind 1 code\n";
+    let out = place
+        .ostler(["--plain", "--host", "box", "--install-helper", "--yolo"])
+        .stdin(lines)
+        .output()
+        .ok();
+    let said = format!("{}{}", out.stdout, out.stderr);
+    assert!(said.contains("+two"), "{said}");
+    assert!(said.contains("Files are as they were before"), "{said}");
+    assert_eq!(read("a").as_deref(), Some("one\n"));
+    assert_eq!(read("b").as_deref(), Some("bee\n"));
+    assert_eq!(read("d/y"), None);
+    // The command line knows them too, and undoes it.
+    let list = place
+        .ostler(["checkpoint", "list", "--host", "box"])
+        .output()
+        .ok();
+    assert!(
+        list.stdout.contains("after: change things"),
+        "{}",
+        list.stdout
+    );
+    let undo = ["checkpoint", "restore", "2", "--force", "--host", "box"];
+    place.ostler(undo).output().ok();
+    assert_eq!(read("a").as_deref(), Some("two\n"));
+    assert_eq!(read("d/y").as_deref(), Some("x\n"));
+    // What is known of each is here, its content only there.
+    let here = place.scene.space.home().join("checkpoints");
+    let here = crate::common::files(&here);
+    assert!(here.len() >= 4, "{here:?}");
+    assert!(
+        here.iter()
+            .all(|path| path.extension().is_some_and(|end| end == "json"))
+    );
+}
+
+#[test]
+fn a_command_reaches_the_hosts_that_were_granted_and_no_other() {
+    let Some(place) = container([
+        Step::answer().call("bash", json!({"command": "sh ask.sh"})),
+        Step::answer().text("Done."),
+    ]) else {
+        return;
+    };
+    if !is_there("curl") {
+        return;
+    }
+    let check = place
+        .ostler(["host", "check", "--host", "box", "--install-helper"])
+        .output()
+        .ok();
+    if !check.stdout.contains("namespaces") {
+        crate::common::skipped("no namespaces can be made in the stand-in for a container");
+        return;
+    }
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        use std::io::{Read as _, Write as _};
+        for stream in server.incoming() {
+            let mut stream = stream.unwrap();
+            let _head = stream.read(&mut [0; 4096]);
+            let answer =
+                b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 8\r\n\r\nreached\n";
+            let _gone = stream.write_all(answer);
+        }
+    });
+    // What is in a file the rules cannot see.
+    let script = format!(
+        "export no_proxy= NO_PROXY=\ncurl -s -m 20 http://127.0.0.1:{port}/\ncurl -s -m 20 http://127.0.0.1:{}/\n",
+        port ^ 1
+    );
+    std::fs::write(place.project.join("ask.sh"), script).unwrap();
+    let grant = format!("Net(127.0.0.1:{port})");
+    let out = place
+        .ostler([
+            "exec",
+            "--host",
+            "box",
+            "--install-helper",
+            "--format",
+            "json",
+            "--allow",
+            &grant,
+            "--allow",
+            "Bash(sh ask.sh)",
+            "-p",
+            "x",
+        ])
+        .output()
+        .ok();
+    let told = told(&out);
+    assert!(told[0].contains("reached"), "{told:?} {}", out.stderr);
+    assert!(
+        told[0].contains("the sandbox does not let commands reach"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_link_that_breaks_is_made_again_and_the_command_goes_on() {
+    // It ends the processes that pass bytes on; the helper itself and what runs go on.
+    let command = "echo once >> ran; for i in 1 2 3; do echo line $i; for p in /proc/[0-9]*; do case \"$(tr '\\0' ' ' < $p/cmdline 2>/dev/null)\" in */mnt/home/.cache/ostler/host-*' keep '*) ;; */mnt/home/.cache/ostler/host-*) kill -9 ${p#/proc/} 2>/dev/null;; esac; done; sleep 0.3; done; echo end";
+    let Some(place) = container([
+        Step::answer().call("bash", json!({"command": command})),
+        Step::answer().text("Done."),
+    ]) else {
+        return;
+    };
+    let out = place
+        .ostler([
+            "exec",
+            "--host",
+            "box",
+            "--install-helper",
+            "--yolo",
+            "--no-sandbox",
+            "--format",
+            "json",
+            "-p",
+            "x",
+        ])
+        .output()
+        .ok();
+    let told = told(&out);
+    assert!(
+        told[0].contains("line 1\\nline 2\\nline 3\\nend"),
+        "{told:?} {}",
+        out.stderr
+    );
+    assert!(
+        out.stderr.contains("The link to host box is cut"),
+        "{}",
+        out.stderr
+    );
+    assert!(
+        out.stderr.contains("The link to host box is back"),
+        "{}",
+        out.stderr
+    );
+    let ran = std::fs::read_to_string(place.project.join("ran")).unwrap();
+    assert_eq!(ran, "once\n");
 }
 
 #[test]

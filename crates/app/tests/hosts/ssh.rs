@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-struct Server {
+pub struct Server {
     child: Child,
     port: u16,
     folder: PathBuf,
@@ -36,7 +36,7 @@ fn make_key(path: &Path) {
 }
 
 /// None where no server can be had.
-fn server(folder: &Path) -> Option<Server> {
+pub fn server(folder: &Path) -> Option<Server> {
     helper()?;
     if !is_there("sshd") || !is_there("ssh") || !is_there("ssh-keygen") {
         return None;
@@ -108,7 +108,7 @@ impl Server {
         format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())
     }
 
-    fn key_line(&self) -> String {
+    pub fn key_line(&self) -> String {
         let key = std::fs::read_to_string(self.folder.join("host.pub")).unwrap();
         let mut words = key.split_whitespace();
         let (kind, key) = (words.next().unwrap(), words.next().unwrap());
@@ -119,7 +119,7 @@ impl Server {
         format!("{}@127.0.0.1:{}", self.user, self.port)
     }
 
-    fn run(&self, scene: &Scene, known: &str, project: &Path, more: &[&str]) -> Output {
+    pub fn run(&self, scene: &Scene, known: &str, project: &Path, more: &[&str]) -> Output {
         let destination = self.destination();
         let mut args = vec![
             "exec",
@@ -185,6 +185,104 @@ fn a_whole_task_over_ssh() {
         "{}",
         clean.stderr
     );
+}
+
+impl Server {
+    /// The processes that serve one connection each.
+    fn connections(&self) -> Vec<String> {
+        let found = said(
+            "ps",
+            &["-o", "pid=", "--ppid", &self.child.id().to_string()],
+        );
+        found.split_whitespace().map(str::to_owned).collect()
+    }
+}
+
+#[test]
+fn a_command_outlives_its_connection() {
+    let command = "echo once >> ran; i=0; while [ $i -lt 40 ]; do i=$((i+1)); seq $((i*10)) $((i*10+9)); [ $i = 9 ] && touch cut; sleep 0.05; done; echo end";
+    let scene = Scene::new(
+        Kind::Chat,
+        [
+            Step::answer().call("bash", json!({"command": command})),
+            Step::answer().text("Done."),
+        ],
+    );
+    let top = scene.space.user_home().join("ssh");
+    let Some(server) = server(&top) else { return };
+    let project = top.join("project");
+    std::fs::create_dir_all(&project).unwrap();
+    let known = server.key_line();
+    let out = std::thread::scope(|scope| {
+        let cutting = scope.spawn(|| {
+            wait_for("the command", || project.join("cut").exists().then_some(()));
+            for pid in server.connections() {
+                said("kill", &["-9", &pid]);
+            }
+        });
+        let more = ["--yolo", "--install-helper"];
+        let out = server.run(&scene, &known, &project, &more);
+        cutting.join().unwrap();
+        out.ok()
+    });
+    let told = told(&out);
+    let expect: String = (10..410).map(|n| format!("{n}\\n")).collect();
+    assert!(told[0].contains(&format!("{expect}end")), "{told:?}");
+    assert!(out.stderr.contains("is cut"), "{}", out.stderr);
+    assert!(out.stderr.contains("is back"), "{}", out.stderr);
+    assert_eq!(
+        std::fs::read_to_string(project.join("ran")).unwrap(),
+        "once\n"
+    );
+}
+
+#[test]
+fn what_ssh_asks_the_person_answers_unseen() {
+    let scene = Scene::new(Kind::Chat, [Step::answer().text("It is done.")]);
+    let top = scene.space.user_home().join("ssh");
+    let Some(server) = server(&top) else { return };
+    let project = top.join("project");
+    std::fs::create_dir_all(&project).unwrap();
+    let key = top.join("key").display().to_string();
+    said(
+        "ssh-keygen",
+        &["-p", "-q", "-P", "", "-N", "open sesame", "-f", &key],
+    );
+    // The host is not known either.
+    let path = server.path("");
+    let program = top.join("bin/ssh");
+    let script = std::fs::read_to_string(&program).unwrap();
+    let script = script.replace("StrictHostKeyChecking=yes", "StrictHostKeyChecking=ask");
+    std::fs::write(&program, script).unwrap();
+    let destination = server.destination();
+    let run = scene
+        .ostler([
+            "--plain",
+            "--ssh",
+            &destination,
+            "--install-helper",
+            "--yolo",
+        ])
+        .args(["--root", project.to_str().unwrap()])
+        .env("PATH", path);
+    let mut term = run.on_terminal(100, 40);
+    term.wait_for("(yes/no");
+    // What is typed within the first moment counts for nothing.
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    term.keys("yes\r");
+    term.wait_for("Enter passphrase");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    term.keys("open sesame\r");
+    term.wait_for("(ssh ");
+    term.keys("work\r");
+    let screen = term.wait_for("It is done.");
+    assert!(!screen.contains("sesame"), "{screen}");
+    let kept = crate::common::files(&scene.space.home());
+    for file in kept {
+        let text = std::fs::read(&file).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        assert!(!text.contains("sesame"), "{}", file.display());
+    }
 }
 
 #[test]

@@ -14,13 +14,25 @@ pub struct HostConfig {
 }
 
 /// The helper that is copied to other places.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HelperConfig {
     /// A folder of helpers for other systems, named like `ostler-host-linux-aarch64`.
     pub folder: Option<String>,
     /// Whether it is copied to a place that has none.
     pub install: HelperInstall,
+    /// How long it keeps what runs when the link breaks, and how long the link is tried again.
+    pub grace_seconds: u64,
+}
+
+impl Default for HelperConfig {
+    fn default() -> Self {
+        Self {
+            folder: None,
+            install: HelperInstall::default(),
+            grace_seconds: 600,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

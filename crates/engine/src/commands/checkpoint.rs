@@ -2,7 +2,7 @@
 
 use super::context::{HubContext, report};
 use crate::checkpoint::{
-    Change, Checkpoints, Covers, Error, Point, Record, Report as Restored, Scope, Side,
+    Change, Covers, Error, Point, Record, Report as Restored, Scope, Side, TreeStore,
 };
 use jiff::Timestamp;
 use ostler_wire::{
@@ -21,7 +21,7 @@ pub enum CheckpointRequest {
 }
 
 /// Blocks: it reads and writes many files.
-pub fn checkpoint(context: &HubContext, store: &Checkpoints, request: &CheckpointRequest) -> View {
+pub fn checkpoint(context: &HubContext, store: &TreeStore, request: &CheckpointRequest) -> View {
     let view = match request {
         CheckpointRequest::List => list(context, store),
         CheckpointRequest::Show(id) => store.get(*id).map(|record| show(context, &record)),
@@ -41,7 +41,7 @@ pub fn checkpoint(context: &HubContext, store: &Checkpoints, request: &Checkpoin
     view.unwrap_or_else(|error| View::Error(error.say(context.language)))
 }
 
-fn list(context: &HubContext, store: &Checkpoints) -> Result<View, Error> {
+fn list(context: &HubContext, store: &TreeStore) -> Result<View, Error> {
     let records = store.list()?;
     let now = Timestamp::now();
     let texts = |record: &Record| {

@@ -95,7 +95,10 @@ impl State {
         let (Some(measure), Some(ground)) = (&mut self.measure, &self.ground) else {
             return Vec::new();
         };
-        let open = || ground.place.as_ref().map(|place| place.open()).transpose();
+        let open = || {
+            let place = ground.place.as_ref();
+            place.map(|place| place.open_here()).transpose()
+        };
         let Mended { back, gone } = measure.mend(open);
         let back = back.into_iter().map(|path| change(path, true));
         back.chain(gone.into_iter().map(|path| change(path, false)))

@@ -4,9 +4,10 @@
 use super::folders::Folders;
 use super::git_settings::SettingsCopies;
 use super::shape::SHARED_MEMORY;
-use super::{Confined, Outcome, SandboxSettings, Services, Terms};
+use super::{Confined, Outcome, SandboxSettings, Services, Terms, Way, token};
 use ostler_host::Command;
-use ostler_host::sandbox::{EmptyHome, Layer, Network, Plan, Policy, UnixSockets};
+use ostler_host::proxy::{Reach, WayOut};
+use ostler_host::sandbox::{Elsewhere, EmptyHome, Layer, Network, Plan, Policy, UnixSockets};
 use ostler_wire::Word;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 pub fn prepare(
     services: &Services,
     command: &Command,
-    terms: &Terms,
+    (terms, reach): (&Terms, Reach),
     layer: Option<Layer>,
 ) -> Outcome {
     let Some(layer) = layer else {
@@ -25,13 +26,24 @@ pub fn prepare(
         true => SHARED_MEMORY,
         false => "/tmp",
     };
+    // Other layers have no network that a proxy could stand in.
+    let is_led = policy.network == Network::Proxy && layer == Layer::Namespaces;
+    let way = is_led.then(|| WayOut {
+        token: token(),
+        reach,
+        asked: Arc::default(),
+    });
+    let elsewhere = Elsewhere {
+        policy: policy.clone(),
+        way: way.clone(),
+    };
     Outcome::Confined(Box::new(Confined {
-        plan: Arc::new(Plan::at_place(policy.clone(), layer)),
+        plan: Arc::new(Plan::at_place(elsewhere, layer)),
         policy,
         layer,
         guarded: None,
         terms: Arc::new(terms.clone()),
-        guest: None,
+        way: way.map(Way::There),
         cwd: command.cwd.clone(),
         folders: Folders::at_place(temp.into()),
         copies: SettingsCopies::default(),

@@ -2,8 +2,8 @@
 
 use super::helpers;
 use super::protection::Protection;
-use crate::proxy::Proxy;
 use ostler_host::Host;
+use ostler_host::proxy::Proxy;
 use ostler_host::sandbox::{Choice, Error, Plans, SharedNetwork};
 use ostler_tools::SandboxReport;
 use ostler_tools::sandbox_report::Change;

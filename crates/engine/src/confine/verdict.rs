@@ -1,8 +1,8 @@
 //! What the sandbox had to do with a command that has ended, for the log, the model and whoever may grant more.
 
 use super::{Confined, Terms};
-use crate::proxy::Asked;
 use ostler_host::Exit;
+use ostler_host::proxy::Asked;
 use ostler_host::sandbox::{self, Denial, Grant, Layer, Policy, Subject};
 use ostler_tools::sandbox_report::{Denied, MAX_LISTED};
 use serde_json::json;

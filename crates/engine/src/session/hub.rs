@@ -2,6 +2,7 @@
 
 mod child;
 mod foreign;
+mod link;
 mod open;
 mod servers;
 
@@ -401,6 +402,10 @@ impl LocalHub {
             state.permissions.unrecorded |= past.forked_from.is_some();
         }
         let title = child.as_ref().map(|child| child.title.clone());
+        // Children are shown in the session that they belong to.
+        let place = options.toolbox.elsewhere.clone();
+        let place = place.filter(|_| child.is_none());
+        let news = link::tell(place, feed.clone(), options.run.language);
         if let Some(child) = child {
             child::settle(&mut state, child);
         }
@@ -438,7 +443,8 @@ impl LocalHub {
             transport: self.transport.clone(),
             options,
         };
-        let running = self.live.run(live, Box::pin(session.run()));
+        let work = link::beside(news, session.run());
+        let running = self.live.run(live, Box::pin(work));
         // A long past takes a while to free, and the prompt need not wait for it.
         let entries = std::mem::take(&mut past.entries);
         drop(tokio::task::spawn_blocking(move || drop(entries)));
@@ -581,9 +587,14 @@ fn scope_of(options: &HubSettings, folder: &std::path::Path) -> Scope {
     let mut kept = sandbox.policy.writable.clone();
     kept.extend(sandbox.policy.visible.iter().cloned());
     kept.extend([options.paths.home.clone(), folder.to_owned()]);
+    // In a pane that the person shares, commands see the folder that everybody sees.
+    let temp = match options.toolbox.pane {
+        Some(_) => None,
+        None => sandbox.seen_as_tmp(),
+    };
     Scope::new(&options.paths.root, options.paths.user_home.clone())
         .with_shell(&options.tools.shell)
-        .with_temp(sandbox.seen_as_tmp(), kept)
+        .with_temp(temp, kept)
         .with_path(path_of(options), &policy.folders.inside)
         .held_by(policy.containment)
         .with_open(policy.folders.open())

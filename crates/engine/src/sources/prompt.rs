@@ -54,7 +54,8 @@ mod tests {
     #[test]
     fn the_default_prefix_is_small() {
         let idle = crate::tools::declarations();
-        let idle = idle.filter(|about| about.has(ostler_wire::ToolMark::NeedsBackends));
+        let marks = [ToolMark::NeedsBackends, ToolMark::NeedsPane];
+        let idle = idle.filter(|about| marks.iter().any(|mark| about.has(*mark)));
         let idle: Vec<String> = idle.map(|about| format!("!{}", about.name)).collect();
         for (filter, max_tokens) in [(&[][..], 2_500), (&["!tool_search"], 4_000)] {
             let absent = idle.iter().map(String::as_str);

@@ -11,6 +11,7 @@ use crate::seen::Seen;
 use crate::state::settings::HubSettings;
 use crate::tool::ToolSettings;
 use ostler_host::Host;
+use ostler_host::pane::Pane;
 use ostler_mcp::Servers;
 use ostler_wire::TodoItem;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ use tokio::sync::Semaphore;
 /// What tools work with.
 pub struct ToolServices {
     pub host: Arc<dyn Host>,
+    /// The pane that the person shares, if commands run in one.
+    pub pane: Option<Pane>,
     pub settings: Arc<ToolSettings>,
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
@@ -45,6 +48,7 @@ impl ToolServices {
     ) -> Self {
         Self {
             host: settings.toolbox.host.clone(),
+            pane: settings.toolbox.pane.clone(),
             settings: Arc::new(settings.tools.clone()),
             jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.sink())),
             sandbox: SessionSandbox {

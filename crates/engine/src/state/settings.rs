@@ -3,7 +3,7 @@
 use crate::agents::AgentSettings;
 use crate::budget::Budget;
 use crate::checkpoint::Limits;
-use crate::checkpoints::Place;
+use crate::checkpoints::{FarTree, Place};
 use crate::confine::SandboxSettings;
 use crate::context::window::ContextSettings;
 use crate::hooks::Hook;
@@ -16,11 +16,13 @@ use crate::sources::templates::TemplateFolder;
 use crate::tool::{Tool, ToolSettings};
 use ostler_guard::{Mode, Policy};
 use ostler_host::Host;
+use ostler_host::pane::Pane;
 use ostler_llm::Params;
 use ostler_mcp::{McpSettings, ServerContext};
 use ostler_wire::Language;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tokio::sync::watch;
 
 /// Everything that the sessions of a process are opened with.
 #[derive(Clone)]
@@ -47,11 +49,24 @@ impl HubSettings {
     /// Where checkpoints are made. A session that leaves no trace makes none.
     pub fn checkpoint_place(&self) -> Option<Place> {
         let limits = self.checkpoints.clone().filter(|_| self.run.save)?;
+        let elsewhere = self.toolbox.elsewhere.as_ref();
+        let elsewhere = elsewhere.filter(|elsewhere| !elsewhere.has_project_here);
+        let there = elsewhere.map(|elsewhere| FarTree {
+            name: elsewhere.name.clone(),
+            host: self.toolbox.host.clone(),
+            stand_in: self.paths.project.clone(),
+            protect: self.toolbox.sandbox.policy.protect.clone(),
+        });
         Some(Place {
             home: self.paths.home.clone(),
-            real: ostler_host::real_path(&self.paths.root),
+            // Of another place it is looked up there.
+            real: match there {
+                Some(_) => self.paths.root.clone(),
+                None => ostler_host::real_path(&self.paths.root),
+            },
             root: self.paths.root.clone(),
             limits,
+            there,
         })
     }
 
@@ -164,6 +179,8 @@ pub struct ToolSources {
     pub sandbox: SandboxSettings,
     /// Where the host is another place than this machine.
     pub elsewhere: Option<Elsewhere>,
+    /// The pane that the person shares, if commands run in one.
+    pub pane: Option<Pane>,
 }
 
 /// A session whose project lies at another place. What is the person's own runs on this machine as always.
@@ -171,6 +188,8 @@ pub struct ToolSources {
 pub struct Elsewhere {
     /// As people call the place.
     pub name: String,
+    /// The project lies on this machine all the same, and only commands run there.
+    pub has_project_here: bool,
     /// This machine, where servers run.
     pub machine: Arc<dyn Host>,
     /// What servers may touch on this machine.
@@ -178,6 +197,8 @@ pub struct Elsewhere {
     /// What servers are started with: that of this machine.
     pub tools: ToolSettings,
     pub user_home: Option<PathBuf>,
+    /// Why the link is cut, while it is being made again.
+    pub link: Option<watch::Receiver<Option<String>>>,
 }
 
 /// Commands beside the built-in ones.

@@ -152,6 +152,7 @@ impl Bench {
                 more: Vec::new(),
                 sandbox: Default::default(),
                 elsewhere: None,
+                pane: None,
             },
             mcp: Default::default(),
             agents: Default::default(),

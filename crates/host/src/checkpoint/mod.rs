@@ -2,6 +2,7 @@
 //! brings back, `diff` compares, `gc` makes room. Blocking: call it off the runtime. It asks nobody and runs no command.
 
 mod apply;
+mod around;
 mod cache;
 mod disk;
 mod doomed;
@@ -11,25 +12,30 @@ mod git;
 mod history;
 mod lost;
 mod objects;
+mod order;
 mod pack;
 mod record;
 mod restore;
 mod save;
 mod scan;
 mod select;
+mod store;
 #[cfg(test)]
 mod tests;
 mod text;
 mod tree;
 mod unpushed;
 
+pub use around::{Around, AroundDone};
 pub use doomed::{Doomed, Reach, Target};
 pub use gc::Collected;
 pub use git::{Repository, read_small};
 pub use history::History;
 pub use lost::{HistoryNames, Mended};
+pub use order::{Order, Reply, Tree};
 pub use record::{Covers, LeftOut, Record};
 pub use restore::{Git, Guard, Kept, Report, Span, Unseen, What};
+pub use store::{Ask, There, TreeStore, none_at};
 pub use text::Tally;
 
 use crate::files::Dir;
@@ -76,6 +82,13 @@ pub enum Error {
         path: PathBuf,
         source: io::Error,
     },
+    /// It belongs to another place, or to this machine if there is no name.
+    OtherPlace(Option<String>),
+    /// The place is out of reach, and why.
+    Away {
+        place: String,
+        reason: String,
+    },
 }
 
 impl Error {
@@ -106,6 +119,14 @@ impl From<&Error> for Told {
                 Told::ours(Word::CpUnseen, [since.to_string().into(), few(paths)])
             }
             Error::Io { what, path, source } => Told::ours(*what, [name(path), source.into()]),
+            Error::OtherPlace(Some(place)) => {
+                Told::ours(Word::CpOtherPlace, [place.as_str().into()])
+            }
+            Error::OtherPlace(None) => Told::ours(Word::CpOtherPlace, [Word::CpThisMachine.into()]),
+            Error::Away { place, reason } => Told::ours(
+                Word::HostUnreachable,
+                [place.as_str().into(), reason.as_str().into()],
+            ),
         }
     }
 }
@@ -306,7 +327,6 @@ impl Checkpoints {
         Ok(self.save_paths(label, paths)?.record)
     }
 
-    /// Oldest first. What is damaged is not in it.
     /// The ids of the newest ones, oldest first.
     pub fn newest(&self, most: usize) -> Result<Vec<u64>> {
         let mut ids = record::ids(&self.dir)?;
@@ -315,6 +335,7 @@ impl Checkpoints {
         Ok(ids)
     }
 
+    /// Oldest first. What is damaged is not in it.
     pub fn list(&self) -> Result<Vec<Record>> {
         let ids = record::ids(&self.dir)?;
         Ok(ids

@@ -3,23 +3,27 @@
 
 use super::codec::decode;
 use super::frame::{Broken, Incoming, MAGIC, Reader, Sender, writer};
+use super::line::Line;
 use super::message::{Answer, Call, Down, PROTOCOL, PlaceFacts, Start, Up};
 use super::running::INPUT_WINDOW;
+use crate::checkpoint::{self, Order, Tree};
 use crate::command::{Command, Output, Stdio};
 use crate::error::{Error, Result};
 use crate::files::border::Border;
 use crate::files::{Content, Listing, RenameOptions, Renamed, Span, Stat, WriteOptions, Written};
-use crate::host::{Fut, Host};
+use crate::host::{CheckpointFut, Fut, Host};
 use crate::process::Process;
 use crate::process::far::{Ends, Event, Request};
+use crate::proxy::Asked;
+use crate::sandbox::Elsewhere;
 use crate::search::{Found, Search};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
@@ -50,12 +54,16 @@ pub enum Unreached {
 pub struct Remote {
     link: Arc<Link>,
     facts: Arc<PlaceFacts>,
+    /// None where a broken link is a cut one.
+    line: Option<Line>,
     _tasks: Arc<JoinSet<()>>,
 }
 
 struct Link {
     /// As people call the place.
     place: String,
+    /// Why the line has ended, if that is known.
+    why: Arc<OnceLock<String>>,
     sender: Sender,
     next: AtomicU32,
     state: Mutex<State>,
@@ -78,6 +86,8 @@ enum Route {
         /// Dropped when these are gone.
         leftovers: Option<watch::Sender<()>>,
         tree: Option<watch::Sender<()>>,
+        /// Where the hosts go that it asked for.
+        asked: Option<Arc<Mutex<Vec<Asked>>>>,
     },
 }
 
@@ -95,7 +105,52 @@ impl Remote {
         place: &str,
         version: &str,
         input: R,
-        mut output: W,
+        output: W,
+    ) -> std::result::Result<Self, Unreached>
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        let mut remote = Self::greet(place, version, (input, output), Arc::default()).await?;
+        let watched = Arc::downgrade(&remote.link);
+        let watch = async move {
+            loop {
+                tokio::time::sleep(PING_EVERY).await;
+                let Some(link) = watched.upgrade() else {
+                    return;
+                };
+                let alive = link.call(Call::Ping);
+                if tokio::time::timeout(PING_LONGEST, alive).await.is_err() {
+                    link.cut("it does not answer any more");
+                }
+            }
+        };
+        if let Some(tasks) = Arc::get_mut(&mut remote._tasks) {
+            tasks.spawn(watch);
+        }
+        Ok(remote)
+    }
+
+    /// The same over a line, which looks itself whether it is alive.
+    pub(super) async fn over(
+        place: &str,
+        version: &str,
+        line: Line,
+        stream: DuplexStream,
+    ) -> std::result::Result<Self, Unreached> {
+        let streams = tokio::io::split(stream);
+        let remote = Self::greet(place, version, streams, line.lost.clone()).await?;
+        Ok(Self {
+            line: Some(line),
+            ..remote
+        })
+    }
+
+    async fn greet<R, W>(
+        place: &str,
+        version: &str,
+        (input, mut output): (R, W),
+        why: Arc<OnceLock<String>>,
     ) -> std::result::Result<Self, Unreached>
     where
         R: AsyncRead + Unpin + Send + 'static,
@@ -123,33 +178,23 @@ impl Remote {
         let (sender, writing) = writer(output);
         let link = Arc::new(Link {
             place: place.to_owned(),
+            why,
             sender,
             next: AtomicU32::new(1),
             state: Mutex::default(),
         });
         let mut tasks = JoinSet::new();
-        let (reading, written, watched) = (link.clone(), link.clone(), Arc::downgrade(&link));
+        let (reading, written) = (link.clone(), link.clone());
         tasks.spawn(async move {
             if let Err(error) = writing.await {
                 written.cut(&error.to_string());
             }
         });
         tasks.spawn(async move { reading.read(reader).await });
-        tasks.spawn(async move {
-            loop {
-                tokio::time::sleep(PING_EVERY).await;
-                let Some(link) = watched.upgrade() else {
-                    return;
-                };
-                let alive = link.call(Call::Ping);
-                if tokio::time::timeout(PING_LONGEST, alive).await.is_err() {
-                    link.cut("it does not answer any more");
-                }
-            }
-        });
         Ok(Self {
             link,
             facts: Arc::new(facts),
+            line: None,
             _tasks: Arc::new(tasks),
         })
     }
@@ -159,7 +204,19 @@ impl Remote {
         &self.facts
     }
 
-    /// Why the place is out of reach, if it is.
+    /// Why the link is cut just now, while it is being made again, and whenever that changes.
+    pub fn interruptions(&self) -> Option<watch::Receiver<Option<String>>> {
+        self.line.as_ref().map(Line::state)
+    }
+
+    /// Ends the link: what was started there ends at once.
+    pub async fn close(&self) {
+        if let Some(line) = &self.line {
+            line.close().await;
+        }
+    }
+
+    /// Why the place is out of reach for good, if it is.
     pub fn lost(&self) -> Option<String> {
         self.link.state().cut.clone()
     }
@@ -200,7 +257,10 @@ impl Link {
                 Err(broken) => break broken,
             }
         };
-        self.cut(&broken.to_string());
+        match self.why.get() {
+            Some(why) => self.cut(why),
+            None => self.cut(&broken.to_string()),
+        }
     }
 
     fn deliver(&self, id: u32, message: Up) {
@@ -248,6 +308,11 @@ impl Link {
             (Route::Command { room, .. }, Up::InputClosed) => room.close(),
             (Route::Command { leftovers, .. }, Up::LeftoversGone) => drop(leftovers.take()),
             (Route::Command { tree, .. }, Up::TreeGone) => drop(tree.take()),
+            (Route::Command { asked, .. }, Up::Asked(hosts)) => {
+                if let Some(asked) = asked {
+                    *asked.lock().unwrap_or_else(PoisonError::into_inner) = hosts;
+                }
+            }
         }
     }
 
@@ -344,10 +409,13 @@ impl Drop for CommandExchange {
 
 impl Remote {
     async fn start(&self, command: Command) -> Result<Process> {
-        let policy = match &command.sandbox {
-            None => None,
+        let (policy, way) = match &command.sandbox {
+            None => (None, None),
             // A plan of this machine holds nothing there.
-            Some(plan) => Some(plan.elsewhere().ok_or(Error::BadCommand)?.clone()),
+            Some(plan) => {
+                let Elsewhere { policy, way } = plan.elsewhere().ok_or(Error::BadCommand)?;
+                (Some(policy.clone()), way.clone())
+            }
         };
         let stdio = command.stdio;
         let start = Start {
@@ -356,6 +424,9 @@ impl Remote {
             env: command.env,
             stdio,
             policy,
+            way: way
+                .as_ref()
+                .map(|way| (way.token.clone(), way.reach.clone())),
         };
         let (sender, started) = oneshot::channel();
         let (events, heard) = mpsc::unbounded_channel();
@@ -368,6 +439,7 @@ impl Remote {
             room: room.clone(),
             leftovers: Some(leftovers),
             tree: Some(tree),
+            asked: way.map(|way| way.asked),
         })?;
         let exchange = CommandExchange {
             link: self.link.clone(),
@@ -376,7 +448,7 @@ impl Remote {
         };
         self.link
             .sender
-            .send(id, &Down::Call(Box::new(Call::Start(start))))
+            .send(id, &Down::Call(Box::new(Call::Start(Box::new(start)))))
             .await;
         let pid = match started.await {
             Ok(Ok(Answer::Started { pid })) => pid,
@@ -469,5 +541,26 @@ impl Host for Remote {
 
     fn search(&self, search: Search) -> Fut<'_, Found> {
         self.answered(Call::Search(search), only!(Found))
+    }
+
+    fn checkpoint(&self, tree: Tree, order: Order) -> CheckpointFut<'_> {
+        Box::pin(async move {
+            let away = |error: Error| checkpoint::Error::Away {
+                place: self.link.place.clone(),
+                reason: match error {
+                    Error::Unreachable { reason, .. } => reason,
+                    other => other.to_string(),
+                },
+            };
+            let call = Call::Checkpoint {
+                tree: Box::new(tree),
+                order: Box::new(order),
+            };
+            match self.link.call(call).await {
+                Ok(Answer::Checkpoint(reply)) => *reply,
+                Ok(_) => Err(away(self.link.unreachable(&Broken::Garbage.to_string()))),
+                Err(error) => Err(away(error)),
+            }
+        })
     }
 }

@@ -1,10 +1,13 @@
 //! What the two ends say to each other. Every exchange has a number; the first message of it is a call.
 
 use super::codec::{fields, variants};
+use super::{hello, saves};
+use crate::checkpoint::{self, Order, Reply, Tree};
 use crate::command::{Exit, Signal, Stdio};
 use crate::error::Error;
 use crate::files::border::Border;
 use crate::files::{Content, Listing, RenameOptions, Renamed, Span, Stat, WriteOptions, Written};
+use crate::proxy::{Asked, Reach};
 use crate::sandbox::{Layer, Policy};
 use crate::search::{Found, Search};
 use bytes::Bytes;
@@ -12,7 +15,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Both ends speak the same number, or not with each other.
-pub const PROTOCOL: u16 = 1;
+pub const PROTOCOL: u16 = 2;
 
 /// What a place is like, as its helper says when it begins.
 // tidy: plain data
@@ -29,27 +32,41 @@ pub struct PlaceFacts {
     /// Ways to confine commands that work there, the strongest first.
     pub layers: Vec<Layer>,
     pub pid: u32,
+    /// Where checkpoints lie there; none where the account has no home.
+    pub checkpoints: Option<PathBuf>,
+    /// Where sockets and waiting output of helpers lie.
+    pub run: Option<PathBuf>,
+    /// Protected files that were put back, because a helper was killed before it could do so.
+    pub put_back: Vec<PathBuf>,
 }
 
 impl PlaceFacts {
     /// What this machine is like, for a helper that was started in this folder with this environment. Tries the sandbox.
     pub fn here(version: &str, cwd: PathBuf, env: Vec<(OsString, OsString)>) -> Self {
-        let home = env.iter().find(|(name, _)| name == "HOME");
-        let home = home.map(|(_, home)| PathBuf::from(home));
+        let home = home(&env);
         Self {
+            checkpoints: saves::folder(&env, home.as_deref()),
+            run: hello::folder(&env, home.as_deref()),
+            put_back: Vec::new(),
             protocol: PROTOCOL,
             version: version.to_owned(),
             os: std::env::consts::OS.to_owned(),
             arch: std::env::consts::ARCH.to_owned(),
             cwd,
-            home: home
-                .filter(|home| home.is_absolute())
-                .or_else(crate::account_home),
+            home,
             env,
             layers: crate::sandbox::probe().layers.clone(),
             pid: std::process::id(),
         }
     }
+}
+
+/// The home of the account.
+pub fn home(env: &[(OsString, OsString)]) -> Option<PathBuf> {
+    let home = env.iter().find(|(name, _)| name == "HOME");
+    let home = home.map(|(_, home)| PathBuf::from(home));
+    home.filter(|home| home.is_absolute())
+        .or_else(crate::account_home)
 }
 
 fields!(PlaceFacts {
@@ -61,17 +78,22 @@ fields!(PlaceFacts {
     home,
     env,
     layers,
-    pid
+    pid,
+    checkpoints,
+    run,
+    put_back
 });
 
 /// A command without its plan, which is made at the place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Start {
     pub argv: Vec<OsString>,
     pub cwd: PathBuf,
     pub env: Vec<(OsString, OsString)>,
     pub stdio: Stdio,
     pub policy: Option<Policy>,
+    /// The hosts that it may reach, and by which token it is known.
+    pub way: Option<(String, Reach)>,
 }
 
 fields!(Start {
@@ -79,7 +101,8 @@ fields!(Start {
     cwd,
     env,
     stdio,
-    policy
+    policy,
+    way
 });
 
 #[derive(Debug)]
@@ -108,8 +131,12 @@ pub enum Call {
         border: Border,
     },
     Search(Search),
-    Start(Start),
+    Start(Box<Start>),
     Ping,
+    Checkpoint {
+        tree: Box<Tree>,
+        order: Box<Order>,
+    },
 }
 
 variants!(Call {
@@ -121,6 +148,7 @@ variants!(Call {
     5 => Search(search),
     6 => Start(start),
     7 => Ping,
+    8 => Checkpoint { tree, order },
 });
 
 #[derive(Debug)]
@@ -133,6 +161,7 @@ pub enum Answer {
     Found(Found),
     Started { pid: i32 },
     Alive,
+    Checkpoint(Box<Result<Reply, checkpoint::Error>>),
 }
 
 variants!(Answer {
@@ -144,6 +173,7 @@ variants!(Answer {
     5 => Found(found),
     6 => Started { pid },
     7 => Alive,
+    8 => Checkpoint(reply),
 });
 
 /// From here to the place.
@@ -192,6 +222,8 @@ pub enum Up {
     },
     LeftoversGone,
     TreeGone,
+    /// The hosts that it asked for until its end.
+    Asked(Vec<Asked>),
 }
 
 variants!(Up {
@@ -203,4 +235,5 @@ variants!(Up {
     5 => Exited { exit, leftovers },
     6 => LeftoversGone,
     7 => TreeGone,
+    8 => Asked(hosts),
 });

@@ -4,12 +4,15 @@
 use super::frame::Sender;
 use super::guards::Guard;
 use super::message::{Down, Up};
+use super::serve::Hold;
+use super::spool::Spool;
 use crate::command::Output;
 use crate::process::{Input, Leftovers, Process};
+use crate::proxy::Guest;
 use bytes::Bytes;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
 /// Bytes of output that are on the way; the command waits when they are not taken.
@@ -25,11 +28,20 @@ pub struct Link {
     pub sender: Sender,
 }
 
+/// What holds for a command as long as it or something of it runs.
+#[derive(Default)]
+pub struct Keeps {
+    pub guard: Option<Guard>,
+    /// By which it reaches single hosts.
+    pub guest: Option<Guest>,
+}
+
 /// Until the exchange is cancelled. What runs then is killed: the process is dropped.
 pub async fn attend(
-    (mut process, guard): (Process, Option<Guard>),
+    (mut process, keeps): (Process, Keeps),
     heard: mpsc::UnboundedReceiver<Down>,
     link: &Link,
+    hold: Hold,
 ) {
     let mut tasks = JoinSet::new();
     let input = process
@@ -42,9 +54,11 @@ pub async fn attend(
         ended: false,
         killer: None,
         tasks,
-        guard: guard.map(Arc::new),
+        guard: keeps.guard.map(Arc::new),
+        guest: keeps.guest,
+        spool: Spool::new(hold.spools.clone()),
     };
-    running.attend(heard, link).await;
+    running.attend(heard, link, hold.attached).await;
 }
 
 struct Running {
@@ -58,16 +72,35 @@ struct Running {
     killer: Option<oneshot::Sender<()>>,
     /// After the process, which is killed first.
     guard: Option<Arc<Guard>>,
+    guest: Option<Guest>,
+    /// What could not be sent yet.
+    spool: Spool,
 }
 
 impl Running {
-    async fn attend(mut self, mut heard: mpsc::UnboundedReceiver<Down>, link: &Link) {
+    async fn attend(
+        mut self,
+        mut heard: mpsc::UnboundedReceiver<Down>,
+        link: &Link,
+        mut attached: watch::Receiver<bool>,
+    ) {
         loop {
-            let reads = !self.ended && self.room > 0;
+            let is_attached = *attached.borrow_and_update();
+            let sends = is_attached && !self.spool.is_empty() && self.room > 0;
+            let reads = !self.ended
+                && match is_attached {
+                    true => self.spool.is_empty() && self.room > 0,
+                    false => !self.spool.is_full(),
+                };
             let next = async {
                 match &mut self.process {
                     Some(process) if reads => process.next().await,
                     Some(_) | None => std::future::pending().await,
+                }
+            };
+            let changes = async {
+                if attached.changed().await.is_err() {
+                    std::future::pending::<()>().await;
                 }
             };
             tokio::select! {
@@ -75,9 +108,31 @@ impl Running {
                     Some(message) => self.obey(message, link),
                     None => return,
                 },
-                output = next => self.pass_on(output, link).await,
+                output = next => self.pass_on(output, link, is_attached).await,
+                () = std::future::ready(()), if sends => match self.spool.pop() {
+                    Ok(Some(up)) => self.send(up, link).await,
+                    Ok(None) => {}
+                    // Without it the rest would be another output: the other end hears that the command is lost.
+                    Err(_) => return,
+                },
+                () = changes => {}
             }
         }
+    }
+
+    /// What was said of a command: now, or when it can be sent and all before it was.
+    async fn tell(&mut self, up: Up, link: &Link, is_attached: bool) {
+        match is_attached && self.spool.is_empty() {
+            true => self.send(up, link).await,
+            false => self.spool.push(up),
+        }
+    }
+
+    async fn send(&mut self, up: Up, link: &Link) {
+        if let Up::Stdout(bytes) | Up::Stderr(bytes) = &up {
+            self.room = self.room.saturating_sub(bytes.len());
+        }
+        link.sender.send(link.id, &up).await;
     }
 
     fn obey(&mut self, message: Down, link: &Link) {
@@ -120,16 +175,10 @@ impl Running {
         }
     }
 
-    async fn pass_on(&mut self, output: Output, link: &Link) {
+    async fn pass_on(&mut self, output: Output, link: &Link, is_attached: bool) {
         match output {
-            Output::Stdout(bytes) => {
-                self.room = self.room.saturating_sub(bytes.len());
-                link.sender.send(link.id, &Up::Stdout(bytes)).await;
-            }
-            Output::Stderr(bytes) => {
-                self.room = self.room.saturating_sub(bytes.len());
-                link.sender.send(link.id, &Up::Stderr(bytes)).await;
-            }
+            Output::Stdout(bytes) => self.tell(Up::Stdout(bytes), link, is_attached).await,
+            Output::Stderr(bytes) => self.tell(Up::Stderr(bytes), link, is_attached).await,
             Output::Exited(exit) => {
                 self.ended = true;
                 let process = self.process.as_mut();
@@ -138,13 +187,16 @@ impl Running {
                 if let Some(guard) = &self.guard {
                     let changed = guard.put_back().await;
                     if let Some(told) = told(&changed) {
-                        link.sender.send(link.id, &Up::Stderr(told)).await;
+                        self.tell(Up::Stderr(told), link, is_attached).await;
                     }
                 }
+                if let Some(guest) = &self.guest {
+                    self.tell(Up::Asked(guest.asked()), link, is_attached).await;
+                }
                 let ended = Up::Exited { exit, leftovers };
-                link.sender.send(link.id, &ended).await;
+                self.tell(ended, link, is_attached).await;
                 let guard = self.guard.clone();
-                self.killer = left.map(|left| watch((left, guard), link, &mut self.tasks));
+                self.killer = left.map(|left| look_after((left, guard), link, &mut self.tasks));
             }
         }
     }
@@ -180,7 +232,7 @@ fn feed(input: Input, link: &Link, tasks: &mut JoinSet<()>) -> mpsc::UnboundedSe
 }
 
 /// Tells the end of what the command left in the background, and kills it when what this returns is dropped.
-fn watch(
+fn look_after(
     (mut left, guard): (Leftovers, Option<Arc<Guard>>),
     link: &Link,
     tasks: &mut JoinSet<()>,

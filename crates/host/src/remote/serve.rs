@@ -3,20 +3,23 @@
 
 use super::codec::decode;
 use super::frame::{Incoming, MAGIC, Reader, Sender, writer};
-use super::guards::{Guard, Guards};
+use super::guards::Guards;
 use super::message::{Answer, Call, Down, PlaceFacts, Start, Up};
-use super::running;
+use super::running::{self, Keeps};
+use super::saves::Saves;
+use super::spool::SpoolPlace;
 use crate::command::Command;
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::local::Local;
-use crate::sandbox::{self, Plans};
+use crate::proxy::Proxy;
+use crate::sandbox::{self, Choice, Network, Plans, SharedNetwork};
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::sync::mpsc;
+use tokio::sync::{OnceCell, mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
 /// Exchanges at a time; further calls are refused.
@@ -27,15 +30,83 @@ struct Served {
     host: Local,
     plans: Plans,
     guards: Arc<Guards>,
+    saves: Arc<Saves>,
+    hold: Hold,
+    /// What commands that may reach single hosts have in common; none where the layer has no network to share.
+    common: OnceCell<Option<Common>>,
     sender: Sender,
 }
 
+struct Common {
+    network: Arc<SharedNetwork>,
+    proxy: Proxy,
+}
+
+impl Served {
+    async fn common(&self, layer: Choice) -> Result<Option<&Common>> {
+        let make = || async {
+            let refused = |error: sandbox::Error| Error::Confine {
+                text: error.to_string(),
+            };
+            let Some((network, door)) = self.host.network(layer).await.map_err(refused)? else {
+                return Ok(None);
+            };
+            let proxy = Proxy::start(door).map_err(|error| Error::Confine {
+                text: error.to_string(),
+            })?;
+            let network = Arc::new(network);
+            Ok(Some(Common { network, proxy }))
+        };
+        Ok(self.common.get_or_try_init(make).await?.as_ref())
+    }
+}
+
+/// Whether what is sent goes anywhere now, and where output waits meanwhile.
+#[derive(Clone)]
+pub struct Hold {
+    pub attached: watch::Receiver<bool>,
+    pub spools: SpoolPlace,
+}
+
+impl Hold {
+    /// Of a link that ends when it breaks.
+    pub fn never() -> Self {
+        let (_always, attached) = watch::channel(true);
+        Self {
+            attached,
+            spools: SpoolPlace::default(),
+        }
+    }
+}
+
 /// Serves one link until it ends. `facts` is what the other end is told first.
-pub async fn serve<R, W>(facts: &PlaceFacts, input: R, mut output: W) -> io::Result<()>
+pub async fn serve<R, W>(facts: &PlaceFacts, input: R, output: W) -> io::Result<()>
 where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send + 'static,
 {
+    serve_held(facts, input, output, Hold::never()).await
+}
+
+/// The same for a link that can be away for a while.
+pub async fn serve_held<R, W>(
+    facts: &PlaceFacts,
+    input: R,
+    mut output: W,
+    hold: Hold,
+) -> io::Result<()>
+where
+    R: AsyncRead + Unpin + Send,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let guards = Arc::new(Guards::new(facts.checkpoints.as_deref()));
+    let recovering = guards.clone();
+    // Before anything is read there.
+    let put_back = tokio::task::spawn_blocking(move || recovering.recover()).await;
+    let facts = &PlaceFacts {
+        put_back: put_back.unwrap_or_default(),
+        ..facts.clone()
+    };
     output.write_all(MAGIC).await?;
     let (sender, work) = writer(output);
     let writing = tokio::spawn(work);
@@ -43,7 +114,14 @@ where
     let served = Arc::new(Served {
         host: Local::new(),
         plans: Plans::default(),
-        guards: Arc::default(),
+        saves: Arc::new(Saves {
+            folder: facts.checkpoints.clone(),
+            home: facts.home.clone(),
+            guards: guards.clone(),
+        }),
+        guards,
+        hold,
+        common: OnceCell::new(),
         sender,
     });
     let mut reader = Reader::new(input);
@@ -115,7 +193,7 @@ impl Exchanges {
         let served = served.clone();
         let task = self.running.spawn(async move {
             match call {
-                Call::Start(start) => run(id, start, heard, &served).await,
+                Call::Start(start) => run(id, *start, heard, &served).await,
                 call => {
                     let answer = Up::Answer(answer(call, &served).await);
                     served.sender.send(id, &answer).await;
@@ -173,6 +251,15 @@ async fn answer(call: Call, served: &Served) -> Result<Answer> {
         }
         Call::Search(search) => Answer::Found(host.search(search).await?),
         Call::Ping => Answer::Alive,
+        Call::Checkpoint { tree, order } => {
+            let saves = served.saves.clone();
+            // Once begun it is carried out, whoever waits for it.
+            let work = tokio::task::spawn_blocking(move || saves.carry_out(*tree, *order));
+            let lost = |error: tokio::task::JoinError| Error::Search {
+                text: error.to_string(),
+            };
+            Answer::Checkpoint(Box::new(work.await.map_err(lost)?))
+        }
         Call::Start(_) => return Err(Error::BadCommand),
     })
 }
@@ -200,29 +287,30 @@ async fn with_links(mut roots: crate::Roots) -> crate::Roots {
 /// Starts a command, and stays with it until nobody asks for it any more.
 async fn run(id: u32, start: Start, heard: mpsc::UnboundedReceiver<Down>, served: &Arc<Served>) {
     let process = match command(start, served).await {
-        Ok((command, guard)) => served
+        Ok((command, keeps)) => served
             .host
             .spawn(command)
             .await
-            .map(|process| (process, guard)),
+            .map(|process| (process, keeps)),
         Err(error) => Err(error),
     };
     match process {
-        Ok((process, guard)) => {
+        Ok((process, keeps)) => {
             let started = Answer::Started { pid: process.pid() };
             served.sender.send_now(id, &Up::Answer(Ok(started)));
             let link = running::Link {
                 id,
                 sender: served.sender.clone(),
             };
-            running::attend((process, guard), heard, &link).await;
+            let hold = served.hold.clone();
+            running::attend((process, keeps), heard, &link, hold).await;
         }
         Err(error) => served.sender.send_now(id, &Up::Answer(Err(error))),
     }
 }
 
 /// With the plan that its policy asks for. A command that cannot be confined as asked does not run.
-async fn command(start: Start, served: &Arc<Served>) -> Result<(Command, Option<Guard>)> {
+async fn command(start: Start, served: &Arc<Served>) -> Result<(Command, Keeps)> {
     let mut command = Command {
         argv: start.argv,
         cwd: start.cwd,
@@ -230,19 +318,30 @@ async fn command(start: Start, served: &Arc<Served>) -> Result<(Command, Option<
         stdio: start.stdio,
         sandbox: None,
     };
-    if let Some(policy) = start.policy {
-        let served = served.clone();
-        let prepare = move || {
-            let plan = served.plans.prepare(&policy)?;
-            Ok::<_, sandbox::Error>((plan, served.guards.begin(&policy.protect)))
-        };
-        let prepared = tokio::task::spawn_blocking(prepare).await;
-        let refused = |text: String| Error::Confine { text };
-        let (plan, guard) = prepared
-            .map_err(|error| refused(error.to_string()))?
-            .map_err(|error| refused(error.to_string()))?;
-        Arc::new(plan).put_on(&mut command);
-        return Ok((command, Some(guard)));
+    let mut keeps = Keeps::default();
+    let Some(mut policy) = start.policy else {
+        return Ok((command, keeps));
+    };
+    if policy.network == Network::Proxy
+        && let Some(common) = served.common(policy.layer).await?
+    {
+        policy.shared = Some(common.network.clone());
+        let admit = |(token, reach)| common.proxy.admit(token, reach);
+        keeps.guest = start.way.map(admit);
     }
-    Ok((command, None))
+    let (with_guards, cwd) = (served.clone(), command.cwd.clone());
+    let prepare = move || {
+        let plan = with_guards.plans.prepare(&policy)?;
+        let tree = policy.writable.first().unwrap_or(&cwd);
+        let guard = with_guards.guards.begin(tree, &policy.protect);
+        Ok::<_, sandbox::Error>((plan, guard))
+    };
+    let prepared = tokio::task::spawn_blocking(prepare).await;
+    let refused = |text: String| Error::Confine { text };
+    let (plan, guard) = prepared
+        .map_err(|error| refused(error.to_string()))?
+        .map_err(|error| refused(error.to_string()))?;
+    Arc::new(plan).put_on(&mut command);
+    keeps.guard = Some(guard);
+    Ok((command, keeps))
 }

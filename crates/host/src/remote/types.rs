@@ -9,6 +9,7 @@ use crate::files::protected::Protected;
 use crate::files::{
     Content, Entry, Kind, Listing, RenameOptions, Renamed, Roots, Span, Stat, WriteOptions, Written,
 };
+use crate::proxy::{self, Asked, HostRule, Reach};
 use crate::sandbox::{
     Choice, ClosedFolder, EmptyHome, Layer, LinkedFile, Network, Policy, Readable, UnixSockets,
 };
@@ -191,6 +192,46 @@ impl Wire for Policy {
             shared: None,
             layer: Wire::take(from)?,
             bubblewrap: Wire::take(from)?,
+        })
+    }
+}
+
+fields!(HostRule { spec });
+fields!(Asked {
+    host,
+    port,
+    allowed,
+    private
+});
+
+/// Names are looked up by the system of the place; what is served here is not there.
+impl Wire for Reach {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Self {
+            allow,
+            ask,
+            deny,
+            granted,
+            private,
+            served: _,
+            resolve: _,
+        } = self;
+        allow.put(out);
+        ask.put(out);
+        deny.put(out);
+        granted.put(out);
+        private.put(out);
+    }
+
+    fn take(from: &mut Bytes) -> Result<Self, Malformed> {
+        Ok(Self {
+            allow: Wire::take(from)?,
+            ask: Wire::take(from)?,
+            deny: Wire::take(from)?,
+            granted: Wire::take(from)?,
+            private: Wire::take(from)?,
+            served: None,
+            resolve: proxy::system(),
         })
     }
 }

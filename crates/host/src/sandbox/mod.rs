@@ -47,6 +47,7 @@ pub use unchanged::{read_unchanged, set_records};
 #[cfg(unix)]
 pub use watch::{Change, Watch};
 
+use crate::proxy::WayOut;
 use ostler_wire::{Why, Word};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -282,9 +283,23 @@ pub struct Plan {
     /// The program that confines, and its arguments; empty where we do it ourselves.
     pub(crate) wrap: Vec<std::ffi::OsString>,
     /// It is made at another place, out of this.
-    elsewhere: Option<Box<Policy>>,
+    elsewhere: Option<Box<Elsewhere>>,
     #[cfg(target_os = "linux")]
     jail: Option<linux::Prepared>,
+}
+
+/// What a plan for another place is made of.
+#[derive(Debug)]
+pub struct Elsewhere {
+    pub policy: Policy,
+    /// The hosts that the command may reach from there.
+    pub way: Option<WayOut>,
+}
+
+impl From<Policy> for Elsewhere {
+    fn from(policy: Policy) -> Self {
+        Self { policy, way: None }
+    }
 }
 
 /// Two plans are the same only if they are one: descriptors cannot be compared.
@@ -323,16 +338,16 @@ impl Plan {
     }
 
     /// A plan that the host of another place makes, on a layer that works there. No command runs with it on this machine.
-    pub fn at_place(policy: Policy, layer: Layer) -> Self {
+    pub fn at_place(elsewhere: impl Into<Elsewhere>, layer: Layer) -> Self {
         Self {
             layer: Some(layer),
-            elsewhere: Some(Box::new(policy)),
+            elsewhere: Some(Box::new(elsewhere.into())),
             ..Self::off()
         }
     }
 
     /// What a plan for another place is made of.
-    pub fn elsewhere(&self) -> Option<&Policy> {
+    pub fn elsewhere(&self) -> Option<&Elsewhere> {
         self.elsewhere.as_deref()
     }
 

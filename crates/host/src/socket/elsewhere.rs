@@ -11,6 +11,10 @@ impl Listener {
     pub async fn accept(&self) -> io::Result<Connection> {
         Err(io::ErrorKind::Unsupported.into())
     }
+
+    pub async fn accept_started(&self) -> io::Result<Connection> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 pub fn listen(_folder: &Path, _name: &str) -> io::Result<Listener> {

@@ -76,6 +76,43 @@ impl Listener {
     }
 }
 
+impl Listener {
+    /// The next connection of a process that this one has started, or that those have.
+    pub async fn accept_started(&self) -> io::Result<Connection> {
+        loop {
+            let (stream, _) = self.listener.accept().await?;
+            let own = i32::try_from(std::process::id()).unwrap_or(0);
+            let Ok(peer) = stream.peer_cred() else {
+                continue;
+            };
+            let known = peer.pid().filter(|pid| *pid > 0);
+            let is_below = |pid: i32| match ancestors(pid) {
+                Some(above) => above.contains(&own),
+                None => !cfg!(target_os = "linux"),
+            };
+            if peer.uid() == own_uid() && known.is_some_and(is_below) {
+                return Ok(stream);
+            }
+        }
+    }
+
+    /// The next connection of a process of this person that this one did not start, nor those that it started.
+    pub async fn accept_own(&self) -> io::Result<Connection> {
+        loop {
+            let (stream, _) = self.listener.accept().await?;
+            let own = i32::try_from(std::process::id()).unwrap_or(0);
+            let Ok(peer) = stream.peer_cred() else {
+                continue;
+            };
+            let known = peer.pid().filter(|pid| *pid > 0);
+            let is_below = |pid: i32| ancestors(pid).is_some_and(|above| above.contains(&own));
+            if peer.uid() == own_uid() && !known.is_some_and(is_below) {
+                return Ok(stream);
+            }
+        }
+    }
+}
+
 impl Drop for Listener {
     fn drop(&mut self) {
         if self.file.is_some() && self.file == file_at(&self.folder, &self.name) {

@@ -15,6 +15,8 @@ mod common;
 #[cfg(target_os = "linux")]
 mod contract;
 #[cfg(target_os = "linux")]
+mod lines;
+#[cfg(target_os = "linux")]
 mod links;
 #[cfg(target_os = "linux")]
 mod measure;
@@ -25,10 +27,16 @@ fn main() -> std::process::ExitCode {
     if std::env::args().nth(1).as_deref() == Some(links::HELPER) {
         return links::run_helper();
     }
+    match std::env::args().nth(1).as_deref() {
+        Some(lines::RELAY) => return lines::run_part(false),
+        Some(lines::KEEPER) => return lines::run_part(true),
+        Some(_) | None => {}
+    }
     if std::env::args().any(|arg| arg == "--measure") {
         return measure::run();
     }
-    let cases: Vec<common::Case> = contract::ALL.iter().chain(links::ALL).copied().collect();
+    let cases = contract::ALL.iter().chain(links::ALL).chain(lines::ALL);
+    let cases: Vec<common::Case> = cases.copied().collect();
     common::run(&cases)
 }
 

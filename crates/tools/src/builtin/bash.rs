@@ -15,6 +15,7 @@ use bytes::Bytes;
 use live::Live;
 use ostler_guard::plain_look::{Cwd, is_plain_look};
 use ostler_guard::shell::{self, Place};
+use ostler_host::pane::{Pane, PaneError};
 use ostler_host::{Command, Exit, Kind, Output, Process, Signal, Stdio};
 use ostler_wire::{Access, Body, Notice, Segment, Word};
 use ostler_wire::{ResultForm, ToolDeclaration, ToolKind, ToolMark};
@@ -137,15 +138,24 @@ impl Typed for Bash {
             stdio: if args.tty() { TERMINAL } else { Stdio::Pipes },
             sandbox: None,
         };
+        // Jobs and programs on a terminal of their own would keep the pane from everybody.
+        let pane = match args.tty() || wait == Wait::Not {
+            true => None,
+            false => cx.services.programs.pane(),
+        };
         let Started {
             process,
             confinement,
             missing,
-        } = cx.services.programs.start(command).await?;
+        } = match &pane {
+            Some(pane) => start_in_pane(pane, command, &args.command, &cx).await?,
+            None => cx.services.programs.start(command).await?,
+        };
         let run = Run {
-            streams: Streams::new(&cx, args.tty()),
+            streams: Streams::new(&cx, args.tty() || pane.is_some()),
             live: Live::new(cx.clone()),
             process,
+            pane,
             confinement,
             cx,
         };
@@ -185,6 +195,28 @@ fn locate(access: &mut Access, scope: &Scope) {
         | Access::History
         | Access::Memory => {}
     }
+}
+
+/// Waits for its turn there.
+async fn start_in_pane(
+    pane: &Pane,
+    command: Command,
+    title: &str,
+    cx: &Context<CommandServices>,
+) -> Result<Started, ToolError> {
+    let process = tokio::select! {
+        biased;
+        () = cx.cancel.cancelled() => {
+            return Err(ToolError::new("interrupted", "Interrupted; the command was not run."));
+        }
+        process = pane.spawn(command, title) => process,
+    };
+    let failed = |error: PaneError| ToolError::new(error.code(), format!("Not run: {error}."));
+    Ok(Started {
+        process: process.map_err(failed)?,
+        confinement: None,
+        missing: None,
+    })
 }
 
 fn argv(cx: &Context<CommandServices>, command: &str) -> Vec<OsString> {
@@ -245,6 +277,8 @@ struct Run {
     process: Process,
     streams: Streams,
     live: Live,
+    /// Where it runs, if that is the pane that the person shares.
+    pane: Option<Pane>,
     confinement: Option<Box<dyn Confinement>>,
     cx: Context<CommandServices>,
 }
@@ -340,6 +374,9 @@ impl Run {
     /// The command goes on as a job.
     fn hand_over(mut self, command: String) -> Result<Value, ToolError> {
         self.live.flush();
+        if let Some(pane) = &self.pane {
+            pane.mark_job();
+        }
         let SoFar {
             mut data,
             plain,

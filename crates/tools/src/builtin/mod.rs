@@ -5,6 +5,7 @@ pub mod bash;
 pub mod bash_input;
 pub mod bash_output;
 pub mod batch;
+pub mod capture_pane;
 pub mod complete_step;
 pub mod delegate;
 pub mod delete_range;
@@ -29,6 +30,7 @@ pub mod read_only_task;
 pub mod registry;
 pub mod remember;
 pub mod roundtable;
+pub mod send_keys;
 pub mod skill;
 pub mod task;
 pub mod time;
@@ -64,6 +66,7 @@ static BUILTINS: &[&dyn Tool] = &[
     &bash_input::BashInput,
     &bash_output::BashOutput,
     &batch::Batch,
+    &capture_pane::CapturePane,
     &complete_step::CompleteStep,
     &delegate::Delegate,
     &delete_range::DeleteRange,
@@ -86,6 +89,7 @@ static BUILTINS: &[&dyn Tool] = &[
     &read_only_task::ReadOnlyTask,
     &remember::Remember,
     &roundtable::Roundtable,
+    &send_keys::SendKeys,
     &skill::Skill,
     &task::Task,
     &time::Time,

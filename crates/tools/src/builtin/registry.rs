@@ -432,6 +432,7 @@ mod tests {
             ("web_fetch", None),
             ("mcp__server__tool", None),
             ("Delegate", None),
+            ("Host", None),
         ] {
             let parsed = Rule::parse(rule, "x:1").unwrap();
             assert_eq!(unknown_tool(&parsed), expect, "{rule}");

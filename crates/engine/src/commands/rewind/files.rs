@@ -2,7 +2,7 @@
 
 use super::{MAX_NAMED, item, leave};
 use crate::checkpoint::{
-    Checkpoints, Error, Guard, Point as Moment, Report, Scope, Span, Unseen, What,
+    Error, Guard, Point as Moment, Report, Scope, Span, TreeStore, Unseen, What,
 };
 use crate::checkpoints::{self, Place};
 use crate::confine::{Services, WatchedCall};
@@ -113,11 +113,13 @@ fn leave_out(
         done.changed.retain(|changed| *changed != name);
         done.kept.push(name);
     }
-    let record = place.open()?.take(label, &Scope::default())?;
+    let store = place.open()?;
+    let record = store.take(label, &Scope::default())?;
+    let saved = checkpoints::saved(&record, store.place().map(str::to_owned));
     if done.seen == done.after {
-        done.seen = checkpoints::saved(&record);
+        done.seen = saved.clone();
     }
-    done.after = checkpoints::saved(&record);
+    done.after = saved;
     Ok(done)
 }
 
@@ -143,7 +145,7 @@ fn restore(place: &Arc<Place>, files: &Files) -> Result<Restored, Error> {
         ..What::default()
     };
     let mut report = store.restore_across(target.id, &what, &guard, &spans)?;
-    let before = checkpoints::saved(&store.get(report.before)?);
+    let before = saved_as(&store, report.before)?;
     // Ignored files that went later; those that somebody has made anew stay.
     let unseen = match files.unseen {
         Unseen::Refuse | Unseen::Keep => Unseen::Keep,
@@ -161,7 +163,7 @@ fn restore(place: &Arc<Place>, files: &Files) -> Result<Restored, Error> {
     }
     Ok(Restored {
         before,
-        after: checkpoints::saved(&store.get(report.after)?),
+        after: saved_as(&store, report.after)?,
         seen: seen_after(&store, files, &report)?,
         changed: report.changed,
         kept: report.kept.into_iter().map(|kept| kept.path).collect(),
@@ -170,8 +172,8 @@ fn restore(place: &Arc<Place>, files: &Files) -> Result<Restored, Error> {
 }
 
 /// The tree as the session has seen it. Where one file came back, what somebody changed elsewhere stays unseen.
-fn seen_after(store: &Checkpoints, files: &Files, report: &Report) -> Result<Saved, Error> {
-    let after = || Ok(checkpoints::saved(&store.get(report.after)?));
+fn seen_after(store: &TreeStore, files: &Files, report: &Report) -> Result<Saved, Error> {
+    let after = || saved_as(store, report.after);
     let (Some(_), Some(seen)) = (&files.only, &files.seen) else {
         return after();
     };
@@ -180,6 +182,11 @@ fn seen_after(store: &Checkpoints, files: &Files, report: &Report) -> Result<Sav
         0 => after(),
         _ => Ok(seen.clone()),
     }
+}
+
+fn saved_as(store: &TreeStore, id: u64) -> Result<Saved, Error> {
+    let place = store.place().map(str::to_owned);
+    Ok(checkpoints::saved(&store.get(id)?, place))
 }
 
 fn add(report: &mut Report, more: Report) {

@@ -17,12 +17,17 @@ impl LocalHub {
         }
     }
 
-    /// The filter, without tools for other agents where none plays a role.
+    /// The filter, without tools for other agents where none plays a role, and without those for a pane where there is
+    /// none.
     fn offered(&self) -> Vec<String> {
         let mut filter = self.options.toolbox.filter.clone();
         let foreign = self.options.agents.foreign.as_ref();
         if foreign.is_none_or(|foreign| foreign.0.roles() == ForeignRoles::None) {
             let idle = declarations().filter(|about| about.has(ToolMark::NeedsBackends));
+            filter.extend(idle.map(|about| format!("!{}", about.name)));
+        }
+        if self.options.toolbox.pane.is_none() {
+            let idle = declarations().filter(|about| about.has(ToolMark::NeedsPane));
             filter.extend(idle.map(|about| format!("!{}", about.name)));
         }
         filter

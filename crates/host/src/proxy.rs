@@ -2,17 +2,18 @@
 //! `Guest` with a token of its own, by which it is known; which hosts it is led to is its `Reach`. What is spoken is in
 //! `talk`. A guest ends with its command and then tells what was asked for.
 
+mod hosts;
 mod talk;
 #[cfg(test)]
 mod tests;
 
-use futures_util::future::BoxFuture;
-use ostler_guard::Rule;
-use ostler_guard::is_public_address;
-use ostler_host::leads_to;
+pub use hosts::{HostRule, is_public_address};
+
+use crate::address::leads_to;
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -45,16 +46,31 @@ const BUFFER: usize = 16 << 10;
 #[derive(Clone)]
 pub struct Reach {
     /// `Net` rules. Those that deny are stronger, and those that want a question, too.
-    pub allow: Vec<Rule>,
-    pub ask: Vec<Rule>,
-    pub deny: Vec<Rule>,
+    pub allow: Vec<HostRule>,
+    pub ask: Vec<HostRule>,
+    pub deny: Vec<HostRule>,
     /// What the person said to such a question.
-    pub granted: Vec<Rule>,
+    pub granted: Vec<HostRule>,
     /// Hosts whose address may be private.
     pub private: Vec<String>,
     /// Where this process serves people. No command reaches it, whatever rules say.
     pub served: Option<SocketAddr>,
     pub resolve: Resolve,
+}
+
+impl std::fmt::Debug for Reach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Reach");
+        shown.field("allow", &self.allow).finish_non_exhaustive()
+    }
+}
+
+/// The hosts that a command at another place may reach from there, and what was asked for.
+#[derive(Clone, Debug)]
+pub struct WayOut {
+    pub token: String,
+    pub reach: Reach,
+    pub asked: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl Reach {
@@ -65,8 +81,8 @@ impl Reach {
 }
 
 /// The addresses of a name.
-pub type Resolve =
-    Arc<dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
+pub type Resolve = Arc<dyn Fn(String, u16) -> Resolving + Send + Sync>;
+pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
 /// By the system.
 pub fn system() -> Resolve {
@@ -89,8 +105,8 @@ impl Reach {
     /// By name alone, before anybody looks where it is.
     pub fn allows(&self, host: &str, port: u16) -> bool {
         let subject = subject(host, port);
-        let touched = |rules: &[Rule]| rules.iter().any(|rule| rule.touches_host(&subject));
-        let allowed = |rules: &[Rule]| rules.iter().any(|rule| rule.allows_host(&subject));
+        let touched = |rules: &[HostRule]| rules.iter().any(|rule| rule.touches(&subject));
+        let allowed = |rules: &[HostRule]| rules.iter().any(|rule| rule.allows(&subject));
         !touched(&self.deny)
             && (allowed(&self.granted) || allowed(&self.allow) && !touched(&self.ask))
     }
@@ -102,10 +118,7 @@ impl Reach {
         }
         let subject = subject(host, port);
         let literal = host == "localhost" || host.parse::<IpAddr>().is_ok();
-        let names = |rule: &Rule| {
-            let text = rule.canonical();
-            text == format!("Net({})", bracketed(host)) || text == format!("Net({subject})")
-        };
+        let names = |rule: &HostRule| rule.names(&bracketed(host)) || rule.names(&subject);
         self.private.iter().any(|p| p == host || *p == subject)
             || (literal && self.allow.iter().chain(&self.granted).any(names))
     }
@@ -172,9 +185,8 @@ impl Proxy {
         })
     }
 
-    /// Lets a command reach these hosts, until the guest is gone.
-    pub fn admit(&self, reach: Reach) -> Guest {
-        let token = uuid::Uuid::new_v4().simple().to_string();
+    /// Lets a command reach these hosts, until the guest is gone. Nobody can guess the token.
+    pub fn admit(&self, token: String, reach: Reach) -> Guest {
         let stay = Stay {
             reach: Arc::new(reach),
             room: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
@@ -201,7 +213,15 @@ impl Guest {
         &self.token
     }
 
-    /// What was asked for, each host once, in the order of the first time.
+    /// What was asked for until now, each host once, in the order of the first time.
+    pub fn asked(&self) -> Vec<Asked> {
+        let table = self.guests.table();
+        table
+            .get(&self.token)
+            .map_or_else(Vec::new, |stay| stay.asked.clone())
+    }
+
+    /// The same at its end.
     pub fn end(self) -> Vec<Asked> {
         self.guests.dismiss(&self.token)
     }

@@ -6,6 +6,12 @@ use base64::Engine as _;
 /// Stands for the token of the guest that speaks, in plain and in a login.
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
+/// Another one each time.
+fn token() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    format!("{:032x}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
 fn login(token: &str) -> String {
     let login = base64::engine::general_purpose::STANDARD.encode(format!("t:{token}"));
     format!("Proxy-Authorization: Basic {login}\r\n")
@@ -65,10 +71,8 @@ impl World {
 
     /// Everything resolves to the server; `private` names may.
     fn reach(&self, allow: &[&str], deny: &[&str], private: &[&str]) -> Reach {
-        let rules = |list: &[&str]| -> Vec<Rule> {
-            let list = list.iter().map(|host| format!("Net({host})"));
-            list.map(|text| Rule::parse(&text, "test").unwrap())
-                .collect()
+        let rules = |list: &[&str]| -> Vec<HostRule> {
+            list.iter().map(|host| HostRule::of(host)).collect()
         };
         let server = self.server;
         Reach {
@@ -85,7 +89,7 @@ impl World {
     /// What a client that says these bytes hears, and what is told of it.
     async fn say(&self, reach: Reach, bytes: &[u8]) -> (String, Vec<(String, bool)>) {
         let (proxy, address) = proxy();
-        let guest = proxy.admit(reach);
+        let guest = proxy.admit(token(), reach);
         let heard = hear(address, &known_as(guest.token(), bytes)).await;
         let asked = guest.end().into_iter();
         let asked = asked.map(|a| (subject(&a.host, a.port), a.allowed));
@@ -316,7 +320,7 @@ async fn only_what_is_granted_is_reached() {
 async fn each_host_is_told_once_and_the_refused_too() {
     let world = World::new().await;
     let (proxy, address) = proxy();
-    let guest = proxy.admit(world.reach(&["good"], &[], &["good"]));
+    let guest = proxy.admit(token(), world.reach(&["good"], &[], &["good"]));
     let login = login(guest.token());
     for host in ["good:1", "evil:2", "evil:2", "evil:3"] {
         let request = format!("CONNECT {host} HTTP/1.1\r\n{login}\r\nx");
@@ -354,8 +358,8 @@ async fn led(address: SocketAddr, token: &str) -> TcpStream {
 async fn each_command_has_its_own_hosts_and_only_while_it_runs() {
     let world = World::new().await;
     let (proxy, address) = proxy();
-    let job = proxy.admit(world.reach(&["good"], &[], &["good"]));
-    let command = proxy.admit(world.reach(&[], &[], &["good"]));
+    let job = proxy.admit(token(), world.reach(&["good"], &[], &["good"]));
+    let command = proxy.admit(token(), world.reach(&[], &[], &["good"]));
     let status = async |token: &str| {
         let request = format!("GET http://good/ HTTP/1.1\r\n{}\r\n", login(token));
         let heard = hear(address, request.as_bytes()).await;
@@ -397,8 +401,8 @@ async fn each_command_has_its_own_hosts_and_only_while_it_runs() {
 async fn a_guest_with_too_many_connections_does_not_keep_others_out() {
     let world = World::new().await;
     let (proxy, address) = proxy();
-    let greedy = proxy.admit(world.reach(&["good"], &[], &["good"]));
-    let other = proxy.admit(world.reach(&["good"], &[], &["good"]));
+    let greedy = proxy.admit(token(), world.reach(&["good"], &[], &["good"]));
+    let other = proxy.admit(token(), world.reach(&["good"], &[], &["good"]));
     let mut held = Vec::new();
     for _ in 0..MAX_CONNECTIONS {
         held.push(led(address, greedy.token()).await);
@@ -433,7 +437,7 @@ async fn heads_without_end_are_cut_off() {
     let mut long = b"GET http://good/ HTTP/1.1\r\nA: ".to_vec();
     long.resize(1 << 20, b'a');
     let (proxy, address) = proxy();
-    let _guest = proxy.admit(reach);
+    let _guest = proxy.admit(token(), reach);
     let mut client = TcpStream::connect(address).await.unwrap();
     let _cut = client.write_all(&long).await;
     let mut heard = Vec::new();
@@ -443,11 +447,8 @@ async fn heads_without_end_are_cut_off() {
 
 #[test]
 fn what_is_denied_or_to_be_asked_is_left_out_of_a_wider_rule() {
-    let rules = |list: &[&str]| -> Vec<Rule> {
-        let list = list.iter().map(|host| format!("Net({host})"));
-        list.map(|text| Rule::parse(&text, "test").unwrap())
-            .collect()
-    };
+    let rules =
+        |list: &[&str]| -> Vec<HostRule> { list.iter().map(|host| HostRule::of(host)).collect() };
     let reach = |granted: &[&str]| Reach {
         allow: rules(&["*.a.test"]),
         ask: rules(&["ask.a.test"]),

@@ -1,0 +1,67 @@
+//! Tells those who look at a session at another place that the link there is cut, and that it is back.
+
+use crate::clients::feed::Feed;
+use crate::state::settings::Elsewhere;
+use ostler_wire::{Delta, Language, View, Word, printable};
+use std::convert::Infallible;
+
+/// For as long as the session runs.
+pub async fn tell(elsewhere: Option<Elsewhere>, feed: Feed, language: Language) -> Infallible {
+    if let Some(place) = elsewhere
+        && let Some(mut state) = place.link
+    {
+        while state.changed().await.is_ok() {
+            let why = state.borrow_and_update().clone();
+            let text = match why {
+                Some(why) => language.fill(Word::PlaceCut, &[&place.name, &printable(&why)]),
+                None => language.fill(Word::PlaceBack, &[&place.name]),
+            };
+            let view = Box::new(View::Text(text));
+            feed.delta(Delta::Announcement { view });
+        }
+    }
+    std::future::pending().await
+}
+
+/// Until the work is done.
+pub async fn beside(news: impl Future<Output = Infallible>, work: impl Future<Output = ()>) {
+    tokio::select! {
+        () = work => {}
+        never = news => match never {},
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use tokio::sync::watch;
+
+    #[tokio::test]
+    async fn a_cut_is_told_and_its_end() {
+        let (says, link) = watch::channel(None);
+        let elsewhere = Elsewhere {
+            name: "ssh box".into(),
+            machine: Arc::new(ostler_host::Local::new()),
+            sandbox: Default::default(),
+            tools: Default::default(),
+            user_home: None,
+            link: Some(link),
+        };
+        let feed = Feed::default();
+        let mut live = feed.attach().live;
+        let telling = tokio::spawn(tell(Some(elsewhere), feed, Language::English));
+        for (state, expect) in [
+            (
+                Some("it was closed".to_owned()),
+                "The link to ssh box is cut (it was closed).",
+            ),
+            (None, "The link to ssh box is back."),
+        ] {
+            says.send_replace(state);
+            let told = format!("{:?}", live.recv().await.unwrap().event);
+            assert!(told.contains(expect), "{told}");
+        }
+        telling.abort();
+    }
+}
