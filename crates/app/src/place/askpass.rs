@@ -137,7 +137,7 @@ impl Questions {
 
     /// What ssh gets in its environment.
     pub fn variables(&self, boot: &Boot) -> Option<Vec<(OsString, OsString)>> {
-        let has_screen = boot.env.get("DISPLAY").is_some();
+        let has_screen = boot.env.contains_key("DISPLAY");
         let program = std::env::current_exe().ok()?;
         let mut env = vec![
             ("SSH_ASKPASS".into(), program.into()),

@@ -277,7 +277,7 @@ fn what_ssh_asks_the_person_answers_unseen() {
     term.keys("work\r");
     let screen = term.wait_for("It is done.");
     assert!(!screen.contains("sesame"), "{screen}");
-    let kept = crate::common::files(&scene.space.home());
+    let kept = crate::common::files(scene.space.home());
     for file in kept {
         let text = std::fs::read(&file).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);

@@ -403,9 +403,10 @@ impl LocalHub {
         }
         let title = child.as_ref().map(|child| child.title.clone());
         // Children are shown in the session that they belong to.
-        let place = options.toolbox.elsewhere.clone();
+        let place = options.toolbox.elsewhere.as_ref();
         let place = place.filter(|_| child.is_none());
-        let news = link::tell(place, feed.clone(), options.run.language);
+        let cut = place.and_then(|place| Some((place.name.clone(), place.link.clone()?)));
+        let news = link::tell(cut, feed.clone(), options.run.language);
         if let Some(child) = child {
             child::settle(&mut state, child);
         }

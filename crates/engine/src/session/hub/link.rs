@@ -1,20 +1,21 @@
 //! Tells those who look at a session at another place that the link there is cut, and that it is back.
 
 use crate::clients::feed::Feed;
-use crate::state::settings::Elsewhere;
 use ostler_wire::{Delta, Language, View, Word, printable};
 use std::convert::Infallible;
+use tokio::sync::watch;
+
+/// The name of a place, and why the link to it is cut.
+pub type Link = (String, watch::Receiver<Option<String>>);
 
 /// For as long as the session runs.
-pub async fn tell(elsewhere: Option<Elsewhere>, feed: Feed, language: Language) -> Infallible {
-    if let Some(place) = elsewhere
-        && let Some(mut state) = place.link
-    {
+pub async fn tell(link: Option<Link>, feed: Feed, language: Language) -> Infallible {
+    if let Some((name, mut state)) = link {
         while state.changed().await.is_ok() {
             let why = state.borrow_and_update().clone();
             let text = match why {
-                Some(why) => language.fill(Word::PlaceCut, &[&place.name, &printable(&why)]),
-                None => language.fill(Word::PlaceBack, &[&place.name]),
+                Some(why) => language.fill(Word::PlaceCut, &[&name, &printable(&why)]),
+                None => language.fill(Word::PlaceBack, &[&name]),
             };
             let view = Box::new(View::Text(text));
             feed.delta(Delta::Announcement { view });
@@ -34,23 +35,17 @@ pub async fn beside(news: impl Future<Output = Infallible>, work: impl Future<Ou
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
-    use tokio::sync::watch;
 
     #[tokio::test]
     async fn a_cut_is_told_and_its_end() {
         let (says, link) = watch::channel(None);
-        let elsewhere = Elsewhere {
-            name: "ssh box".into(),
-            machine: Arc::new(ostler_host::Local::new()),
-            sandbox: Default::default(),
-            tools: Default::default(),
-            user_home: None,
-            link: Some(link),
-        };
         let feed = Feed::default();
         let mut live = feed.attach().live;
-        let telling = tokio::spawn(tell(Some(elsewhere), feed, Language::English));
+        let telling = tokio::spawn(tell(
+            Some(("ssh box".into(), link)),
+            feed,
+            Language::English,
+        ));
         for (state, expect) in [
             (
                 Some("it was closed".to_owned()),
