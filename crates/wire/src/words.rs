@@ -82,6 +82,18 @@ impl<const N: usize> Word<N> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AnyWord(u16);
 
+impl AnyWord {
+    /// The same in every program of one version.
+    pub fn number(self) -> u16 {
+        self.0
+    }
+
+    /// None if there is no such text.
+    pub fn from_number(number: u16) -> Option<Self> {
+        (usize::from(number) < TEXTS.len()).then_some(Self(number))
+    }
+}
+
 impl fmt::Debug for AnyWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", Language::English.text(*self))

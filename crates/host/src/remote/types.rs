@@ -15,7 +15,7 @@ use crate::sandbox::{
 };
 use crate::search::{Found, FoundEntries, FoundLines, FoundNames, LineQuery, Mode, Search, Tree};
 use bytes::Bytes;
-use ostler_wire::Word;
+use ostler_wire::{AnyWord, Word};
 use std::io;
 
 variants!(Kind {
@@ -274,7 +274,17 @@ impl Wire for io::Error {
 }
 
 /// Both ends are of one version: its texts have the same numbers.
-impl Wire for Word {
+impl<const N: usize> Wire for Word<N> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.number().put(out);
+    }
+
+    fn take(from: &mut Bytes) -> Result<Self, Malformed> {
+        Self::from_number(u16::take(from)?).ok_or(Malformed)
+    }
+}
+
+impl Wire for AnyWord {
     fn put(&self, out: &mut Vec<u8>) {
         self.number().put(out);
     }
