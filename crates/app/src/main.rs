@@ -202,7 +202,11 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Mcp(args)) => cmd::mcp::run(boot()?, args).await,
         Some(Command::Skills(args)) => cmd::agents::run_skills(&lenient()?.warned(), &args),
         Some(Command::Agents(args)) => cmd::agents::run_agents(&lenient()?.warned(), &args),
-        Some(Command::Doctor(args)) => cmd::doctor::run(lenient()?, args).await,
+        Some(Command::Doctor(args)) => {
+            let start = lenient()?;
+            let found = place::findings(&start.boot).await;
+            cmd::doctor::run(start, args, found).await
+        }
         Some(Command::Trust(args)) => cmd::trust::run(lenient()?, args),
         Some(Command::Models { format }) => cmd::models::run(&*boot()?, format),
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
