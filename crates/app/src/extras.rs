@@ -15,11 +15,12 @@ use tokio::task::AbortHandle;
 /// Lines that are pasted for a login and not looked at yet.
 const PASTED: usize = 4;
 
-pub fn all(boot: &Arc<Boot>) -> Vec<Arc<dyn Extra>> {
+/// `place` says where sessions work.
+pub fn all(boot: &Arc<Boot>, place: String) -> Vec<Arc<dyn Extra>> {
     vec![
         Arc::new(Settings(boot.clone())),
         Arc::new(Doctor(boot.clone())),
-        Arc::new(HostInfo(boot.clone())),
+        Arc::new(HostInfo(place)),
         Arc::new(LogIn {
             boot: boot.clone(),
             begun: Mutex::default(),
@@ -63,7 +64,7 @@ impl Extra for Doctor {
 }
 
 /// Where the session works. Another place is another start of the program: a session stays where it began.
-struct HostInfo(Arc<Boot>);
+struct HostInfo(String);
 
 impl Extra for HostInfo {
     fn info(&self, language: Language) -> CommandInfo {
@@ -77,7 +78,7 @@ impl Extra for HostInfo {
 
     fn run(&self, words: &str, language: Language, _: &Tell) -> View {
         match words.trim() {
-            "" => View::Text(crate::place::describe(&self.0)),
+            "" => View::Text(self.0.clone()),
             other => View::Error(language.fill(Word::HostStays, &[other])),
         }
     }

@@ -224,7 +224,7 @@ async fn run(cli: Cli, language: &Cell<Language>) -> anyhow::Result<u8> {
         Some(Command::Mcp(args)) => cmd::mcp::run(boot()?, args).await,
         Some(Command::Skills(args)) => cmd::agents::run_skills(&lenient()?.warned(), &args),
         Some(Command::Agents(args)) => cmd::agents::run_agents(&lenient()?.warned(), &args),
-        Some(Command::Doctor(args)) => cmd::doctor::run(lenient()?, args).await,
+        Some(Command::Doctor(args)) => examine(lenient()?, args).await,
         Some(Command::Trust(args)) => cmd::trust::run(lenient()?, args),
         Some(Command::Models { format }) => cmd::models::run(&*boot()?, format),
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
@@ -297,6 +297,12 @@ async fn resume_any(boot: Arc<Boot>, mut args: flags::Resume) -> anyhow::Result<
 /// What stands before every conversation: plugins are known, and the place that the flags name is connected.
 async fn begin(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     place::reach(learn(boot).await?).await
+}
+
+/// `ostler doctor`, with what is found at the place that the flags name.
+async fn examine(start: Lenient, args: flags::Doctor) -> anyhow::Result<u8> {
+    let found = place::findings(&start.boot).await;
+    cmd::doctor::run(start, args, found).await
 }
 
 /// The flags with the place of the session that they name, if it belongs to another place than this machine.

@@ -103,7 +103,8 @@ impl Finding {
     }
 }
 
-pub async fn run(start: Lenient, args: Doctor) -> anyhow::Result<u8> {
+/// `place` is what was found at the place that the flags name.
+pub async fn run(start: Lenient, args: Doctor, place: Vec<Finding>) -> anyhow::Result<u8> {
     let Lenient { mut boot, fault } = start;
     if args.json
         && let Some(boot) = Arc::get_mut(&mut boot)
@@ -111,7 +112,8 @@ pub async fn run(start: Lenient, args: Doctor) -> anyhow::Result<u8> {
         // What programs read does not change with the person.
         boot.language = Language::English;
     }
-    let findings = all_findings(&boot, fault, &args).await;
+    let mut findings = all_findings(&boot, fault, &args).await;
+    findings.extend(place);
     let view = view(&findings, boot.language);
     if args.json {
         return print_view(&view, Listing::Json);
@@ -129,7 +131,6 @@ pub async fn answer(start: &Lenient, args: &Doctor) -> View {
 
 async fn all_findings(boot: &Arc<Boot>, fault: Option<String>, args: &Doctor) -> Vec<Finding> {
     let mut findings = findings(boot, fault);
-    findings.extend(crate::place::findings(boot).await);
     if args.online {
         findings.extend(providers::reachability(boot).await);
     }

@@ -169,7 +169,7 @@ fn hub_of(
         options.toolbox.host = host;
     }
     let mut notices = crate::place::apply(&mut options, boot)?;
-    options.commands.extras = crate::extras::all(boot);
+    options.commands.extras = crate::extras::all(boot, crate::place::describe(boot));
     options.commands.hub = Some(Arc::new(Answers(boot.clone())));
     let uncovered = options.toolbox.sandbox.uncovered;
     let uncovered = uncovered.then(|| boot.language.say(Word::SandboxRulesUncovered).to_owned());

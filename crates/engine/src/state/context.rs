@@ -87,7 +87,7 @@ impl SessionState {
             call_id: call_id.to_owned(),
             terms,
             history: None,
-            pane: services.pane.clone(),
+            pane: services.sandbox.pane.clone(),
         }
     }
 

@@ -20,8 +20,6 @@ use tokio::sync::Semaphore;
 /// What tools work with.
 pub struct ToolServices {
     pub host: Arc<dyn Host>,
-    /// The pane that the person shares, if commands run in one.
-    pub pane: Option<Pane>,
     pub settings: Arc<ToolSettings>,
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
@@ -48,10 +46,10 @@ impl ToolServices {
     ) -> Self {
         Self {
             host: settings.toolbox.host.clone(),
-            pane: settings.toolbox.pane.clone(),
             settings: Arc::new(settings.tools.clone()),
             jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.sink())),
             sandbox: SessionSandbox {
+                pane: settings.toolbox.pane.clone(),
                 settings: Arc::new(settings.toolbox.sandbox.clone()),
                 share: Arc::default(),
             },
@@ -69,6 +67,8 @@ impl ToolServices {
 
 /// The sandbox of the session's programs.
 pub struct SessionSandbox {
+    /// The pane that the person shares, if commands run in one, where nothing confines them.
+    pub pane: Option<Pane>,
     pub settings: Arc<SandboxSettings>,
     pub share: Arc<SandboxShare>,
 }
