@@ -18,12 +18,6 @@ pub fn hide<'a>(names: impl Iterator<Item = &'a str>) {
 }
 
 #[cfg(target_os = "linux")]
-unsafe extern "C" {
-    /// The environment as the C library has it, whichever that is.
-    static mut environ: *mut *mut libc::c_char;
-}
-
-#[cfg(target_os = "linux")]
 fn overwrite(name: &str) {
     use std::ffi::CStr;
     unsafe extern "C" {

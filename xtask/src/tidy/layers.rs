@@ -79,12 +79,8 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("wiring", &["boot", "delegates", "errors", "flags", "grants", "policy", "sandbox", "servers", "trust"]),
     // Utilities, and those of them that sessions have as commands.
     ("cmd", &["asking", "auth", "boot", "client", "color", "delegates", "errors", "exit", "flags", "grants", "home", "input", "lenient", "output", "policy", "remote", "sandbox", "servers", "trust", "typed", "wiring"]),
-<<<<<<< HEAD
     ("setup", &["boot", "cmd", "errors", "exit", "flags", "keyboard", "looks", "models", "output"]),
-    ("place", &["asking", "boot", "cmd", "errors", "exit", "flags", "location", "output"]),
-=======
     ("place", &["asking", "boot", "cmd", "errors", "exit", "flags", "grants", "location", "output", "policy"]),
->>>>>>> refs/heads/places
     ("extras", &["boot", "cmd", "errors", "flags"]),
     // Sessions, and the ways to show one.
     ("connect", &[]),
