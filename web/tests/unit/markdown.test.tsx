@@ -56,7 +56,7 @@ test.each([
   ["![p](data:image/svg+xml;base64,AA)", ["<p>", "<span>", "'🖼 p'"]],
   ["<javascript:alert(1)>", ["<p>", "<span>", "'javascript:alert(1)'"]],
   ["[x]: javascript:alert(1)\n\n[x]", ["<p>", "<span>", "'x'"]],
-  ["\u001b[31mred\u001b[0m", ["<p>", "'red'"]],
+  ["\u001b[31mred\u001b[0m", ["<p>", "'⟨1B⟩[31mred⟨1B⟩[0m'"]],
   ["```html\n<script>\n```", ["code '<script>'"]],
   ["`<b>&amp;`", ["<p>", "<code>", "'<b>&amp;'"]],
   ["a &lt;b&gt;", ["<p>", "'a <b>'"]],
