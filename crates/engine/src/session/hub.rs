@@ -4,6 +4,7 @@ mod child;
 mod foreign;
 mod link;
 mod open;
+mod scope;
 mod servers;
 
 pub use open::OpenError;
@@ -33,7 +34,7 @@ use crate::points;
 use crate::prefixes;
 use crate::servers::ServerToolState;
 use crate::sources::Reader;
-use crate::sources::completion::{Completer, OfferedNames, Others, Sessions, Symbols};
+use crate::sources::completion::OfferedNames;
 use crate::sources::definitions::{DefinitionSources, Definitions};
 use crate::sources::instructions;
 use crate::state::session::{Opening, Session, params_for, settings_of};
@@ -48,6 +49,7 @@ use ostler_wire::{
     Body, ChildOf, Client, Entry, ForkedFrom, HubError, Meta, Notice, Open, SCHEMA_VERSION,
     Settings, Word,
 };
+use scope::{completer, scope_of};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -560,51 +562,4 @@ fn take_in(state: &mut SessionState, entries: &[Entry], mode: Option<Mode>) {
     if let Some(mode) = mode {
         state.permissions.enter(mode);
     }
-}
-
-/// What finds the names behind `@` for clients of the session.
-fn completer(state: &SessionState) -> Completer {
-    Completer {
-        host: state.services.host.clone(),
-        scope: state.scope.clone(),
-        offered: state.settings.offered.follow(),
-        tree: crate::sources::completion::Tree::default(),
-        others: Others {
-            sessions: Some(Sessions {
-                store: state.settings.store.clone(),
-                own: state.account.session.clone(),
-            }),
-            servers: state.services.servers.clone(),
-            symbols: Some(Symbols::default()),
-            language: state.settings.language,
-        },
-    }
-}
-
-/// What tools work in.
-fn scope_of(options: &HubSettings, folder: &std::path::Path) -> Scope {
-    let sandbox = &options.toolbox.sandbox;
-    let policy = &options.permissions.policy;
-    let mut kept = sandbox.policy.writable.clone();
-    kept.extend(sandbox.policy.visible.iter().cloned());
-    kept.extend([options.paths.home.clone(), folder.to_owned()]);
-    // In a pane that the person shares, commands see the folder that everybody sees.
-    let temp = match options.toolbox.pane {
-        Some(_) => None,
-        None => sandbox.seen_as_tmp(),
-    };
-    Scope::new(&options.paths.root, options.paths.user_home.clone())
-        .with_shell(&options.tools.shell)
-        .with_temp(temp, kept)
-        .with_path(path_of(options), &policy.folders.inside)
-        .held_by(policy.containment)
-        .with_open(policy.folders.open())
-        .with_trees(policy.folders.trees())
-}
-
-/// Where commands find programs.
-fn path_of(options: &HubSettings) -> Option<&std::ffi::OsStr> {
-    let mut variables = options.tools.env.iter();
-    let (_, path) = variables.find(|(name, _)| name == "PATH")?;
-    Some(path)
 }

@@ -54,7 +54,10 @@ mod tests {
     #[test]
     fn the_default_prefix_is_small() {
         let idle = crate::tools::declarations();
-        let marks = [ostler_wire::ToolMark::NeedsBackends, ostler_wire::ToolMark::NeedsPane];
+        let marks = [
+            ostler_wire::ToolMark::NeedsBackends,
+            ostler_wire::ToolMark::NeedsPane,
+        ];
         let idle = idle.filter(|about| marks.iter().any(|mark| about.has(*mark)));
         let idle: Vec<String> = idle.map(|about| format!("!{}", about.name)).collect();
         for (filter, max_tokens) in [(&[][..], 2_500), (&["!tool_search"], 4_000)] {

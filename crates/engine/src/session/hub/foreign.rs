@@ -1,6 +1,7 @@
 //! Opens the session of another agent, for a call or for the person: its log, its feed, its account, and the sandbox of its programs.
 
-use super::{LocalHub, OPS, Past, RENDERING, scope_of};
+use super::scope::scope_of;
+use super::{LocalHub, OPS, Past, RENDERING};
 use crate::agents::children::ChildSettings;
 use crate::agents::foreign::{Approval, ForeignLauncher, ForeignOrder, ForeignTask};
 use crate::artifacts::Artifacts;
