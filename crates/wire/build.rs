@@ -118,5 +118,15 @@ fn constants(words: &[Text]) -> String {
         writeln!(out, "({english:?}, {chinese:?}, {holes}),").expect("a line");
     }
     out.push_str("];\n");
+    // For tests; nobody reads them in the program that ships.
+    writeln!(
+        out,
+        "#[cfg(debug_assertions)]\nstatic NAMES: [&str; {count}] = ["
+    )
+    .expect("a line");
+    for Text { name, .. } in words {
+        writeln!(out, "{name:?},").expect("a line");
+    }
+    out.push_str("];\n");
     out
 }

@@ -392,7 +392,9 @@ pub async fn talk(
     if !looks::fits(&boot) {
         return line::run(boot, which, first).await;
     }
-    let boot = match setup::is_needed(&boot) {
+    // A session that is there has a model, or is joined where it runs.
+    let is_new = matches!(which, ostler_wire::Open::New);
+    let boot = match is_new && setup::is_needed(&boot) {
         // Who leaves setup reads what else can be done.
         true => setup::first(&boot).await?.unwrap_or(boot),
         false => boot,

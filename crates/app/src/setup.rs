@@ -62,7 +62,9 @@ pub async fn run(boot: &Boot, args: Setup) -> anyhow::Result<Outcome> {
 
 /// Whether nobody has said yet which model to use, so that a conversation cannot begin.
 pub fn is_needed(boot: &Boot) -> bool {
-    let wants_none = boot.wanted_model().is_none() && boot.global.attach.url.is_none();
+    let global = &boot.global;
+    let is_elsewhere = global.attach.url.is_some() || global.backend.is_some();
+    let wants_none = boot.wanted_model().is_none() && !is_elsewhere;
     wants_none && matches!(boot.resolver().default(), Err(ResolveError::NoModel { .. }))
 }
 

@@ -169,7 +169,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Set up",
         &[
-            "setup", "config", "models", "login", "logout", "auth", "mcp", "trust", "host",
+            "setup", "import", "config", "models", "login", "logout", "auth", "mcp", "trust",
+            "host",
         ],
     ),
     (
@@ -182,6 +183,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "agents",
             "man",
             "completions",
+            "uninstall",
         ],
     ),
 ];

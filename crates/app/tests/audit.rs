@@ -212,7 +212,7 @@ fn a_model_that_is_gone_is_named_when_the_session_goes_on_without_it() {
     );
     let out = scene.ostler(["resume", "-p", "more"]).output().ok();
     assert!(
-        out.stderr.contains("it goes on with demo/demo"),
+        out.stderr.contains("it continues with demo/demo"),
         "{}",
         out.stderr
     );

@@ -66,7 +66,7 @@ const OTHER_TABLES: [&str; 12] = [
 ];
 
 /// What is typed, read by models or programs, or names kinds of values inside the configuration.
-const ALLOWED: [&str; 45] = [
+const ALLOWED: [&str; 49] = [
     // Commands that keys send.
     "mode normal",
     "mode plan",
@@ -79,6 +79,10 @@ const ALLOWED: [&str; 45] = [
     "There is no contract",
     // Scripts for a shell.
     "exec sh -c",
+    "docker exec -it",
+    "kubectl exec -it",
+    "for p in git tmux",
+    "; done; echo ",
     "then safe",
     "then exec",
     "; fi; fi;",

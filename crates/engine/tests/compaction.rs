@@ -494,7 +494,7 @@ fn row(view: &View, name: &str) -> u64 {
     let row = rows.iter().find(|row| row[0] == name);
     let number = row.and_then(|row| row[1].split(' ').next());
     number
-        .and_then(|n| n.parse().ok())
+        .and_then(|n| n.replace(',', "").parse().ok())
         .unwrap_or_else(|| panic!("{name}: {rows:?}"))
 }
 

@@ -243,7 +243,7 @@ async fn a_prefix_that_is_gone_is_told_and_its_break_recorded() {
             .client
             .notes
             .iter()
-            .any(|n| n.contains("stored prompt")),
+            .any(|n| n.contains("stored system prompt")),
         "{:?}",
         session.client.notes
     );

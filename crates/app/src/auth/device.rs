@@ -161,7 +161,7 @@ mod tests {
         ask again in 60s
         the code was not typed in before it expired; run `ostler login` again
         the login was refused on the other device
-        id.test said no: invalid_client
+        id.test refused: invalid_client
         ask again in 60s
         a web page
         ");

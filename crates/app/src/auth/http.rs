@@ -259,8 +259,8 @@ mod tests {
             {}
             not an issuer: h answered with something that is no JSON object; check the addresses in `oauth`
             not an issuer: h answered with something that is no JSON object; check the addresses in `oauth`
-            refused: h said no: authorization_pending
-            refused: h said no: *** is used ^[[2J (invalid_grant)
+            refused: h refused: authorization_pending
+            refused: h refused: *** is used ^[[2J (invalid_grant)
             not an issuer: h answered 400 without saying why; check the addresses in `oauth`
             not an issuer: h answered 400 without saying why; check the addresses in `oauth`
             not an issuer: h redirects elsewhere (302); check the addresses in `oauth`

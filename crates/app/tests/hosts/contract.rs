@@ -218,7 +218,7 @@ fn commands() -> Vec<Case> {
         bash("an exit code", "exit 3", r#""exit_code":3"#),
         bash("set -e", "set -e; false; echo no", r#""exit_code":1"#),
         bash("exec", "exec sh -c 'exit 7'", r#""exit_code":7"#),
-        bash("a signal", "sh killed.sh; exit $?", r#""exit_code":137"#),
+        bash("a signal", "sh killed.sh", r#""exit_code":137"#),
         bash(
             "no program",
             "no-such-program-anywhere",
@@ -354,7 +354,7 @@ fn lay_out(project: &Path) {
     let write = |name: &str, bytes: &[u8]| std::fs::write(project.join(name), bytes).unwrap();
     write(".env", SECRET.as_bytes());
     write("a.rs", b"fn kept() {}\n\nfn gone() {\n    kept();\n}\n");
-    write("killed.sh", b"kill -9 $$\n");
+    write("killed.sh", b"sh -c 'kill -9 $$'\nexit $?\n");
     write("bytes.dat", &[0, 159, 146, 150, 0, 1, 2]);
     write("n.ipynb", br#"{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "outputs": [], "execution_count": null, "source": ["print(1)"]}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#);
     std::os::unix::fs::symlink(".env", project.join("link")).unwrap();

@@ -452,6 +452,7 @@ fn show_has_defaults_and_get_has_one() {
     display.show_reasoning = true  # default
     display.show_tokens = true  # default
     display.show_tool_calls = true  # default
+    helper.grace_seconds = 600  # default
     helper.install = "ask"  # default
     permissions.allow = []  # default
     permissions.ask = []  # default

@@ -372,16 +372,16 @@ fn a_login_serves_its_origin_and_no_other() {
         provider("api_key = 'k'\nauth = 'login'\n"),
     ];
     assert_snapshot!(projects.map(|p| check(&p)).join("\n"), @r#"
-    Some(UsableLogin { origin: "https://corp.test", name: Ours("login of {}", [Said("2026-11-15")]), client_secret: Some(Secret(…)) }) at https://corp.test/v1 (User)
-    Some(UsableLogin { origin: "https://corp.test", name: Ours("login of {}", [Said("2026-11-15")]), client_secret: Some(Secret(…)) }) at https://corp.test/v2 (Project)
+    Some(UsableLogin { origin: "https://corp.test", name: Ours(LoginOf, [Said("2026-11-15")]), client_secret: Some(Secret(…)) }) at https://corp.test/v1 (User)
+    Some(UsableLogin { origin: "https://corp.test", name: Ours(LoginOf, [Said("2026-11-15")]), client_secret: Some(Secret(…)) }) at https://corp.test/v2 (Project)
     ! the login of `corp` is for https://corp.test, but its requests go to https://corp.test:8443; it is not sent there
     this project's ostler.toml has changed the address
     ! the login of `corp` is for https://corp.test, but its requests go to http://corp.test; it is not sent there
     this project's ostler.toml has changed the address
     ! the login of `corp` is for https://corp.test, but its requests go to https://evil.test; it is not sent there
     this project's ostler.toml has changed the address
-    Some(UsableLogin { origin: "https://corp.test", name: Ours("login of {}", [Said("2026-11-15")]), client_secret: Some(Secret(…)) }) at https://corp.test/v1 (Project)
-    Some(UsableLogin { origin: "https://corp.test", name: Ours("login of {}", [Said("2026-11-15")]), client_secret: Some(Secret(…)) }) at https://corp.test/v1 (Project)
+    Some(UsableLogin { origin: "https://corp.test", name: Ours(LoginOf, [Said("2026-11-15")]), client_secret: Some(Secret(…)) }) at https://corp.test/v1 (Project)
+    Some(UsableLogin { origin: "https://corp.test", name: Ours(LoginOf, [Said("2026-11-15")]), client_secret: Some(Secret(…)) }) at https://corp.test/v1 (Project)
     "#);
     assert_snapshot!(line(&with_login(""), ""), @"corp/m [openai] https://corp.test/v1 no key (no default_model is set; corp has a login of 2026-11-15)");
     let keyed = with_login("").env("OSTLER_API_KEY", "general");

@@ -215,14 +215,14 @@ mod tests {
         }
         for moment in [SessionStart, Notification] {
             let text = format!(
-                "The hook `./check` ({}) failed, and the work goes on: exit 2: x",
+                "The hook `./check` ({}) failed; the work continues: exit 2: x",
                 moment.name()
             );
             check(moment, exited(2, "", "x\ny"), Said::notice(text));
         }
         let text = |why: &str| {
             Said::notice(format!(
-                "The hook `./check` (pre_tool) failed, and the work goes on: {why}"
+                "The hook `./check` (pre_tool) failed; the work continues: {why}"
             ))
         };
         check(PreTool, exited(1, "", ""), text("exit 1"));

@@ -128,11 +128,8 @@ mod tests {
             ),
             // Those of another command are text.
             ("\x1b]7717;other;end;0\x07x", "\x1b]7717;other;end;0\x07x"),
-            // What is none is text, or nothing.
-            (
-                "\x1b]7717;w;and so on and on and on\x07",
-                "\x1b]7717;w;and so on and on and on\x07",
-            ),
+            // What looks like one and is none is nothing.
+            ("\x1b]7717;w;and so on and on and on\x07", ""),
             ("a\x1b]7717;w;end;x\x07b", "ab"),
             ("\x1b\x1b]7717;w;end;255\x07", "\x1b<end 255>"),
         ] {
