@@ -59,8 +59,19 @@ fn fill(space: &TempWorkspace) {
     let project = ostler_engine::store::project_name(space.root());
     let fact = "---\nname: Ports\ndescription: Where the gateway listens\ntype: reference\ncreated: 2020-01-05T10:00:00Z\nupdated: 2020-01-06T10:00:00Z\n---\nThe quagga gateway is 7741.\n";
     let memory = space.home().join("memory");
-    space.write(memory.join(&project).join("ports.md"), fact);
-    space.write(memory.join("global/team.md"), fact.replace("Ports", "Team"));
+    let (ports, team) = (
+        memory.join(&project).join("ports.md"),
+        memory.join("global/team.md"),
+    );
+    space.write(&ports, fact);
+    space.write(&team, fact.replace("Ports", "Team"));
+    // Lists begin with what was changed last; these were changed at once.
+    let now = std::time::SystemTime::now();
+    for path in [ports, team] {
+        let file = std::fs::File::options().write(true).open(path);
+        file.and_then(|file| file.set_modified(now))
+            .expect("a time");
+    }
     space.session(
         A,
         &[
