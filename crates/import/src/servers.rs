@@ -2,7 +2,7 @@
 //! a variable takes their place.
 
 use crate::item::{Item, Kind, Taken};
-use crate::settings::{is_secret, text, variable};
+use crate::settings::{is_secret, named, text, variable};
 use ostler_wire::{Why, Word};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -12,18 +12,8 @@ const MAX_SERVERS: usize = 200;
 
 /// The servers of a list, which has them by name or as tables with one.
 pub fn servers(value: &Value, from: &Path) -> Vec<Item> {
-    let named: Vec<(String, &Value)> = match value {
-        Value::Object(all) => all.iter().map(|(name, one)| (name.clone(), one)).collect(),
-        Value::Array(all) => {
-            let name = |one: &Value| text(one, "name").map(str::to_owned);
-            all.iter()
-                .filter_map(|one| Some((name(one)?, one)))
-                .collect()
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
-    };
-    let named = named.into_iter().take(MAX_SERVERS);
-    named.map(|(name, one)| server(&name, one, from)).collect()
+    let named = named(value).into_iter().take(MAX_SERVERS);
+    named.map(|(name, one)| server(name, one, from)).collect()
 }
 
 fn server(name: &str, one: &Value, from: &Path) -> Item {

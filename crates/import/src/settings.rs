@@ -95,20 +95,22 @@ pub fn providers(tree: &Value, rows: &ProvidersAt, from: &Path) -> Vec<Item> {
     let Some(value) = at(tree, &rows.at) else {
         return Vec::new();
     };
-    let named: Vec<(String, &Value)> = match value {
-        Value::Object(all) => all.iter().map(|(name, one)| (name.clone(), one)).collect(),
+    let named = named(value).into_iter().take(MAX_PROVIDERS);
+    named
+        .map(|(name, one)| provider(name, one, rows, from))
+        .collect()
+}
+
+/// The entries of a list, which has them by name or as tables with one.
+pub fn named(value: &Value) -> Vec<(&str, &Value)> {
+    match value {
+        Value::Object(all) => all.iter().map(|(name, one)| (name.as_str(), one)).collect(),
         Value::Array(all) => {
-            let name = |one: &Value| text(one, "name").map(str::to_owned);
-            all.iter()
-                .filter_map(|one| Some((name(one)?, one)))
-                .collect()
+            let entry = |one| Some((text(one, "name")?, one));
+            all.iter().filter_map(entry).collect()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
-    };
-    let named = named.into_iter().take(MAX_PROVIDERS);
-    named
-        .map(|(name, one)| provider(&name, one, rows, from))
-        .collect()
+    }
 }
 
 fn provider(name: &str, one: &Value, rows: &ProvidersAt, from: &Path) -> Item {

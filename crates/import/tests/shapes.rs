@@ -78,7 +78,7 @@ fn piece(piece: &Piece) -> String {
 #[test]
 fn claude_2_1_325_writes_linked_lines_of_blocks() {
     let line = |id: &str, parent: Value, role: &str, content: Value| {
-        json!({"type": role, "uuid": id, "parentUuid": parent, "isSidechain": false, "cwd": "/work/app",
+        json!({"type": role, "uuid": id, "parentUuid": parent, "isSidechain": false, "cwd": "/srv/app",
                "timestamp": "2026-11-19T20:14:14.338Z", "sessionId": "b12f", "version": "2.1.325",
                "message": {"role": role, "model": "m-1", "content": content}})
     };
@@ -115,7 +115,7 @@ fn claude_2_1_325_writes_linked_lines_of_blocks() {
             "a2",
             json!("a1"),
             "assistant",
-            json!([{"type": "tool_use", "id": "t2", "name": "Read", "input": {"file_path": "/work/app/a"}}]),
+            json!([{"type": "tool_use", "id": "t2", "name": "Read", "input": {"file_path": "/srv/app/a"}}]),
         ),
         read,
         // Rewound: another branch goes on from the result.
@@ -139,15 +139,15 @@ fn claude_2_1_325_writes_linked_lines_of_blocks() {
             json!("<command-name>/review</command-name>\n<command-args>now</command-args>"),
         ),
     ]);
-    let home = Home::new(&[(".claude/projects/-work-app/b12f.jsonl", text)]);
+    let home = Home::new(&[(".claude/projects/-srv-app/b12f.jsonl", text)]);
     let session = home.session("claude");
-    assert_eq!(session.root.as_deref(), Some(Path::new("/work/app")));
+    assert_eq!(session.root.as_deref(), Some(Path::new("/srv/app")));
     assert_eq!((session.version.as_str(), session.unread), ("2.1.325", 0));
     assert_eq!(
         told(&session),
         [
             "said Write it [0]",
-            "answer (hm) | Step. | Read t2 {\"file_path\":\"/work/app/a\"}",
+            "answer (hm) | Step. | Read t2 {\"file_path\":\"/srv/app/a\"}",
             "ok t2: 1\talpha",
             "answer Done.",
             "interrupted",
@@ -168,7 +168,7 @@ fn codex_0_166_0_writes_items_of_responses() {
     let text = lines(&[
         line(
             "session_meta",
-            json!({"id": "01a1", "cwd": "/work/app", "cli_version": "0.166.0"}),
+            json!({"id": "01a1", "cwd": "/srv/app", "cli_version": "0.166.0"}),
         ),
         item(
             json!({"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "rules"}]}),
@@ -233,7 +233,7 @@ fn codex_0_166_0_writes_items_of_responses() {
 
 #[test]
 fn gemini_0_61_0_writes_changes_of_messages() {
-    let call = json!({"id": "c1", "name": "write_file", "args": {"file_path": "/work/app/a"}, "status": "success",
+    let call = json!({"id": "c1", "name": "write_file", "args": {"file_path": "/srv/app/a"}, "status": "success",
         "result": [{"functionResponse": {"id": "c1", "response": {"output": "<untrusted_context>\nwrote\n</untrusted_context>"}}}]});
     let text = lines(&[
         json!({"sessionId": "6abd", "projectHash": "d9", "startTime": "2026-11-19T20:14:23.455Z", "kind": "main"}),
@@ -251,15 +251,15 @@ fn gemini_0_61_0_writes_changes_of_messages() {
             ".gemini/tmp/app/chats/session-2026-11-19T20-14-6abd.jsonl",
             text,
         ),
-        (".gemini/tmp/app/.project_root", "/work/app".into()),
+        (".gemini/tmp/app/.project_root", "/srv/app".into()),
     ]);
     let session = home.session("gemini");
-    assert_eq!(session.root.as_deref(), Some(Path::new("/work/app")));
+    assert_eq!(session.root.as_deref(), Some(Path::new("/srv/app")));
     assert_eq!(
         told(&session),
         [
             "said Write it [0]",
-            "answer (Look\nclosely) | Step. | write_file c1 {\"file_path\":\"/work/app/a\"}",
+            "answer (Look\nclosely) | Step. | write_file c1 {\"file_path\":\"/srv/app/a\"}",
             "ok c1: wrote",
         ]
     );
@@ -269,7 +269,7 @@ fn gemini_0_61_0_writes_changes_of_messages() {
 fn pi_0_87_1_writes_a_tree() {
     let line = |id: &str, parent: Value, message: Value| json!({"type": "message", "id": id, "parentId": parent, "timestamp": "2026-11-19T20:14:25.579Z", "message": message});
     let text = lines(&[
-        json!({"type": "session", "version": 3, "id": "01a1", "timestamp": "2026-11-19T20:14:25.539Z", "cwd": "/work/app"}),
+        json!({"type": "session", "version": 3, "id": "01a1", "timestamp": "2026-11-19T20:14:25.539Z", "cwd": "/srv/app"}),
         json!({"type": "model_change", "id": "a", "parentId": null, "provider": "mock", "modelId": "m-1"}),
         line("b", json!("a"), json!({"role": "system", "content": ""})),
         line(
@@ -296,7 +296,7 @@ fn pi_0_87_1_writes_a_tree() {
         json!({"type": "compaction", "id": "f", "parentId": "e", "summary": "so far", "firstKeptEntryId": "e"}),
         json!({"type": "session_info", "id": "g", "parentId": "f", "name": "My work"}),
     ]);
-    let home = Home::new(&[(".pi/agent/sessions/--work-app--/2026_01a1.jsonl", text)]);
+    let home = Home::new(&[(".pi/agent/sessions/--srv-app--/2026_01a1.jsonl", text)]);
     let session = home.session("pi");
     assert_eq!(session.title.as_deref(), Some("My work"));
     assert_eq!(
@@ -333,10 +333,10 @@ fn reasonix_1_38_11_writes_frames() {
     let message = |message: Value| event("message/complete", &json!({ "message": message }));
     let mut bytes: Vec<u8> = [
         message(json!({"role": "system", "content": "You are"})),
-        message(json!({"role": "user", "origin": "host", "content": "<session-context version=\"1\">\n## Workspace\n\nCurrent workspace: \"/work/app\"\n"})),
+        message(json!({"role": "user", "origin": "host", "content": "<session-context version=\"1\">\n## Workspace\n\nCurrent workspace: \"/srv/app\"\n"})),
         message(json!({"role": "user", "origin": "user", "content": "Write it", "raw_content": "Write it", "createdAt": 1_795_119_266_257_u64})),
         event("tool/start", &json!({"id": "c1"})),
-        message(json!({"role": "assistant", "content": "Step.", "tool_calls": [{"id": "c1", "name": "write_file", "arguments": "{\"path\": \"/work/app/a\"}"}]})),
+        message(json!({"role": "assistant", "content": "Step.", "tool_calls": [{"id": "c1", "name": "write_file", "arguments": "{\"path\": \"/srv/app/a\"}"}]})),
         message(json!({"role": "tool", "content": "wrote", "tool_call_id": "c1", "tool_run_state": "completed"})),
     ]
     .iter()
@@ -349,12 +349,12 @@ fn reasonix_1_38_11_writes_frames() {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("events.frames"), &bytes).unwrap();
     let session = home.session("reasonix");
-    assert_eq!(session.root.as_deref(), Some(Path::new("/work/app")));
+    assert_eq!(session.root.as_deref(), Some(Path::new("/srv/app")));
     assert_eq!(
         told(&session),
         [
             "said Write it [0]",
-            "answer Step. | write_file c1 {\"path\":\"/work/app/a\"}",
+            "answer Step. | write_file c1 {\"path\":\"/srv/app/a\"}",
             "ok c1: wrote",
         ]
     );
@@ -381,8 +381,8 @@ fn opencode_1_18_33_writes_a_database_that_is_left_as_it_is() {
          CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, title TEXT, version TEXT, time_updated INTEGER);
          CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT);
          CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT);
-         INSERT INTO session VALUES ('ses_1', NULL, '/work/app', 'A title', '1.18.33', 1795119261733);
-         INSERT INTO session VALUES ('ses_2', 'ses_1', '/work/app', 'of a helper', '1.18.33', 1795119261733);
+         INSERT INTO session VALUES ('ses_1', NULL, '/srv/app', 'A title', '1.18.33', 1795119261733);
+         INSERT INTO session VALUES ('ses_2', 'ses_1', '/srv/app', 'of a helper', '1.18.33', 1795119261733);
          INSERT INTO message VALUES ('m1', 'ses_1', 1795119257312, '{\"role\":\"user\"}');
          INSERT INTO message VALUES ('m2', 'ses_1', 1795119258412, '{\"role\":\"assistant\",\"modelID\":\"m-1\",\"providerID\":\"mock\"}');
          INSERT INTO part VALUES ('p1', 'm1', 'ses_1', '{\"type\":\"text\",\"text\":\"Write it\"}');
@@ -431,7 +431,7 @@ fn names(folder: &Path) -> Vec<(String, u64)> {
 #[test]
 fn zdx_buddy_and_goose_as_documented() {
     let log = lines(&[
-        json!({"type": "meta", "schema_version": 1, "root_path": "/work/app", "ts": "2025-12-17T03:21:09Z"}),
+        json!({"type": "meta", "schema_version": 1, "root_path": "/srv/app", "ts": "2025-12-17T03:21:09Z"}),
         json!({"type": "message", "role": "user", "text": "Write it", "ts": "2025-12-17T03:21:09Z"}),
         json!({"type": "tool_use", "id": "c1", "name": "bash", "input": {"command": "ls"}, "ts": "2025-12-17T03:21:10Z"}),
         json!({"type": "tool_result", "tool_use_id": "c1", "output": {"ok": true, "data": {"stdout": "a\n", "stderr": "", "exit_code": 0}}, "ok": true, "ts": "2025-12-17T03:21:11Z"}),
@@ -444,7 +444,7 @@ fn zdx_buddy_and_goose_as_documented() {
         {"role": "tool", "tool_call_id": "c1", "content": "a"},
     ]});
     let requests = lines(&[
-        json!({"working_dir": "/work/app", "description": "A title"}),
+        json!({"working_dir": "/srv/app", "description": "A title"}),
         json!({"role": "user", "created": 1_750_000_000, "content": [{"type": "text", "text": "Write it"}]}),
         json!({"role": "assistant", "created": 1_750_000_001, "content": [{"type": "toolRequest", "id": "c1", "toolCall": {"status": "success", "value": {"name": "developer__shell", "arguments": {"command": "ls"}}}}]}),
         json!({"role": "user", "created": 1_750_000_002, "content": [{"type": "toolResponse", "id": "c1", "toolResult": {"status": "success", "value": [{"type": "text", "text": "a"}]}}]}),
