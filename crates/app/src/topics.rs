@@ -33,7 +33,7 @@ macro_rules! topics {
 
 // tidy: table
 topics! {
-    "tutorial" "terminal" "exec" "serve" "api" "hosts" "editors" "mcp-server" "providers" "login"
+    "tutorial" "install" "import" "terminal" "exec" "serve" "api" "hosts" "editors" "mcp-server" "providers" "login"
     "permissions" "sandbox" "trust" "rewind"
     "context" "goals" "delegation" "subagents" "memory" "history"
     "skills" "hooks" "mcp"
