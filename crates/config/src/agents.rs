@@ -5,9 +5,9 @@ use crate::paths::{Places, is_inside};
 pub use crate::schema::{Filesystem, RoleConfig};
 use crate::tree::Place;
 use crate::trust::Item;
+use ostler_files::{Border, Error};
 use ostler_guard::definitions::{Wanted, files};
-use ostler_host::sandbox::read_unchanged;
-use ostler_host::{Border, Error};
+use ostler_sandbox::read_unchanged;
 use ostler_wire::{Language, Word};
 use std::path::Path;
 

@@ -189,7 +189,7 @@ fn unwritable(name: &str, error: &io::Error) -> Report {
 }
 
 fn starts_with_bom(path: &Path) -> bool {
-    let start = ostler_host::read_bounded(path, BOM.len() as u64, &ostler_host::Border::none());
+    let start = ostler_files::read_bounded(path, BOM.len() as u64, &ostler_files::Border::none());
     start.is_ok_and(|start| start.bytes.starts_with(BOM.as_bytes()))
 }
 

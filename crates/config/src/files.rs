@@ -21,8 +21,8 @@ pub struct Lock(#[expect(dead_code, reason = "closing it is what it is for")] Fi
 /// Waits until no other process changes configuration or trust. One lock for all of a home: changes are rare, and a
 /// project's folder gets no file of ours for it.
 pub fn lock(home: &Path) -> io::Result<Lock> {
-    ostler_host::private_dir(home)?;
-    let file = ostler_host::private_options()
+    ostler_files::private_dir(home)?;
+    let file = ostler_files::private_options()
         .create(true)
         .truncate(false)
         .write(true)
@@ -76,7 +76,7 @@ pub fn write(path: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let directory = target.parent().unwrap_or(Path::new("."));
     match access {
-        Access::Private => ostler_host::private_dir(directory)?,
+        Access::Private => ostler_files::private_dir(directory)?,
         Access::AsBefore => fs::create_dir_all(directory)?,
     }
     // Temporary files are private from the start.
@@ -119,9 +119,9 @@ pub fn write_document(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Writes a file for the owner alone that must not be there yet.
 pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(directory) = path.parent() {
-        ostler_host::private_dir(directory)?;
+        ostler_files::private_dir(directory)?;
     }
-    let mut options = ostler_host::private_options();
+    let mut options = ostler_files::private_options();
     let mut file = options.write(true).create_new(true).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()

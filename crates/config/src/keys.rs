@@ -2,7 +2,7 @@
 //! this module only as a [`Secret`].
 
 use crate::text::phrase;
-use ostler_host::{Border, Error};
+use ostler_files::{Border, Error};
 use ostler_wire::{Why, Word};
 use std::collections::BTreeMap;
 use std::fs;
@@ -228,7 +228,7 @@ impl Wanted<'_> {
 fn read_small(path: &Path) -> io::Result<String> {
     // For the error of a file that is not there.
     fs::metadata(path)?;
-    let read = ostler_host::read_bounded(path, MAX_KEY_FILE, &Border::none());
+    let read = ostler_files::read_bounded(path, MAX_KEY_FILE, &Border::none());
     match read {
         Ok(read) if !read.truncated => {
             let mut text = String::new();

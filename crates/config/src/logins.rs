@@ -182,8 +182,8 @@ impl Logins {
             path: path.display().to_string(),
             error,
         };
-        ostler_host::private_dir(&self.home).map_err(fail)?;
-        let mut options = ostler_host::private_options();
+        ostler_files::private_dir(&self.home).map_err(fail)?;
+        let mut options = ostler_files::private_options();
         options.create(true).truncate(false).write(true);
         let file = options.open(&path).map_err(fail)?;
         let deadline = Instant::now() + LOCK_PATIENCE;

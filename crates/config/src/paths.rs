@@ -2,8 +2,8 @@
 //! of them means. It follows links where it must, and reads no file.
 
 use crate::text::phrase;
+use ostler_files::sight;
 use ostler_guard::normalise;
-use ostler_host::sight;
 use ostler_wire::{Why, Word};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

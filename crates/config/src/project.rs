@@ -2,7 +2,7 @@
 //! what runs code or sends data waits for trust, and some keys belong to the person alone.
 
 use crate::text::phrase;
-use ostler_host::sandbox::read_unchanged;
+use ostler_sandbox::read_unchanged;
 use ostler_wire::{Why, Word};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -412,7 +412,7 @@ impl NamedFile {
 }
 
 fn content(file: &Path) -> Option<String> {
-    let read = read_unchanged(file, MAX_CONTENT, &ostler_host::Border::none()).ok()?;
+    let read = read_unchanged(file, MAX_CONTENT, &ostler_files::Border::none()).ok()?;
     Some(format!("{}-{}", hash(&[&read.bytes]), read.stat.len))
 }
 

@@ -2,8 +2,8 @@
 
 use crate::diagnose::{Report, decode, file_report};
 use crate::text::phrase;
-use ostler_host::sandbox::read_unchanged;
-use ostler_host::{Border, Error};
+use ostler_files::{Border, Error};
+use ostler_sandbox::read_unchanged;
 use ostler_wire::{Why, Word};
 use std::path::Path;
 

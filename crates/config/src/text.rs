@@ -55,7 +55,7 @@ macro_rules! as_converted {
 as_displayed!(str, String, char, u8, u16, u32, u64, u128, usize, i64, f64);
 as_displayed!(std::path::Display<'_>, fmt::Arguments<'_>, url::Url);
 as_displayed!(serde_json::Error, url::ParseError);
-as_converted!(std::io::Error, ostler_host::sandbox::Error);
+as_converted!(std::io::Error, ostler_sandbox::Error);
 
 impl Fill for ExitStatus {
     fn fill(&self) -> Why {

@@ -403,7 +403,7 @@ fn reach(services: &Services, terms: &Terms) -> Result<Reach, ToolError> {
 
 impl Confined {
     pub fn put_on(&self, command: &mut Command) {
-        self.plan.put_on(command);
+        command.put_on(&self.plan);
         self.folders
             .point_to(&mut command.env, &self.policy.writable);
         if let Some(way) = &self.way {

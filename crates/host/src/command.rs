@@ -1,8 +1,8 @@
 //! What to run and what comes back of it, as plain data. Running it is `process`.
 
-pub use crate::exit::Exit;
-use crate::sandbox::Plan;
 use bytes::Bytes;
+pub use ostler_sandbox::Exit;
+use ostler_sandbox::Plan;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -53,17 +53,15 @@ impl Command {
         let program = self.argv.first();
         program.map_or_else(String::new, |word| word.to_string_lossy().into_owned())
     }
-}
 
-impl Plan {
-    /// Has the command run under this plan.
-    pub fn put_on(self: &Arc<Self>, command: &mut Command) {
-        if !self.wrap.is_empty() {
-            let mut argv = self.wrap.clone();
-            argv.extend(["--chdir".into(), command.cwd.clone().into(), "--".into()]);
-            argv.append(&mut command.argv);
-            command.argv = argv;
+    /// Has it run under this plan.
+    pub fn put_on(&mut self, plan: &Arc<Plan>) {
+        if !plan.wrap().is_empty() {
+            let mut argv = plan.wrap().to_vec();
+            argv.extend(["--chdir".into(), self.cwd.clone().into(), "--".into()]);
+            argv.append(&mut self.argv);
+            self.argv = argv;
         }
-        command.sandbox = Some(self.clone());
+        self.sandbox = Some(plan.clone());
     }
 }

@@ -8,7 +8,7 @@ pub fn hide<'a>(names: impl Iterator<Item = &'a str>) {
     {
         names.for_each(overwrite);
         // Asked before: a copy of a closed process may not map its user, and namespaces would seem out of reach.
-        crate::sandbox::probe();
+        ostler_sandbox::probe();
         // A kernel that refuses leaves it as it was. Programs that are started from here are open again.
         let _ =
             rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);

@@ -1,14 +1,14 @@
 //! The trait every place to work in implements.
 
-use crate::checkpoint::{self, Order, Reply, Tree};
 use crate::command::Command;
-use crate::error::Result;
-use crate::files::border::Border;
-use crate::files::{Content, Listing, RenameOptions, Renamed, Span, Stat, WriteOptions, Written};
 use crate::process::Process;
-use crate::sandbox::{self, Choice, Opened};
 use crate::search::{self, Found, Search};
 use bytes::Bytes;
+use ostler_checkpoint::{self as checkpoint, Order, Reply, Tree};
+use ostler_files::Result;
+use ostler_files::border::Border;
+use ostler_files::{Content, Listing, RenameOptions, Renamed, Span, Stat, WriteOptions, Written};
+use ostler_sandbox::{self as sandbox, Choice, Opened};
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,19 +1,19 @@
 //! This machine: commands through the watchdog, files by system calls off the runtime's threads.
 
 use crate::command::Command;
-use crate::error::Error;
-use crate::files;
-use crate::files::border::Border;
-use crate::files::{Content, Listing, RenameOptions, Renamed, Span, Stat, WriteOptions, Written};
 #[cfg(target_os = "linux")]
 use crate::host::NetworkFut;
 use crate::host::{Fut, Host};
 use crate::process::{self, Process};
-#[cfg(target_os = "linux")]
-use crate::sandbox::{self, Choice, SharedNetwork};
 #[cfg(unix)]
 use crate::watchdog::Spawner;
 use bytes::Bytes;
+use ostler_files as files;
+use ostler_files::Error;
+use ostler_files::border::Border;
+use ostler_files::{Content, Listing, RenameOptions, Renamed, Span, Stat, WriteOptions, Written};
+#[cfg(target_os = "linux")]
+use ostler_sandbox::{self as sandbox, Choice, SharedNetwork};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

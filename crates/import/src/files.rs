@@ -1,7 +1,7 @@
 //! Reads the files of others: regular ones of ordinary size, found by patterns, and none that a repository or a command
 //! could have written. What is in the way is told, never followed to its end.
 
-use ostler_host::{Border, Error, read_bounded, real_path};
+use ostler_files::{Border, Error, read_bounded, real_path};
 use ostler_wire::{Why, Word};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

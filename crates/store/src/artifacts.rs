@@ -41,7 +41,7 @@ impl Artifacts {
 
     /// A path for `name` in the folder, which exists afterwards. Anything but plain characters is replaced.
     pub fn path(&self, name: &str) -> io::Result<PathBuf> {
-        ostler_host::private_dir(&self.dir)?;
+        ostler_files::private_dir(&self.dir)?;
         let plain: String = name
             .chars()
             .take(120)
@@ -61,7 +61,7 @@ impl Artifacts {
         let mut stream = self.stream();
         let mut clean = stream.push(content).into_owned();
         clean.extend(stream.finish());
-        let mut options = ostler_host::private_options();
+        let mut options = ostler_files::private_options();
         let options = options.write(true).create(true).truncate(true);
         io::Write::write_all(&mut options.open(&path)?, &clean)?;
         Ok(path)

@@ -186,7 +186,7 @@ impl Capture {
 fn create(artifacts: &Artifacts, name: &str) -> io::Result<(File, PathBuf)> {
     let mut path = artifacts.path(name)?;
     for number in 2..MAX_NAMESAKES {
-        let mut options = ostler_host::private_options();
+        let mut options = ostler_files::private_options();
         match options.write(true).create_new(true).open(&path) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
                 path = artifacts.path(&format!("{number}-{name}"))?;

@@ -68,9 +68,9 @@ impl Ledger {
         let mut text = serde_json::to_string(line)?;
         text.push('\n');
         if let Some(dir) = self.path.parent() {
-            ostler_host::private_dir(dir)?;
+            ostler_files::private_dir(dir)?;
         }
-        ostler_host::private_options()
+        ostler_files::private_options()
             .append(true)
             .create(true)
             .open(&self.path)?

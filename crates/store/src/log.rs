@@ -128,9 +128,9 @@ impl Log {
             return Ok(());
         };
         if let Some(dir) = path.parent() {
-            ostler_host::private_dir(dir).map_err(|e| fault(path, Word::LogNotMade, e))?;
+            ostler_files::private_dir(dir).map_err(|e| fault(path, Word::LogNotMade, e))?;
         }
-        let file = ostler_host::private_options()
+        let file = ostler_files::private_options()
             .append(true)
             .create_new(true)
             .open(path)

@@ -17,7 +17,7 @@ pub struct Owners {
 
 impl Owners {
     pub fn new(sessions: &Path, home: &Path) -> Self {
-        let is_ours = ostler_host::real_path(sessions).starts_with(ostler_host::real_path(home));
+        let is_ours = ostler_files::real_path(sessions).starts_with(ostler_files::real_path(home));
         Self {
             records: (!is_ours).then(|| home.join(FOLDER)),
         }
@@ -29,7 +29,7 @@ impl Owners {
             return Ok(());
         };
         if let Some(folder) = path.parent() {
-            ostler_host::private_dir(folder)?;
+            ostler_files::private_dir(folder)?;
         }
         fs::write(path, identity(made))
     }
@@ -54,7 +54,7 @@ impl Owners {
 
 /// The same for the same file, whatever is written to it.
 fn identity(meta: &Metadata) -> String {
-    let inode = ostler_host::raw::mark(meta).inode;
+    let inode = ostler_files::raw::mark(meta).inode;
     let since = meta.created().ok();
     let since = since.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
     let since = since.map_or(0, |since| since.as_nanos());

@@ -27,7 +27,7 @@ pub fn keep(home: &Path, text: &str) -> io::Result<String> {
         && !is_whole(&path)
         && let Some(dir) = path.parent()
     {
-        ostler_host::private_dir(dir)?;
+        ostler_files::private_dir(dir)?;
         let mut file = tempfile::NamedTempFile::new_in(dir)?;
         file.write_all(text.as_bytes())?;
         file.persist(&path).map_err(|e| e.error)?;

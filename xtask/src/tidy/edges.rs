@@ -8,8 +8,19 @@ use serde_json::Value;
 const EDGES: &[(&str, &[&str])] = &[
     ("ostler-wire", &[]),
     ("ostler-llm", &["ostler-wire"]),
-    ("ostler-host", &["ostler-wire"]),
-    ("ostler-store", &["ostler-wire", "ostler-host"]),
+    ("ostler-files", &["ostler-wire"]),
+    ("ostler-sandbox", &["ostler-wire", "ostler-files"]),
+    ("ostler-checkpoint", &["ostler-wire", "ostler-files"]),
+    (
+        "ostler-host",
+        &[
+            "ostler-wire",
+            "ostler-files",
+            "ostler-sandbox",
+            "ostler-checkpoint",
+        ],
+    ),
+    ("ostler-store", &["ostler-wire", "ostler-files"]),
     ("ostler-guard", &["ostler-wire", "ostler-host"]),
     (
         "ostler-tools",
@@ -17,13 +28,14 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("ostler-mcp", &["ostler-wire", "ostler-host"]),
     ("ostler-delegate", &["ostler-wire", "ostler-host"]),
-    ("ostler-import", &["ostler-wire", "ostler-host"]),
+    ("ostler-import", &["ostler-wire", "ostler-files"]),
     (
         "ostler-config",
         &[
             "ostler-wire",
             "ostler-llm",
-            "ostler-host",
+            "ostler-files",
+            "ostler-sandbox",
             "ostler-store",
             "ostler-guard",
             "ostler-mcp",

@@ -21,7 +21,18 @@ const PLAIN_FILES: &[&str] = &[
 
 /// Crates that know no vendor.
 const NEUTRAL: &[&str] = &[
-    "wire", "llm", "host", "store", "guard", "tools", "mcp", "delegate", "engine",
+    "wire",
+    "llm",
+    "files",
+    "sandbox",
+    "checkpoint",
+    "host",
+    "store",
+    "guard",
+    "tools",
+    "mcp",
+    "delegate",
+    "engine",
 ];
 const VENDORS: &[&str] = &[
     "anthropic",
@@ -40,6 +51,8 @@ const VENDORS: &[&str] = &[
     "groq",
     "bedrock",
 ];
+/// Crates that may make calls which have no safe form.
+const UNSAFE: &[&str] = &["files", "sandbox", "host"];
 /// Crates that may look at the process they run in.
 const AT_HOME: &[&str] = &["app", "xtask", "testkit"];
 
@@ -204,8 +217,9 @@ fn everywhere(source: &Source) -> Vec<Violation> {
     }
     for token in 0..source.tokens() {
         let word = source.word(token);
-        if word == "unsafe" && crate_of(&source.path) != "host" {
-            found.push(at(source, token, "`unsafe` outside of host".into()));
+        if word == "unsafe" && !UNSAFE.contains(&crate_of(&source.path)) {
+            let message = "`unsafe` outside of files, sandbox and host";
+            found.push(at(source, token, message.into()));
         }
         if matches!(word, "todo" | "unimplemented" | "dbg") && source.word(token + 1) == "!" {
             found.push(at(source, token, format!("`{word}!` is left")));

@@ -22,7 +22,7 @@ const PLACES: &[(&str, &str)] = &[
         "the watchdog is a mode of the same program",
     ),
     (
-        "crates/host/src/sandbox/linux/bubblewrap.rs",
+        "crates/sandbox/src/linux/bubblewrap.rs",
         "tries once whether the sandbox program works, with /bin/true",
     ),
     (
@@ -82,7 +82,7 @@ const LOOKUPS: &[(&str, &str)] = &[
         "whether a server's program could have been changed",
     ),
     (
-        "crates/host/src/files/git_settings.rs",
+        "crates/files/src/git_settings.rs",
         "where the git of a folder of programs has settings of the machine; nothing is run",
     ),
     (
@@ -95,11 +95,16 @@ const LOOKUPS: &[(&str, &str)] = &[
 const SHIPPED: &[&str] = &[
     "crates/wire/src/",
     "crates/llm/src/",
+    "crates/files/src/",
+    "crates/sandbox/src/",
+    "crates/checkpoint/src/",
     "crates/host/src/",
     "crates/store/src/",
     "crates/guard/src/",
     "crates/tools/src/",
     "crates/mcp/src/",
+    "crates/delegate/src/",
+    "crates/import/src/",
     "crates/config/src/",
     "crates/engine/src/",
     "crates/attach/src/",

@@ -146,7 +146,7 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         &["todo"],
         "what a digest counts",
     ),
-    ("crates/host/src/sandbox/", &["todo"], "a file of git"),
+    ("crates/sandbox/src/", &["todo"], "a file of git"),
     (
         "crates/llm/src/demo.rs",
         &["bash", "edit_file", "ls", "read_file"],

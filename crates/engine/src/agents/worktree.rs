@@ -3,10 +3,11 @@
 
 mod git;
 
-use crate::checkpoint::{Repository, read_small};
+use crate::checkpoint::Repository;
 use crate::confine::{CallSandbox, CommandPlace};
 use crate::tool::ToolError;
 use git::{Call, Git};
+use ostler_host::read_small;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};

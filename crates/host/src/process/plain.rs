@@ -1,8 +1,8 @@
 //! Commands where there is no watchdog: a child of ours, killed when its handle is dropped.
 
 use crate::command::{Command, Exit, Output, Signal, Stdio};
-use crate::error::{Error, Result};
 use bytes::{Bytes, BytesMut};
+use ostler_files::{Error, Result};
 use std::io;
 use std::process::Stdio as StdStdio;
 use std::time::Duration;

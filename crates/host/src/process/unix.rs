@@ -1,9 +1,9 @@
 //! Our end of a command that a keeper runs: reads its streams, hears of its end, sends signals down.
 
 use crate::command::{Command, Exit, Output, Signal, Stdio};
-use crate::error::{Error, Result};
 use crate::watchdog::{Control, Report, Spawner, Started};
 use bytes::Bytes;
+use ostler_files::{Error, Result};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};

@@ -1,7 +1,7 @@
 //! What no sandbox holds at the place: protected files that a command made or changed all the same are put back when it has
 //! ended. A change by a file tool meanwhile is the person's own, and stays.
 
-use crate::sandbox::{Record, Records, Watch};
+use ostler_sandbox::{Record, Records, Watch};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

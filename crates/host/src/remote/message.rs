@@ -2,15 +2,15 @@
 
 use super::codec::{fields, variants};
 use super::{hello, saves};
-use crate::checkpoint::{self, Order, Reply, Tree};
 use crate::command::{Exit, Signal, Stdio};
-use crate::error::Error;
-use crate::files::border::Border;
-use crate::files::{Content, Listing, RenameOptions, Renamed, Span, Stat, WriteOptions, Written};
-use crate::proxy::{Asked, Reach};
-use crate::sandbox::{Layer, Policy};
 use crate::search::{Found, Search};
 use bytes::Bytes;
+use ostler_checkpoint::{self as checkpoint, Order, Reply, Tree};
+use ostler_files::Error;
+use ostler_files::border::Border;
+use ostler_files::{Content, Listing, RenameOptions, Renamed, Span, Stat, WriteOptions, Written};
+use ostler_sandbox::proxy::{Asked, Reach};
+use ostler_sandbox::{Layer, Policy};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -55,7 +55,7 @@ impl PlaceFacts {
             cwd,
             home,
             env,
-            layers: crate::sandbox::probe().layers.clone(),
+            layers: ostler_sandbox::probe().layers.clone(),
             pid: std::process::id(),
         }
     }
@@ -66,7 +66,7 @@ pub fn home(env: &[(OsString, OsString)]) -> Option<PathBuf> {
     let home = env.iter().find(|(name, _)| name == "HOME");
     let home = home.map(|(_, home)| PathBuf::from(home));
     home.filter(|home| home.is_absolute())
-        .or_else(crate::account_home)
+        .or_else(ostler_files::account_home)
 }
 
 fields!(PlaceFacts {

@@ -2,12 +2,12 @@
 
 use super::codec::{Malformed, Wire, fields, variants};
 use super::guards::Guards;
-use crate::checkpoint::{
+use bytes::Bytes;
+use ostler_checkpoint::{
     Around, AroundDone, Change, Checkpoints, Collected, Error, Git, Guard, Ignored, Kept, Kind,
     Limits, Order, Point, Reach, Record, Reply, Report, Result, Scope, Side, Span, Tally, Target,
     Tree, Unseen, What, Why,
 };
-use bytes::Bytes;
 use ostler_wire::{Language, When, Why as Told, Word};
 use sha2::{Digest as _, Sha256};
 use std::io;
@@ -80,7 +80,7 @@ impl Saves {
         let none = || missing(Path::new("~/.local/share"), io::ErrorKind::NotFound);
         let folder = self.folder.as_ref().ok_or_else(none)?;
         // One that was made with looser rights is for this account alone from now on.
-        let _left = crate::tighten(folder);
+        let _left = ostler_files::tighten(folder);
         let limits = Limits {
             user_home: self.home.clone(),
             excluded: vec![folder.clone()],

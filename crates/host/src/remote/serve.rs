@@ -9,11 +9,11 @@ use super::running::{self, Keeps};
 use super::saves::Saves;
 use super::spool::SpoolPlace;
 use crate::command::Command;
-use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::local::Local;
-use crate::proxy::Proxy;
-use crate::sandbox::{self, Choice, Network, Plans, SharedNetwork};
+use ostler_files::{Error, Result};
+use ostler_sandbox::proxy::Proxy;
+use ostler_sandbox::{self as sandbox, Choice, Network, Plans, SharedNetwork};
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
@@ -341,7 +341,7 @@ async fn command(start: Start, served: &Arc<Served>) -> Result<(Command, Keeps)>
     let (plan, guard) = prepared
         .map_err(|error| refused(error.to_string()))?
         .map_err(|error| refused(error.to_string()))?;
-    Arc::new(plan).put_on(&mut command);
+    command.put_on(&Arc::new(plan));
     keeps.guard = Some(guard);
     Ok((command, keeps))
 }

@@ -152,7 +152,7 @@ fn nameless(folder: Option<&Path>) -> io::Result<File> {
     let folder = folder.ok_or(io::ErrorKind::NotFound)?;
     for number in 0..MAX_NAMES {
         let path = folder.join(format!("{}-{number}.spool", std::process::id()));
-        let mut options = crate::private_options();
+        let mut options = ostler_files::private_options();
         match options.read(true).write(true).create_new(true).open(&path) {
             Ok(file) => {
                 std::fs::remove_file(&path)?;

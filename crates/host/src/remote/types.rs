@@ -3,18 +3,18 @@
 
 use super::codec::{Malformed, Wire, fields, variants};
 use crate::command::{Exit, Signal, Stdio};
-use crate::error::Error;
-use crate::files::border::{Ban, Beyond, Border, Depth, Pattern, Place};
-use crate::files::protected::Protected;
-use crate::files::{
-    Content, Entry, Kind, Listing, RenameOptions, Renamed, Roots, Span, Stat, WriteOptions, Written,
-};
-use crate::proxy::{self, Asked, HostRule, Reach};
-use crate::sandbox::{
-    Choice, ClosedFolder, EmptyHome, Layer, LinkedFile, Network, Policy, Readable, UnixSockets,
-};
 use crate::search::{Found, FoundEntries, FoundLines, FoundNames, LineQuery, Mode, Search, Tree};
 use bytes::Bytes;
+use ostler_files::Error;
+use ostler_files::border::{Ban, Beyond, Border, Depth, Pattern, Place};
+use ostler_files::protected::Protected;
+use ostler_files::{
+    Content, Entry, Kind, Listing, RenameOptions, Renamed, Roots, Span, Stat, WriteOptions, Written,
+};
+use ostler_sandbox::proxy::{self, Asked, HostRule, Reach};
+use ostler_sandbox::{
+    Choice, ClosedFolder, EmptyHome, Layer, LinkedFile, Network, Policy, Readable, UnixSockets,
+};
 use ostler_wire::{AnyWord, Word};
 use std::io;
 

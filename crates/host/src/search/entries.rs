@@ -2,9 +2,9 @@
 
 use super::walk::{self, Tree};
 use super::{FoundEntries, Stop};
-use crate::error::{Error, Result};
-use crate::files::{Kind, TreeReader};
 use ignore::DirEntry;
+use ostler_files::{Error, Result};
+use ostler_files::{Kind, TreeReader};
 use std::path::Path;
 
 pub const MAX_ENTRIES: usize = 1000;

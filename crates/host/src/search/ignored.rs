@@ -1,10 +1,10 @@
 //! Which entries of a tree are ignored, by `.ignore`, `.gitignore` and `.git/info/exclude`. A project brings these files, so
 //! each is read by the bounded reader: one that is a device, a pipe or too large counts as absent. It walks nothing.
 
-use crate::files::border::Border;
-use crate::files::read_bounded;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ostler_files::border::Border;
+use ostler_files::read_bounded;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -2,14 +2,14 @@
 
 use super::walk::{self, Tree};
 use super::{FoundLines, LineQuery, Mode, Stop};
-use crate::error::{Error, Result};
-use crate::files::TreeReader;
 use globset::GlobSet;
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use ignore::WalkState;
 use ignore::types::{Types, TypesBuilder};
+use ostler_files::TreeReader;
+use ostler_files::{Error, Result};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};

@@ -6,7 +6,7 @@ mod lines;
 mod names;
 mod walk;
 
-use crate::error::{Error, Result};
+use ostler_files::{Error, Result};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,9 +2,9 @@
 
 use super::walk::{self, Tree};
 use super::{FoundNames, Stop};
-use crate::error::{Error, Result};
-use crate::files::TreeReader;
 use ignore::DirEntry;
+use ostler_files::TreeReader;
+use ostler_files::{Error, Result};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::PathBuf;

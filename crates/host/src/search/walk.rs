@@ -1,11 +1,11 @@
 //! The walk that all searches share: hidden files yes, `.git` and ignored ones no, symlinks not followed.
 
 use super::ignored::Ignored;
-use crate::error::{Error, Result};
-use crate::files::border::Border;
-use crate::files::{Kind, look, real_path};
 use globset::{GlobBuilder, GlobSet};
 use ignore::{DirEntry, WalkBuilder};
+use ostler_files::border::Border;
+use ostler_files::{Error, Result};
+use ostler_files::{Kind, look, real_path};
 use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};

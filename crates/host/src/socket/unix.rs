@@ -30,8 +30,8 @@ pub struct Listener {
 /// Listens under this name in the folder, which is made if it is missing. A file that lies there already is replaced: the
 /// caller has made sure that no process listens there.
 pub fn listen(folder: &Path, name: &str) -> io::Result<Listener> {
-    crate::private_dir(folder)?;
-    crate::tighten(folder)?;
+    ostler_files::private_dir(folder)?;
+    ostler_files::tighten(folder)?;
     let handle = open_private(folder)?;
     match unlinkat(&handle, name, AtFlags::empty()) {
         Ok(()) | Err(rustix::io::Errno::NOENT) => {}

@@ -5,7 +5,7 @@ use super::keeper::Lines;
 use super::server::{open_null, pipe};
 use super::sys::{self, Forked};
 #[cfg(target_os = "linux")]
-use crate::sandbox::linux::Jail;
+use ostler_sandbox::linux::Jail;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::process::Pid;
 use std::ffi::{CStr, CString};
@@ -168,7 +168,7 @@ impl<'a> Cage<'a> {
 
     /// The keeper goes in, because what it forks is to be made by one who has rights there.
     fn join(&mut self) -> Result<(), Failure> {
-        crate::sandbox::linux::join(&std::mem::take(&mut self.namespaces)).map_err(step_failed)
+        ostler_sandbox::linux::join(&std::mem::take(&mut self.namespaces)).map_err(step_failed)
     }
 
     fn has_init(&self) -> bool {
@@ -179,8 +179,8 @@ impl<'a> Cage<'a> {
         let flags = self
             .jail
             .as_ref()
-            .map_or(0, crate::sandbox::linux::namespaces);
-        let step = crate::sandbox::linux::Step::Namespaces.number();
+            .map_or(0, ostler_sandbox::linux::namespaces);
+        let step = ostler_sandbox::linux::Step::Namespaces.number();
         let failure = |stage| move |error: io::Error| Failure::new(stage, &error);
         // SAFETY: a keeper has one thread.
         #[expect(unsafe_code, reason = "a command starts as a copy of its keeper")]
@@ -192,7 +192,7 @@ impl<'a> Cage<'a> {
 
     fn isolate(&self) -> Result<(), Failure> {
         let jail = self.jail.as_ref();
-        jail.map_or(Ok(()), crate::sandbox::linux::isolate)
+        jail.map_or(Ok(()), ostler_sandbox::linux::isolate)
             .map_err(step_failed)
     }
 
@@ -205,13 +205,13 @@ impl<'a> Cage<'a> {
             return Ok(());
         };
         let ruleset = self.ruleset.as_ref().map(AsFd::as_fd);
-        crate::sandbox::linux::restrict(jail, ruleset, notices.map(AsFd::as_fd))
+        ostler_sandbox::linux::restrict(jail, ruleset, notices.map(AsFd::as_fd))
             .map_err(step_failed)
     }
 }
 
 #[cfg(target_os = "linux")]
-fn step_failed((step, error): (crate::sandbox::linux::Step, io::Error)) -> Failure {
+fn step_failed((step, error): (ostler_sandbox::linux::Step, io::Error)) -> Failure {
     Failure::new(Stage::Sandbox(step.number()), &error)
 }
 

@@ -5,9 +5,9 @@ use super::strays::{sweep, watchdogs};
 use super::sys::{self, Forked};
 use super::{MODE, server, terminal, tree};
 use crate::command::Command;
-use crate::error::{Error, Result};
+use ostler_files::{Error, Result};
 #[cfg(target_os = "linux")]
-use crate::sandbox::{SharedNetwork, linux::Way};
+use ostler_sandbox::{SharedNetwork, linux::Way};
 use ostler_wire::Word;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
@@ -410,7 +410,7 @@ fn explain(command: &Command, Failure { stage, errno }: Failure) -> Error {
 
 fn step_word(step: u8) -> Word {
     #[cfg(target_os = "linux")]
-    if let Some(step) = crate::sandbox::linux::Step::from_number(step) {
+    if let Some(step) = ostler_sandbox::linux::Step::from_number(step) {
         return step.word();
     }
     let _ = step;

@@ -3,10 +3,10 @@
 
 use super::sys::RawTermios;
 use crate::command::{Command, Exit, Stdio};
-pub(super) use crate::descriptors::{send, take};
-use crate::error::{Error, Result};
+use ostler_files::{Error, Result};
+pub(super) use ostler_sandbox::descriptors::{send, take};
 #[cfg(target_os = "linux")]
-use crate::sandbox::linux::Way;
+use ostler_sandbox::linux::Way;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -40,7 +40,7 @@ fn stay(told: &OwnedFd, command: Pid) -> ! {
     sys::ignore_children();
     super::server::set_name(c"init");
     // If it fails, the command still has fewer rights than this process.
-    let _kept = crate::sandbox::linux::retire();
+    let _kept = ostler_sandbox::linux::retire();
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == command => tell(told, status),

@@ -156,7 +156,7 @@ impl Keeper<'_> {
     #[cfg(target_os = "linux")]
     fn start_supervisor(&self, notices: super::supervisor::Notices) {
         let jail = Spawn::decode(self.body).map(|spawn| spawn.jail);
-        let Some(jail) = jail.and_then(crate::sandbox::linux::Jail::decode) else {
+        let Some(jail) = jail.and_then(ostler_sandbox::linux::Jail::decode) else {
             return;
         };
         let watchdog = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());

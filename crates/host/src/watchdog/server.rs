@@ -115,7 +115,7 @@ impl Watchdog {
                 #[cfg(target_os = "linux")]
                 Some(Frame::Network { way, to }) => {
                     self.keepers
-                        .extend(crate::sandbox::linux::make_network(way, &to));
+                        .extend(ostler_sandbox::linux::make_network(way, &to));
                 }
                 None => return,
             }

@@ -5,8 +5,10 @@
 
 use super::sys;
 use super::tree;
-use crate::other_process::{Listening, UnixTable, last_errno, read_memory, take_descriptor};
-use crate::sandbox::linux::Jail;
+use ostler_sandbox::linux::Jail;
+use ostler_sandbox::other_process::{
+    Listening, UnixTable, last_errno, read_memory, take_descriptor,
+};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsRawFd, OwnedFd, RawFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2};

@@ -662,7 +662,7 @@ async fn the_sandbox_holds() {
             other.display()
         );
         let mut command = shell(&script);
-        plan.put_on(&mut command);
+        command.put_on(&plan);
         let (_, err, exit) = run(&*host, command).await;
         let err = String::from_utf8_lossy(&err).into_owned();
         assert_eq!(exit.code, Some(0), "{place}: {err}");
@@ -682,7 +682,7 @@ async fn the_sandbox_holds() {
             };
             let script = format!("echo 1 > {0}/new; echo ready; sleep 0.3", root.display());
             let mut command = shell(&script);
-            Arc::new(Plan::at_place(policy, layer)).put_on(&mut command);
+            command.put_on(&Arc::new(Plan::at_place(policy, layer)));
             let mut process = host.spawn(command).await.unwrap();
             let ready = process.next().await;
             assert_eq!(
@@ -714,7 +714,7 @@ async fn the_sandbox_holds() {
             .unwrap(),
         };
         let mut command = shell("true");
-        Arc::new(wrong).put_on(&mut command);
+        command.put_on(&Arc::new(wrong));
         assert!(
             matches!(host.spawn(command).await.err(), Some(Error::BadCommand)),
             "{place}"

@@ -386,7 +386,7 @@ async fn what_a_killed_helper_could_not_put_back_is_put_back_by_the_next() {
     let mut command =
         sh("echo theirs > .mcp.json; echo x > .git/hooks/pre-commit; echo ready; sleep 1000");
     command.cwd.clone_from(&project);
-    Arc::new(Plan::at_place(policy, Layer::Landlock)).put_on(&mut command);
+    command.put_on(&Arc::new(Plan::at_place(policy, Layer::Landlock)));
     let mut process = remote.spawn(command).await.unwrap();
     loop {
         match process.next().await {

@@ -221,7 +221,7 @@ impl World {
             stdio: Stdio::Pipes,
             sandbox: None,
         };
-        plan.put_on(&mut command);
+        command.put_on(&plan);
         command
     }
 

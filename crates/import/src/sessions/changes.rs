@@ -40,7 +40,7 @@ pub fn read(lines: &mut Lines, context: &Context<'_>, builder: &mut Builder) {
 /// The folder is named in a file beside the folder of the logs.
 fn root(context: &Context<'_>) -> Option<std::path::PathBuf> {
     let file = context.path.parent()?.parent()?.join(".project_root");
-    let read = ostler_host::read_bounded(&file, MAX_ROOT, &ostler_host::Border::none()).ok()?;
+    let read = ostler_files::read_bounded(&file, MAX_ROOT, &ostler_files::Border::none()).ok()?;
     let text = String::from_utf8(read.bytes.into()).ok()?;
     path_of(&Value::String(text.trim().to_owned()))
 }

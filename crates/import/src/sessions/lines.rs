@@ -51,7 +51,7 @@ impl Lines {
 
 /// Opens a regular file; a pipe or device is none.
 pub fn open(path: &Path) -> Result<File, Why> {
-    let file = ostler_host::open_without_waiting(path).map_err(|e| Why::from(&e))?;
+    let file = ostler_files::open_without_waiting(path).map_err(|e| Why::from(&e))?;
     match file.metadata().map_err(|e| Why::from(&e))?.is_file() {
         true => Ok(file),
         false => Err(Word::CfgIrregular.into()),

@@ -53,7 +53,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), Why> {
     if length > MAX_DATABASE {
         return Err(Word::ImportTooLarge.into());
     }
-    let mut options = ostler_host::private_options();
+    let mut options = ostler_files::private_options();
     let made = options.write(true).create_new(true).open(to);
     let mut made = made.map_err(|e| Why::from(&e))?;
     let copied = std::io::copy(&mut file.take(MAX_DATABASE), &mut made);

@@ -47,7 +47,7 @@ impl Holds {
     }
 
     fn locked(&self) -> io::Result<File> {
-        ostler_host::private_dir(&self.dir)?;
+        ostler_files::private_dir(&self.dir)?;
         let door = open(&self.dir.join(DOOR))?;
         let since = Instant::now();
         loop {

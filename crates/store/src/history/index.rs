@@ -110,9 +110,9 @@ impl Index {
     fn at(path: &Path) -> Result<Self, rusqlite::Error> {
         if let Some(dir) = path.parent() {
             // A folder that cannot be made shows again when the file cannot.
-            let _ = ostler_host::private_dir(dir);
+            let _ = ostler_files::private_dir(dir);
         }
-        let mut private = ostler_host::private_options();
+        let mut private = ostler_files::private_options();
         let _ = private.create(true).append(true).open(path);
         let db = Connection::open(path)?;
         db.busy_timeout(PATIENCE)?;

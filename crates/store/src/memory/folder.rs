@@ -175,9 +175,9 @@ impl FactFolder {
             path: self.dir.clone(),
             source,
         };
-        ostler_host::private_dir(&self.dir).map_err(fail)?;
+        ostler_files::private_dir(&self.dir).map_err(fail)?;
         let above = self.dir.parent().unwrap_or(&self.dir);
-        let open = ostler_host::private_options()
+        let open = ostler_files::private_options()
             .create(true)
             .truncate(false)
             .write(true)
@@ -235,7 +235,7 @@ impl FactFolder {
             path: path.to_owned(),
             source,
         };
-        ostler_host::private_dir(&dir).map_err(|e| fail(&dir, e))?;
+        ostler_files::private_dir(&dir).map_err(|e| fail(&dir, e))?;
         self.put(&dir.join(format!("{}.{EXTENSION}", fact.version())), bytes)?;
         let mut kept: Vec<(SystemTime, PathBuf)> = fs::read_dir(&dir)
             .into_iter()
@@ -267,7 +267,7 @@ impl FactFolder {
             path: from.to_owned(),
             source,
         };
-        ostler_host::private_dir(to).map_err(fail)?;
+        ostler_files::private_dir(to).map_err(fail)?;
         let stem = file.strip_suffix(".md").unwrap_or(file);
         fs::rename(from, to.join(free_name(to, stem))).map_err(fail)
     }

@@ -176,7 +176,7 @@ impl Index {
         }
         let Some(dir) = path.parent() else { return };
         let write = || -> io::Result<()> {
-            ostler_host::private_dir(dir)?;
+            ostler_files::private_dir(dir)?;
             let mut file = tempfile::NamedTempFile::new_in(dir)?;
             io::Write::write_all(&mut file, &self.encode())?;
             file.persist(path).map_err(|e| e.error)?;

@@ -106,7 +106,7 @@ fn only_host_is_unsafe_and_nothing_is_left_open() {
     check_one(
         ENGINE,
         "unsafe fn f() {}\n",
-        &["2: `unsafe` outside of host"],
+        &["2: `unsafe` outside of files, sandbox and host"],
     );
     check_one("crates/host/src/a.rs", "unsafe fn f() {}\n", &[]);
     check_one(
