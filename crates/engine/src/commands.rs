@@ -26,20 +26,20 @@ pub mod transcript;
 mod usage;
 mod window;
 
-use crate::clients::feed::Feed;
 use crate::compaction;
 use crate::cut::clip;
-use crate::hooks::{Hook, Hooks};
-use crate::inbox::{CommandLine, Inbox};
-use crate::interfaces::extra::Extra;
-use crate::state::session::Session;
-use crate::state::{Extensions, SessionState};
 pub use agents::agents;
 pub use cache::{CacheRequest, cache};
 pub use checkpoint::{CheckpointRequest, checkpoint, restored};
 pub use context::HubContext;
 pub use memory::{MemoryRequest, memory};
+use ostler_context::clients::feed::Feed;
+use ostler_context::interfaces::extra::Extra;
 use ostler_mcp::Servers;
+use ostler_state::hooks::{Hook, Hooks};
+use ostler_state::inbox::{CommandLine, Inbox};
+use ostler_state::session::Session;
+use ostler_state::{Extensions, SessionState};
 use ostler_wire::{CommandGroup, CommandInfo, Language, Table, View, Word};
 pub use permissions::{
     Suggestion, Suggestions, WrittenRule, audit_session, rule_table, suggest_rules, verdict_name,
@@ -357,7 +357,7 @@ fn status(state: &mut SessionState, inbox: &mut Inbox, _: &str) -> View {
     let language = state.settings.language;
     let target = state.conversation.model.target();
     let names: Vec<&str> = state.tools.names().collect();
-    let tokens = state.conversation.bytes() / crate::context::transcript::BYTES_PER_TOKEN;
+    let tokens = state.conversation.bytes() / ostler_context::transcript::BYTES_PER_TOKEN;
     let mut rows = vec![
         (Word::RowSession, state.account.session.clone()),
         (

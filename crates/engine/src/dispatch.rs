@@ -23,19 +23,19 @@ pub use afford::{Afforded, afford};
 pub use offer::{Offered, Sending, ask_to_send, offer};
 pub use read::{ReadCall, read_call};
 
-use crate::clients::feed::Feed;
 use crate::cut::clip;
-use crate::hooks::{self, Moment, Permission, Said};
-use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::permissions::Leave;
-use crate::state::checkpoints;
-use crate::state::{SessionState, attend};
 use crate::tool::{Call, Context, Done, ToolError};
 use crate::tools::{self, Held};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
+use ostler_context::clients::feed::Feed;
 use ostler_guard::{Gate, Verdict};
+use ostler_state::checkpoints;
+use ostler_state::hooks::{self, Moment, Permission, Said};
+use ostler_state::inbox::{Inbox, Stopped};
+use ostler_state::permissions::Leave;
+use ostler_state::{SessionState, attend};
 use ostler_wire::{
     Access, Body, Delta, Json, Message, ToolKind, ToolMark, ToolResult, ToolUse, Word,
 };

@@ -1,24 +1,10 @@
 //! Sessions: the log, the turn, dispatch, tools and policy. It never prints, exits, or reads env or home: the binary passes values in.
 //! A folder is a room; which rooms it may use is a list in `xtask/src/tidy/rooms.rs`.
 
-mod accept;
-pub mod agents;
-mod checkpoints;
-mod clients;
 pub mod commands;
 mod compaction;
-pub mod confine;
-mod context;
 mod dispatch;
-pub mod goal;
-pub mod hooks;
-mod inbox;
-mod interfaces;
-mod permissions;
-mod servers;
 mod session;
-pub mod sources;
-mod state;
 #[cfg(test)]
 mod testing;
 mod turn;
@@ -31,20 +17,24 @@ pub use ostler_store::{
 
 pub use ostler_tools::{builtin as tools, tool};
 
-use ostler_tools::{arguments, jobs, seen};
-use ostler_wire::hex;
+use ostler_tools::jobs;
 
-pub use clients::feed;
-pub use clients::live::LiveSessions;
-pub use context::{audit, cost, export, handoff, window};
-pub use interfaces::extra::{Extra, Tell};
-pub use interfaces::{HubCommands, Keep, Models, RuleNews, RuleStore, RuleWatch, model_plugin};
-pub use servers::SandboxLauncher;
-pub use session::hub::{LocalHub, OpenError};
-pub use sources::references::{PIPED, Voice};
-pub use sources::templates::TemplateFolder;
-pub use sources::{instructions, prompt, roles, skills};
-pub use state::settings::{
+pub use ostler_confine as confine;
+pub use ostler_context::clients::feed;
+pub use ostler_context::clients::live::LiveSessions;
+pub use ostler_context::interfaces::extra::{Extra, Tell};
+pub use ostler_context::interfaces::{
+    HubCommands, Keep, Models, RuleNews, RuleStore, RuleWatch, model_plugin,
+};
+pub use ostler_context::{audit, cost, export, goal, handoff, window};
+pub use ostler_sources as sources;
+pub use ostler_sources::references::{PIPED, Voice};
+pub use ostler_sources::templates::TemplateFolder;
+pub use ostler_sources::{instructions, prompt, roles, skills};
+pub use ostler_state::servers::SandboxLauncher;
+pub use ostler_state::settings::{
     CommandSources, Elsewhere, HubSettings, ModelSettings, Paths, PermissionSettings, RunSettings,
     ToolSources,
 };
+pub use ostler_state::{agents, hooks};
+pub use session::hub::{LocalHub, OpenError};

@@ -7,32 +7,31 @@ pub mod goal;
 mod ingest;
 mod intake;
 mod planner;
-mod server_tools;
 mod session_mention;
 
-use crate::accept::{Surroundings, accept, doubt_note};
 use crate::budget::{Breach, Hold};
-use crate::clients::feed::Feed;
 use crate::commands;
 use crate::compaction::{self, Room};
-use crate::context::conversation::{Conversation, Sent};
-use crate::context::handoff;
-use crate::context::sample::{Sampled, sample};
 use crate::dispatch::{Afforded, ReadCall, afford, dispatch, read_call};
-use crate::hooks::Start;
-use crate::inbox::{Inbox, Prompt, Stopped};
 use crate::log::LogError;
 use crate::redact::Redactor;
-use crate::sources::briefing;
-use crate::state::checkpoints;
-use crate::state::session::Opening;
-use crate::state::{SessionState, attend};
 use breaker::Breaker;
 pub use ending::cut_result;
 use ending::{before_stop, close_dangling, turn_away};
 use intake::Intake;
+use ostler_context::accept::{Surroundings, accept, doubt_note};
+use ostler_context::clients::feed::Feed;
+use ostler_context::conversation::{Conversation, Sent};
+use ostler_context::handoff;
+use ostler_context::sample::{Sampled, sample};
 use ostler_llm::repair::Doubt;
 use ostler_llm::{Answer, AnswerPart, Error, Model, TokenUsage};
+use ostler_sources::briefing;
+use ostler_state::checkpoints;
+use ostler_state::hooks::Start;
+use ostler_state::inbox::{Inbox, Prompt, Stopped};
+use ostler_state::session::Opening;
+use ostler_state::{SessionState, attend};
 use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Language, Message, Notice, Outcome, Stop, ToolSpec,
     TurnEnd, Usage, View, Word,

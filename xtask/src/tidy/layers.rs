@@ -11,34 +11,12 @@ pub type Layer = (&'static str, &'static [&'static str]);
 // tidy: table
 #[rustfmt::skip]
 const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
-    // What an answer of the model may contain.
-    ("accept", &[]),
-    // The sandbox that programs run in, and the saves of the tree.
-    ("checkpoints", &[]),
-    ("confine", &["checkpoints"]),
-    // What clients are sent.
-    ("clients", &[]),
-    // What the binary implements: models, rules, its own commands.
-    ("interfaces", &["clients"]),
-    // What people wrote: instructions, commands, roles, skills, references.
-    ("sources", &[]),
-    // What a request consists of and costs: fold, conversation, transcript, digests, ledger.
-    ("context", &["clients", "interfaces", "sources"]),
-    // What one part of a session knows: its goal, its permissions, its sub-agents, its clients' ops.
-    ("goal", &[]),
-    ("permissions", &["confine", "goal", "sources"]),
-    ("agents", &["confine", "permissions", "sources"]),
-    ("inbox", &["agents", "clients", "goal", "sources"]),
-    ("hooks", &["clients", "confine", "inbox", "sources"]),
-    ("servers", &["confine", "context", "inbox"]),
-    // All of a session, with one owner.
-    ("state", &["agents", "checkpoints", "clients", "confine", "context", "hooks", "inbox", "interfaces", "permissions", "servers", "sources"]),
-    // What is done with it: calls, folds, commands, turns; and on top the task that owns it and the hub that opens it.
-    ("dispatch", &["accept", "clients", "confine", "hooks", "inbox", "interfaces", "permissions", "sources", "state"]),
-    ("compaction", &["clients", "context", "dispatch", "hooks", "inbox", "state"]),
-    ("commands", &["agents", "checkpoints", "clients", "compaction", "confine", "context", "dispatch", "goal", "hooks", "inbox", "interfaces", "permissions", "sources", "state"]),
-    ("turn", &["accept", "agents", "clients", "commands", "compaction", "confine", "context", "dispatch", "goal", "hooks", "inbox", "permissions", "servers", "sources", "state"]),
-    ("session", &["agents", "clients", "commands", "confine", "context", "goal", "hooks", "inbox", "interfaces", "permissions", "servers", "sources", "state", "turn"]),
+    // What is done with a session: calls, folds, commands, turns; and on top the task that owns it and the hub that opens it.
+    ("dispatch", &[]),
+    ("compaction", &["dispatch"]),
+    ("commands", &["compaction", "dispatch"]),
+    ("turn", &["commands", "compaction", "dispatch"]),
+    ("session", &["commands", "turn"]),
 ]), ("app", &[
     // What has no configuration: exit codes, output, input, colours, flags.
     ("exit", &[]),

@@ -32,6 +32,10 @@ const NEUTRAL: &[&str] = &[
     "tools",
     "mcp",
     "delegate",
+    "sources",
+    "context",
+    "confine",
+    "state",
     "engine",
 ];
 const VENDORS: &[&str] = &[
@@ -65,12 +69,12 @@ const EXCEPTIONS: &[(Rule, &str, &str)] = &[
     ),
     (
         Rule::Vendor("claude"),
-        "crates/engine/src/sources/instructions.rs",
+        "crates/sources/src/instructions.rs",
         "a file name that projects use",
     ),
     (
         Rule::Vendor("gemini"),
-        "crates/engine/src/sources/instructions.rs",
+        "crates/sources/src/instructions.rs",
         "a file name that projects use",
     ),
     (

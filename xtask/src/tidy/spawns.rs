@@ -1,4 +1,4 @@
-//! Who starts programs. `engine/confine/spawn.rs` does, in the sandbox that fits; every other place is a row here with its reason.
+//! Who starts programs. `confine/spawn.rs` does, in the sandbox that fits; every other place is a row here with its reason.
 //! None of the rows runs a program that a project's tree names.
 
 use super::Violation;
@@ -8,7 +8,7 @@ use super::source::Source;
 // tidy: table
 const PLACES: &[(&str, &str)] = &[
     (
-        "crates/engine/src/confine/spawn.rs",
+        "crates/confine/src/spawn.rs",
         "the one function that starts programs of a session",
     ),
     ("crates/host/src/local.rs", "the host behind that function"),
@@ -78,7 +78,7 @@ const LOOKUPS: &[(&str, &str)] = &[
         "whether a name leads to a program of the project, which is then no reader",
     ),
     (
-        "crates/engine/src/confine/changeable.rs",
+        "crates/confine/src/changeable.rs",
         "whether a server's program could have been changed",
     ),
     (
@@ -106,6 +106,10 @@ const SHIPPED: &[&str] = &[
     "crates/delegate/src/",
     "crates/import/src/",
     "crates/config/src/",
+    "crates/sources/src/",
+    "crates/context/src/",
+    "crates/confine/src/",
+    "crates/state/src/",
     "crates/engine/src/",
     "crates/attach/src/",
     "crates/tui/src/",
@@ -208,7 +212,7 @@ mod tests {
             "#[cfg(test)]\nmod tests {\n    fn f() { host.spawn(command) }\n}\n",
             &[],
         );
-        let spawn = "crates/engine/src/confine/spawn.rs";
+        let spawn = "crates/confine/src/spawn.rs";
         check(spawn, "fn f() { host.spawn(command) }", &[]);
         check("xtask/src/a.rs", "use std::process::Command;\n", &[]);
         check(

@@ -32,7 +32,7 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         "programs of a shell",
     ),
     (
-        "crates/engine/src/confine/outside.rs",
+        "crates/confine/src/outside.rs",
         &["bash"],
         "the ending of a script",
     ),
@@ -122,12 +122,12 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         "lists of rules, kinds of access and the command /memory",
     ),
     (
-        "crates/engine/src/hooks/verdict.rs",
+        "crates/state/src/hooks/verdict.rs",
         &["ask"],
         "what a hook may decide",
     ),
     (
-        "crates/engine/src/agents/skill.rs",
+        "crates/state/src/agents/skill.rs",
         &["skill"],
         "a key of a result",
     ),
@@ -137,12 +137,12 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         "parameters of tools, and what an access is called",
     ),
     (
-        "crates/engine/src/context/audit.rs",
+        "crates/context/src/audit.rs",
         &["memory"],
         "what an access is called",
     ),
     (
-        "crates/engine/src/context/digest/",
+        "crates/context/src/digest/",
         &["todo"],
         "what a digest counts",
     ),

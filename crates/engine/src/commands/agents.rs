@@ -1,10 +1,10 @@
 //! `agents`: the roles that sub-agents can play, and in a session those at work.
 
 use super::context::column;
-use crate::agents::children::{Children, Ended, How, describe_doing};
-use crate::sources::about;
-use crate::sources::roles::{Role, Roles};
 use ostler_guard::time_shown;
+use ostler_sources::about;
+use ostler_sources::roles::{Role, Roles};
+use ostler_state::agents::children::{Children, Ended, How, describe_doing};
 use ostler_wire::{Cell, Column, ColumnKind, Language, Row, Table, View, Word};
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! `/btw`: a question beside the conversation. It is answered from what was said so far, at any time, and neither question
 //! nor answer becomes a part of the conversation.
 
-use crate::inbox::Inbox;
-use crate::state::SessionState;
 use ostler_mcp::{SamplingMessage, SamplingRequest, SamplingRole};
+use ostler_state::SessionState;
+use ostler_state::inbox::Inbox;
 use ostler_wire::{Body, Delta, Entry, Role, View, Word};
 use tokio_util::sync::CancellationToken;
 

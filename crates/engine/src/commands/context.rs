@@ -2,8 +2,8 @@
 //! command line and any other front end give the same context and get the same views.
 
 use crate::memory::Memory;
-use crate::state::session::Session;
 use crate::store::Store;
+use ostler_state::session::Session;
 use ostler_wire::{Column, ColumnKind, Language, Report, View, Word};
 use serde::Serialize;
 use std::path::PathBuf;

@@ -2,9 +2,9 @@
 
 use super::Work;
 use crate::checkpoint::{Error, Point as Moment};
-use crate::checkpoints::{self, Place};
 use crate::points::Points;
-use crate::state::session::Session;
+use ostler_confine::checkpoints::{self, Place};
+use ostler_state::session::Session;
 use ostler_wire::{Language, Saved, View, Word};
 use std::sync::Arc;
 

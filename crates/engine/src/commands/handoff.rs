@@ -2,12 +2,12 @@
 
 use super::{Work, tasks};
 use crate::budget::Till;
-use crate::confine::CommandPlace;
-use crate::context::handoff::{self, Handoff, Improved, ROLE};
-use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::state::SessionState;
-use crate::state::session::Session;
+use ostler_confine::CommandPlace;
+use ostler_context::handoff::{self, Handoff, Improved, ROLE};
+use ostler_state::SessionState;
+use ostler_state::inbox::{Inbox, Stopped};
+use ostler_state::session::Session;
 use ostler_wire::{Body, Deed, Entry, Open, View, Word};
 
 pub fn handoff<'a>(session: &'a mut Session, goal: &'a str) -> Work<'a> {

@@ -3,7 +3,7 @@
 use super::Work;
 use super::context::{HubContext, report};
 use crate::memory::{Explained, Fact, Fate, MemoryError, Place, Recalled, Worth};
-use crate::state::session::Session;
+use ostler_state::session::Session;
 use ostler_wire::{Act, Action, Cell, Column, ColumnKind, Language, Row, Say, Table, View, Word};
 use serde_json::{Value, json};
 

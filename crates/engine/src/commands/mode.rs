@@ -1,10 +1,10 @@
 //! `/approve`, `/mode`, `/plan` and `/goal`: how the session works, for the rest of the session. Nothing is saved here.
 
-use crate::goal::{Goal, MAX_CONTINUATIONS, Strategy};
-use crate::inbox::{Inbox, Prompt, Purpose};
-use crate::permissions::PermissionState;
-use crate::state::SessionState;
+use ostler_context::goal::{Goal, MAX_CONTINUATIONS, Strategy};
 use ostler_guard::{Approve, Mode};
+use ostler_state::SessionState;
+use ostler_state::inbox::{Inbox, Prompt, Purpose};
+use ostler_state::permissions::PermissionState;
 use ostler_wire::{Delta, GoalState, Language, View, Word};
 use std::time::Instant;
 

@@ -4,15 +4,15 @@
 use super::context::{HubContext, column};
 use super::mode::posture;
 use super::sessions;
-use crate::clients::feed::Feed;
-use crate::context::audit::{self, Audited, Fate, Kind};
-use crate::inbox::Inbox;
-use crate::permissions::{Grant, PermissionState, SESSION};
-use crate::state::SessionState;
 use crate::tool::Scope;
 use crate::tools::{declaration, unknown_tool};
 use jiff::Timestamp;
+use ostler_context::audit::{self, Audited, Fate, Kind};
+use ostler_context::clients::feed::Feed;
 use ostler_guard::{Call, Policy, Rule, Rules, Verdict, propose};
+use ostler_state::SessionState;
+use ostler_state::inbox::Inbox;
+use ostler_state::permissions::{Grant, PermissionState, SESSION};
 use ostler_wire::{
     Access, Cell, ColumnKind, Delta, Entry, Frame, Language, Report, Row, Say, Table, View, Word,
     one_line,

@@ -1,7 +1,7 @@
 //! `/queue`: the prompts that wait for the running turn; they can be taken back into the composer or dropped.
 
 use crate::cut::shorten_prompt;
-use crate::inbox::Inbox;
+use ostler_state::inbox::Inbox;
 use ostler_wire::{Act, Action, Deed, Item, List, View, Word};
 
 pub fn queue(inbox: &mut Inbox, words: &str) -> View {

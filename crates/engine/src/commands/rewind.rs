@@ -6,11 +6,11 @@ mod files;
 use super::tasks::refusal;
 use super::{REWIND, Work};
 use crate::checkpoint::{Point as Moment, Tally, Unseen};
-use crate::checkpoints::{self, Place};
 use crate::cut::shorten_prompt;
 use crate::points::{Point, Points};
-use crate::state::session::Session;
 use files::{Files, Restored, put_back, put_back_or};
+use ostler_confine::checkpoints::{self, Place};
+use ostler_state::session::Session;
 use ostler_wire::{Act, Action, Deed, Item, Language, List, Rewind, Rewound, View, Word};
 use std::path::{Component, Path, PathBuf};
 

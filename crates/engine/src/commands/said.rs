@@ -1,14 +1,14 @@
 //! `!cmd` and `# note`: lines that are no slash commands, and that the model reads with its next request.
 
 use super::reply;
-use crate::confine::CommandPlace;
-use crate::context::digest::NOTED;
 use crate::dispatch::own;
-use crate::inbox::{CommandLine, Inbox};
 use crate::log::LogError;
-use crate::sources::instructions;
-use crate::state::SessionState;
+use ostler_confine::CommandPlace;
+use ostler_context::digest::NOTED;
 use ostler_host::{Border, Error};
+use ostler_sources::instructions;
+use ostler_state::SessionState;
+use ostler_state::inbox::{CommandLine, Inbox};
 use ostler_wire::{Body, Message, Say, View, Word};
 use std::io::{self, Write as _};
 use std::path::Path;

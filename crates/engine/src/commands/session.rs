@@ -2,13 +2,13 @@
 
 use super::resume;
 use super::tasks::refusal;
-use crate::context::export;
-use crate::inbox::Inbox;
 use crate::log;
 use crate::points::Points;
-use crate::state::SessionState;
-use crate::state::session::Session;
+use ostler_context::export;
 use ostler_llm::Effort;
+use ostler_state::SessionState;
+use ostler_state::inbox::Inbox;
+use ostler_state::session::Session;
 use ostler_wire::{Act, Action, Body, Deed, Item, List, Open, Say, Settings, Table, View, Word};
 use std::sync::Arc;
 

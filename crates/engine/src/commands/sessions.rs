@@ -2,12 +2,12 @@
 
 use super::context::{HubContext, report};
 use super::transcript;
-use crate::context::digest::archive;
 use crate::history::{Hit, Query, Reach, Words};
 use crate::log;
 use crate::prefixes;
 use crate::store::{DryRun, title};
 use jiff::Timestamp;
+use ostler_context::digest::archive;
 use ostler_wire::{
     Act, Action, Cell, Column, ColumnKind, Deed, Entry, Open, Report, Row, SessionInfo, Table,
     View, Word, format_size, one_line, short_id,

@@ -1,8 +1,8 @@
 //! `skills`: what the model can be told about certain work.
 
 use super::context::{column, report};
-use crate::sources::about;
-use crate::sources::skills::{RunAs, Skill, Skills};
+use ostler_sources::about;
+use ostler_sources::skills::{RunAs, Skill, Skills};
 use ostler_wire::{Act, Action, Cell, Column, ColumnKind, Deed, Language, Row, Table, View, Word};
 
 /// The skills, with what was left out on the way to them.

@@ -1,11 +1,11 @@
 //! `/bg`, `/ps`, `/kill` and `/timeout`: prompts in the background, and the commands that run beside them.
 
-use crate::agents::children::{ChildSettings, Ended, How, describe_doing};
 use crate::cut::shorten_prompt;
-use crate::inbox::Inbox;
 use crate::jobs::JobState;
-use crate::state::SessionState;
 use ostler_guard::time_shown;
+use ostler_state::SessionState;
+use ostler_state::agents::children::{ChildSettings, Ended, How, describe_doing};
+use ostler_state::inbox::Inbox;
 use ostler_wire::parse_duration;
 use ostler_wire::{Body, Entry, Language, Notice, Role, Table, View, Word};
 use std::time::Duration;

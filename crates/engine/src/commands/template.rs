@@ -1,19 +1,19 @@
 //! Commands that people wrote, carried out: pieces run, leave given for a turn, one prompt sent.
 
 use crate::dispatch::own;
-use crate::inbox::{Inbox, Prompt};
 use crate::log::LogError;
-use crate::permissions::PermissionState;
-use crate::sources::definitions::Definitions;
-use crate::sources::roles::Roles;
-use crate::sources::skills::{RunAs, Skill, asked_for, beside};
-use crate::sources::templates::{Piece, Template};
-use crate::state::{Extensions, SessionState};
 use crate::tool::Typed as _;
 use crate::tools::Tools;
 use crate::tools::read_only_skill::ReadOnlySkill;
 use crate::tools::skill::Skill as SkillTool;
 use ostler_guard::Mode;
+use ostler_sources::definitions::Definitions;
+use ostler_sources::roles::Roles;
+use ostler_sources::skills::{RunAs, Skill, asked_for, beside};
+use ostler_sources::templates::{Piece, Template};
+use ostler_state::inbox::{Inbox, Prompt};
+use ostler_state::permissions::PermissionState;
+use ostler_state::{Extensions, SessionState};
 
 /// The template that a line calls, and its arguments.
 pub fn of(definitions: &Definitions, line: &str) -> Option<(Template, String)> {

@@ -3,11 +3,11 @@
 use super::context::{HubContext, column};
 use crate::budget::State;
 use crate::compaction;
-use crate::context::account::Account;
-use crate::context::handoff;
 use crate::ledger::{Ledger, Line, Tokens};
 use crate::log::Log;
 use jiff::tz::TimeZone;
+use ostler_context::account::Account;
+use ostler_context::handoff;
 use ostler_wire::{
     Body, Cell, Column, ColumnKind, Frame, Language, Row, Say, Table, View, Word, short_id,
     thousands,

@@ -1,10 +1,10 @@
 //! `/context`: what fills the window.
 
 use crate::compaction;
-use crate::context::conversation::Conversation;
-use crate::context::digest::Plan;
-use crate::context::transcript::BYTES_PER_TOKEN;
 use crate::log::Log;
+use ostler_context::conversation::Conversation;
+use ostler_context::digest::Plan;
+use ostler_context::transcript::BYTES_PER_TOKEN;
 use ostler_wire::{
     Entry, Language, Part, Role, ShownEntry, Table, View, Word, format_share, thousands,
 };

@@ -1,8 +1,8 @@
 //! A first prompt that is larger than the window: there is nothing to fold yet, so the person decides, with the sizes before
 //! them. How it is put to them is `dispatch/offer`.
 
-use crate::context::transcript::BYTES_PER_TOKEN;
-use crate::state::SessionState;
+use ostler_context::transcript::BYTES_PER_TOKEN;
+use ostler_state::SessionState;
 use ostler_wire::{Body, Entry, Role, Word};
 
 /// Whether the model has not said anything yet, so that nothing can be folded.

@@ -8,17 +8,17 @@ mod summary;
 pub(crate) use room::{Moment, Room, make_room, warning};
 pub use summary::ROLE;
 
-use crate::context::account::Account;
-use crate::context::conversation::Conversation;
-use crate::context::digest::{
+use crate::log::LogError;
+use ostler_context::account::Account;
+use ostler_context::conversation::Conversation;
+use ostler_context::digest::{
     Digest, Facts, MAX_DIGEST, Parts, Plan, Prose, archive, boundary, context_parts,
 };
-use crate::context::transcript::BYTES_PER_TOKEN;
-use crate::context::window::{Folding, MIN_SHARE_SAVED, Pointless, Strategy};
-use crate::hooks;
-use crate::inbox::Inbox;
-use crate::log::LogError;
-use crate::state::{SessionSettings, SessionState};
+use ostler_context::transcript::BYTES_PER_TOKEN;
+use ostler_context::window::{Folding, MIN_SHARE_SAVED, Pointless, Strategy};
+use ostler_state::hooks;
+use ostler_state::inbox::Inbox;
+use ostler_state::{SessionSettings, SessionState};
 use ostler_wire::{
     Body, Compaction, DigestBy, Entry, Language, Notice, Role, Say, TodoItem, TodoState, View, Word,
 };

@@ -2,13 +2,13 @@
 //! person is told at the end of a turn.
 
 use super::{Occasion, first, handoff_command, notice, when_full};
-use crate::context::handoff::{self, Handoff, HandoffPlace};
-use crate::context::transcript::BYTES_PER_TOKEN;
-use crate::context::window::{ContextSettings, Strategy};
 use crate::dispatch::{Offered, Sending, ask_to_send, offer};
-use crate::inbox::Inbox;
 use crate::log::LogError;
-use crate::state::SessionState;
+use ostler_context::handoff::{self, Handoff, HandoffPlace};
+use ostler_context::transcript::BYTES_PER_TOKEN;
+use ostler_context::window::{ContextSettings, Strategy};
+use ostler_state::SessionState;
+use ostler_state::inbox::Inbox;
 use ostler_wire::{Body, Entry, Language, Outcome, Role, TurnEnd, Word};
 use tokio_util::sync::CancellationToken;
 

@@ -3,13 +3,13 @@
 //! calls are forbidden where that costs nothing, and carried out nowhere.
 
 use crate::budget::Hold;
-use crate::clients::feed::Feed;
-use crate::context::account::Account;
-use crate::context::conversation::{Conversation, Sent};
-use crate::context::digest::{Plan, Prose, boundary, bytes_of};
-use crate::context::sample::{Sampled, sample};
-use crate::inbox::{Inbox, Stopped};
+use ostler_context::account::Account;
+use ostler_context::clients::feed::Feed;
+use ostler_context::conversation::{Conversation, Sent};
+use ostler_context::digest::{Plan, Prose, boundary, bytes_of};
+use ostler_context::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Calls, Error, Forbidding, TokenUsage};
+use ostler_state::inbox::{Inbox, Stopped};
 use ostler_wire::{Body, Compaction, Entry, Language, Message, Stop, Usage, Why, Word};
 use tokio_util::sync::CancellationToken;
 

@@ -1,9 +1,9 @@
 //! May the next request be sent? Holds what it may cost; a budget that it does not fit is for the person to raise.
 
 use crate::budget::{Breach, Hold, RAISE};
-use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::state::{SessionState, attend};
+use ostler_state::inbox::{Inbox, Stopped};
+use ostler_state::{SessionState, attend};
 use ostler_wire::{Body, Notice};
 
 pub enum Afforded {

@@ -3,11 +3,11 @@
 
 use super::{Prepared, prepare, read_call};
 use crate::cut::clip;
-use crate::hooks::{HookedCall, Moment, Said};
-use crate::inbox::Inbox;
 use crate::log::LogError;
-use crate::state::SessionState;
 use crate::tool::ToolError;
+use ostler_state::SessionState;
+use ostler_state::hooks::{HookedCall, Moment, Said};
+use ostler_state::inbox::Inbox;
 use ostler_wire::{Body, Json, Notice, ToolUse, Word};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;

@@ -1,9 +1,9 @@
 //! What sub-agents leave in the log of the session that the person looks at: what was refused to them because nobody can be
 //! asked, and how they ended.
 
-use crate::inbox::Inbox;
 use crate::log::LogError;
-use crate::state::SessionState;
+use ostler_state::SessionState;
+use ostler_state::inbox::Inbox;
 use ostler_wire::{Body, Notice};
 
 /// Commits what children have reported.

@@ -1,13 +1,13 @@
 //! Calls that have others do the work: skills that this session follows itself, and sub-agents that work beside each other.
 
 use super::{Dispatched, Prepared, never_ran, permit, refuse, run_together};
-use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::sources::skills::{RunAs, Skills};
-use crate::state::SessionState;
-use crate::state::checkpoints;
 use crate::tool::Typed as _;
 use crate::tools::skill::Skill;
+use ostler_sources::skills::{RunAs, Skills};
+use ostler_state::SessionState;
+use ostler_state::checkpoints;
+use ostler_state::inbox::{Inbox, Stopped};
 use ostler_wire::Access;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -20,7 +20,7 @@ pub(super) fn is_only_read(skills: &Skills, tool: &str, args: &Value) -> bool {
     tool == Skill::NAME && inline_skill(skills, args).is_some()
 }
 
-fn inline_skill<'a>(skills: &'a Skills, args: &Value) -> Option<&'a crate::sources::skills::Skill> {
+fn inline_skill<'a>(skills: &'a Skills, args: &Value) -> Option<&'a ostler_sources::skills::Skill> {
     let name = args.get("name").or_else(|| args.get("skill"))?.as_str()?;
     let skill = skills.find(name)?;
     (skill.run_as == RunAs::Inline).then_some(skill)
@@ -30,7 +30,7 @@ fn inline_skill<'a>(skills: &'a Skills, args: &Value) -> Option<&'a crate::sourc
 pub(super) fn followed(
     skills: &Skills,
     prepared: &Prepared,
-) -> Option<crate::sources::skills::Skill> {
+) -> Option<ostler_sources::skills::Skill> {
     let skill = inline_skill(skills, &prepared.args).filter(|skill| !skill.hidden);
     skill
         .filter(|_| prepared.tool.name() == Skill::NAME)

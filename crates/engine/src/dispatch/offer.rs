@@ -1,6 +1,6 @@
 //! The window is nearly full, or too small for a first prompt, and the person is asked what to do about it.
 
-use crate::inbox::{Inbox, Stopped};
+use ostler_state::inbox::{Inbox, Stopped};
 use ostler_wire::{Ask, AskKind, Choice, Language, Word};
 
 /// Answers of the person.

@@ -4,15 +4,15 @@ use super::permit::{blocked, leave, surroundings};
 use super::{
     Dispatched, Prepared, ReadCall, commit, dispatch, never_ran, read_call, refuse, run_in_turn,
 };
-use crate::hooks::Permission;
-use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::permissions::Leave;
-use crate::state::SessionState;
-use crate::state::checkpoints;
 use crate::tool::{Tool, Typed as _};
 use crate::tools::{self, Held, bash::Bash};
 use ostler_guard::{Gate, Verdict};
+use ostler_state::SessionState;
+use ostler_state::checkpoints;
+use ostler_state::hooks::Permission;
+use ostler_state::inbox::{Inbox, Stopped};
+use ostler_state::permissions::Leave;
 use ostler_wire::{
     Ask, AskKind, Body, Caller, Choice, Json, PermissionChoice, Silence, ToolUse, Word,
 };

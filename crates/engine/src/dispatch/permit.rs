@@ -5,18 +5,18 @@ use super::subject::{Surroundings, subject};
 use super::trust;
 use super::{Prepared, never_ran};
 use crate::cut::clip;
-use crate::hooks::Permission;
-use crate::inbox::{Inbox, Stopped};
-use crate::interfaces::{Keep, RuleStore};
 use crate::log::LogError;
-use crate::permissions::{Leave, SESSION};
-use crate::state::SessionState;
-use crate::state::attend;
 use crate::tool::{Context, Scope, ToolError};
+use ostler_context::interfaces::{Keep, RuleStore};
 use ostler_guard::{
     BUILT_IN, Call, Decision, Gate, Headless, Mode, Policy, Posture, Refusal, Remedy, Rule,
     Verdict, headless, needs_a_fresh_yes, propose, remedy,
 };
+use ostler_state::SessionState;
+use ostler_state::attend;
+use ostler_state::hooks::Permission;
+use ostler_state::inbox::{Inbox, Stopped};
+use ostler_state::permissions::{Leave, SESSION};
 use ostler_tools::NoPrograms;
 use ostler_wire::{
     Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice, Silence, Word,

@@ -5,10 +5,10 @@ use super::Prepared;
 use super::permit::{surroundings, unjudged};
 use super::subject::subject;
 use crate::cut::clip;
-use crate::inbox::Inbox;
 use crate::log::LogError;
-use crate::state::SessionState;
 use crate::tool::ToolError;
+use ostler_state::SessionState;
+use ostler_state::inbox::Inbox;
 use ostler_wire::{Access, Ask, Body, MAX_ASK_BYTES, MAX_ASK_LINES, Notice, PreviewFormat, Word};
 
 /// Characters of a call that was not asked about, where the person reads of it.

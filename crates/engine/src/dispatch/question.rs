@@ -2,13 +2,13 @@
 
 use super::never_ran;
 use super::preview::too_long;
-use crate::inbox::Inbox;
-use crate::permissions::PermissionState;
-use crate::state::{SessionState, attend};
 use crate::tool::Typed as _;
 use crate::tool::{Done, Question, ToolError};
 use crate::tools::exit_plan_mode::ExitPlanMode;
 use ostler_guard::{Mode, Policy};
+use ostler_state::inbox::Inbox;
+use ostler_state::permissions::PermissionState;
+use ostler_state::{SessionState, attend};
 use ostler_wire::{
     Ask, AskAnswer, AskKind, Choice, Language, PlanChoice, PreviewFormat, Silence, Word,
 };

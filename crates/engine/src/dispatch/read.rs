@@ -1,10 +1,10 @@
 //! Reads the calls of an answer, before they are stored: each finds its tool, has its arguments read once, and gets the
 //! title under which front ends show it.
 
-use crate::accept;
 use crate::cut::clip;
 use crate::tool::{Call, MAX_SUBJECT, ToolError};
 use crate::tools::{Held, Tools};
+use ostler_context::accept;
 use ostler_wire::{CallTitle, ToolUse};
 use std::sync::Arc;
 

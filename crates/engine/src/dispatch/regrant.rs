@@ -2,17 +2,17 @@
 
 use super::permit::{Decided, commit_approval, deny, kept, permission_ask, save, surroundings};
 use super::{Finished, Prepared, run_in_turn, turn_to_write};
-use crate::confine::Terms;
-use crate::inbox::{Inbox, Stopped};
-use crate::interfaces::Keep;
 use crate::log::LogError;
-use crate::permissions::merge;
-use crate::permissions::{Leave, SESSION};
-use crate::state::SessionState;
-use crate::state::attend;
 use crate::tool::{Scope, Typed as _};
 use crate::tools::bash::Bash;
+use ostler_confine::Terms;
+use ostler_context::interfaces::Keep;
 use ostler_guard::{Call, Mode, Policy, Rule, Verdict};
+use ostler_state::SessionState;
+use ostler_state::attend;
+use ostler_state::inbox::{Inbox, Stopped};
+use ostler_state::permissions::merge;
+use ostler_state::permissions::{Leave, SESSION};
 use ostler_wire::{Access, Ask, Choice, Language, PermissionChoice, Word};
 use serde::Deserialize as _;
 use serde_json::{Value, json};

@@ -5,14 +5,14 @@
 
 use super::permit;
 use super::{Finished, Prepared, regrant, run_in_turn, turn_to_write};
-use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::permissions::Leave;
-use crate::state::SessionState;
-use crate::state::checkpoints;
 use crate::tool::{Done, ToolError};
 use crate::tools::bash::JUDGED_AGAIN;
 use ostler_guard::Mode;
+use ostler_state::SessionState;
+use ostler_state::checkpoints;
+use ostler_state::inbox::{Inbox, Stopped};
+use ostler_state::permissions::Leave;
 use ostler_wire::{Access, Segment, Word};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

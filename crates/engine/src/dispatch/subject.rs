@@ -3,8 +3,8 @@
 use super::Prepared;
 use crate::cut::clip;
 use crate::memory::Memory;
-use crate::sources::roles::Roles;
 use crate::tool::Scope;
+use ostler_sources::roles::Roles;
 use ostler_wire::{Access, Language, Word};
 use serde_json::Value;
 

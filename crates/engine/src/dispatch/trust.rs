@@ -5,11 +5,11 @@ use super::permit::{Decided, commit_approval, deny, kept, permission_ask, planni
 use super::preview;
 use super::subject::subject;
 use super::{Prepared, never_ran};
-use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::state::{SessionState, attend};
 use crate::tool::ToolError;
 use ostler_mcp::{ServerHandle, Servers, Trust};
+use ostler_state::inbox::{Inbox, Stopped};
+use ostler_state::{SessionState, attend};
 use ostler_wire::{Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice, Word};
 use std::sync::Arc;
 

@@ -5,11 +5,11 @@
 mod own;
 mod recorder;
 
-use crate::agents::foreign::{
+use crate::log::LogError;
+use ostler_context::clients::feed::Feed;
+use ostler_state::agents::foreign::{
     Foreign, ForeignEnd, ForeignFailure, ForeignGround, ForeignLauncher, ForeignOrder,
 };
-use crate::clients::feed::Feed;
-use crate::log::LogError;
 use ostler_wire::{
     Body, Delivery, Delta, ErrorEntry, Interrupted, Language, Notice, Op, Outcome, QueuedPrompt,
     SentOp, TurnEnd, View, Word, clip,

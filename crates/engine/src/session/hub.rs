@@ -9,42 +9,43 @@ mod servers;
 
 pub use open::OpenError;
 
-use crate::agents::Agents;
-use crate::agents::children::{ChildSettings, Children, Slots};
+use super::SessionTask;
 use crate::artifacts::Artifacts;
 use crate::budget::{self, spent};
-use crate::clients::backlog::Backlog;
-use crate::clients::feed::Feed;
-use crate::clients::live::{LiveSession, LiveSessions};
 use crate::commands;
-use crate::context::account::Account;
-use crate::context::conversation::Conversation;
-use crate::context::cost::check_affordable;
-use crate::context::side_request::SideRequestCosts;
-use crate::context::transcript::prefix_text;
-use crate::context::window::Folding;
-use crate::goal::Goal;
-use crate::hooks::Hooks;
-use crate::inbox::Inbox;
 use crate::ledger::Ledger;
 use crate::log::{Log, branch};
 use crate::memory::{Memory, SessionRecall};
-use crate::permissions::{PermissionState, mode_of, standing_of};
 use crate::points;
 use crate::prefixes;
-use crate::servers::ServerToolState;
-use crate::sources::Reader;
-use crate::sources::completion::OfferedNames;
-use crate::sources::definitions::{DefinitionSources, Definitions};
-use crate::sources::instructions;
-use crate::state::session::{Opening, Session, params_for, settings_of};
-use crate::state::settings::HubSettings;
-use crate::state::{Extensions, SessionSettings, SessionState, ToolServices};
 use crate::store::{Own, Store, forked, moved, project_name};
 use crate::tool::Scope;
+use ostler_context::account::Account;
+use ostler_context::clients::backlog::Backlog;
+use ostler_context::clients::feed::Feed;
+use ostler_context::clients::live::{LiveSession, LiveSessions};
+use ostler_context::conversation::Conversation;
+use ostler_context::cost::check_affordable;
+use ostler_context::goal::Goal;
+use ostler_context::side_request::SideRequestCosts;
+use ostler_context::transcript::prefix_text;
+use ostler_context::window::Folding;
 use ostler_guard::Mode;
 use ostler_llm::{Model, Prefix, Transport};
 use ostler_mcp::Servers;
+use ostler_sources::Reader;
+use ostler_sources::completion::OfferedNames;
+use ostler_sources::definitions::{DefinitionSources, Definitions};
+use ostler_sources::instructions;
+use ostler_state::agents::Agents;
+use ostler_state::agents::children::{ChildSettings, Children, Slots};
+use ostler_state::hooks::Hooks;
+use ostler_state::inbox::Inbox;
+use ostler_state::permissions::{PermissionState, mode_of, standing_of};
+use ostler_state::servers::ServerToolState;
+use ostler_state::session::{Opening, Session, params_for, settings_of};
+use ostler_state::settings::HubSettings;
+use ostler_state::{Extensions, SessionSettings, SessionState, ToolServices};
 use ostler_wire::{
     Body, ChildOf, Client, Entry, ForkedFrom, HubError, Meta, Notice, Open, SCHEMA_VERSION,
     Settings, Word,
@@ -289,7 +290,7 @@ impl LocalHub {
                 child_of: past.child_of.clone(),
             });
             let copied = std::mem::take(&mut past.entries);
-            let bodies = crate::context::digest::copied(copied).into_iter();
+            let bodies = ostler_context::digest::copied(copied).into_iter();
             let bodies = bodies.map(points::copied);
             match past.forked_from {
                 None => opening.entries.push(meta),
@@ -446,7 +447,7 @@ impl LocalHub {
             transport: self.transport.clone(),
             options,
         };
-        let work = link::beside(news, session.run());
+        let work = link::beside(news, SessionTask { session }.run());
         let running = self.live.run(live, Box::pin(work));
         // A long past takes a while to free, and the prompt need not wait for it.
         let entries = std::mem::take(&mut past.entries);

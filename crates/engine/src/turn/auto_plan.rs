@@ -1,9 +1,9 @@
 //! `agent.auto_plan`: a large task begins in plan mode, so that the person sees a plan before anything changes.
 
-use crate::inbox::{Prompt, Purpose};
-use crate::sources::references::PIPED;
-use crate::state::SessionState;
 use ostler_guard::Mode;
+use ostler_sources::references::PIPED;
+use ostler_state::SessionState;
+use ostler_state::inbox::{Prompt, Purpose};
 use ostler_wire::{Body, Notice, Word};
 
 /// Words that make a task large.

@@ -2,8 +2,8 @@
 
 use super::{Trouble, trouble};
 use crate::dispatch::{Dispatched, Ran};
-use crate::state::SessionState;
 use crate::tools::declaration;
+use ostler_state::SessionState;
 use ostler_wire::{Body, Message, Outcome, ToolMark, Word};
 
 /// Equal consecutive calls with equal results after which the model is told, and one more after which the turn ends.

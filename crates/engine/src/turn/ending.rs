@@ -3,12 +3,12 @@
 
 use super::intake::{Cause, Refused};
 use super::{HOOK, fail, goal};
-use crate::context::conversation::Conversation;
-use crate::hooks::{self, Moment};
-use crate::inbox::Inbox;
 use crate::log::LogError;
-use crate::state::SessionState;
-use crate::state::session::Opening;
+use ostler_context::conversation::Conversation;
+use ostler_state::SessionState;
+use ostler_state::hooks::{self, Moment};
+use ostler_state::inbox::Inbox;
+use ostler_state::session::Opening;
 use ostler_wire::{
     Body, Deed, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, ReplyTo, ToolResult,
     TurnEnd, View, Word,

@@ -3,12 +3,12 @@
 
 use crate::cut::shorten_prompt;
 use crate::dispatch::own::confirmed;
-use crate::goal::{Goal, Strategy, research, signal};
-use crate::inbox::{Inbox, Prompt, Purpose, Stopped};
 use crate::log::LogError;
-use crate::permissions::{PermissionState, SESSION};
-use crate::state::SessionState;
+use ostler_context::goal::{Goal, Strategy, research, signal};
 use ostler_guard::{Mode, Policy};
+use ostler_state::SessionState;
+use ostler_state::inbox::{Inbox, Prompt, Purpose, Stopped};
+use ostler_state::permissions::{PermissionState, SESSION};
 use ostler_wire::{Body, GoalState, Interrupted, Language, Notice, Outcome, TurnEnd, Word};
 use std::time::Instant;
 

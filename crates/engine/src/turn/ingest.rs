@@ -1,9 +1,9 @@
 //! What a person sends, made fit for the log: pictures that models can look at, or a word on why not. A broken picture in
 //! the log would make every later request fail.
 
-use crate::inbox::Prompt;
 use crate::tools::files::picture;
 use base64::Engine;
+use ostler_state::inbox::Prompt;
 use ostler_wire::{Body, Image, Language, MAX_PICTURE_DATA, Message, Notice, Word};
 
 /// Pictures of one prompt.

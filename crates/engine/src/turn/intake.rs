@@ -3,19 +3,19 @@
 
 use super::session_mention;
 use crate::budget;
-use crate::hooks::{Greeting, Moment, Start};
-use crate::inbox::{Inbox, Prompt, Purpose, Stopped};
 use crate::log::LogError;
-use crate::servers;
-use crate::sources::briefing;
-use crate::sources::references::{Found, Library, PIPED, Voice};
-use crate::state::SessionState;
-use crate::state::checkpoints;
-use crate::state::session::Opening;
 use crate::tool::Typed as _;
 use crate::tools::read_file::ReadFile;
 use crate::turn::{auto_plan, goal, ingest};
 use futures_util::future::BoxFuture;
+use ostler_sources::briefing;
+use ostler_sources::references::{Found, Library, PIPED, Voice};
+use ostler_state::SessionState;
+use ostler_state::checkpoints;
+use ostler_state::hooks::{Greeting, Moment, Start};
+use ostler_state::inbox::{Inbox, Prompt, Purpose, Stopped};
+use ostler_state::servers;
+use ostler_state::session::Opening;
 use ostler_wire::{ATTACHED, Body, Deed, Message, Notice, View, Word};
 use tokio_util::sync::CancellationToken;
 

@@ -1,19 +1,19 @@
 //! Two models, one turn: the planner looks and writes a plan in a session of its own, which goes on over the turns; the
 //! plan is handed to this session as text. Neither ever reads the other's conversation.
 
-use crate::agents::children::{Ended, How, post_prompt};
-use crate::agents::send::{Failed, assignment};
-use crate::agents::{ChildRole, Delegation};
 use crate::cut::clip;
 use crate::dispatch::child_reports;
-use crate::inbox::Inbox;
 use crate::log::{Log, LogError};
-use crate::permissions::Leave;
-use crate::sources::roles::PLANNER;
-use crate::state::SessionState;
 use crate::tool::Typed as _;
 use crate::tools::task::Task;
 use ostler_guard::Mode;
+use ostler_sources::roles::PLANNER;
+use ostler_state::SessionState;
+use ostler_state::agents::children::{Ended, How, post_prompt};
+use ostler_state::agents::send::{Failed, assignment};
+use ostler_state::agents::{ChildRole, Delegation};
+use ostler_state::inbox::Inbox;
+use ostler_state::permissions::Leave;
 use ostler_wire::{Body, Message, Notice, Role, Word};
 use tokio_util::sync::CancellationToken;
 

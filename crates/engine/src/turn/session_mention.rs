@@ -1,11 +1,11 @@
 //! `@session:ID` in a prompt: what an earlier session of the project was about, read off its log. Nobody is asked: the
 //! person named it, and it is their own.
 
-use crate::context::digest::cut;
-use crate::context::handoff::Handoff;
-use crate::sources::completion::SESSION;
-use crate::state::SessionState;
 use crate::store::{self, Store};
+use ostler_context::digest::cut;
+use ostler_context::handoff::Handoff;
+use ostler_sources::completion::SESSION;
+use ostler_state::SessionState;
 use ostler_wire::{Entry, Role, Word};
 use std::path::Path;
 use std::sync::Arc;

@@ -4,9 +4,9 @@ use super::{MAX_NAMED, item, leave};
 use crate::checkpoint::{
     Error, Guard, Point as Moment, Report, Scope, Span, TreeStore, Unseen, What,
 };
-use crate::checkpoints::{self, Place};
-use crate::confine::{Services, WatchedCall};
-use crate::state::session::Session;
+use ostler_confine::checkpoints::{self, Place};
+use ostler_confine::{Services, WatchedCall};
+use ostler_state::session::Session;
 use ostler_wire::{Act, Item, Language, List, Saved, View, Word};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

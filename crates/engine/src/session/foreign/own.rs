@@ -2,12 +2,12 @@
 //! session of the other agent, with the same role.
 
 use super::Recorder;
-use crate::agents::children::{ChildSettings, Spent, post, post_prompt};
-use crate::agents::foreign::{OwnAgents, OwnEnd, OwnTask};
 use crate::session::hub::LocalHub;
-use crate::sources::roles::Role;
 use ostler_guard::Rule;
-use ostler_wire::{Body, BoxFuture, Client, Entry, Event, Op, Outcome, Role as Speaker};
+use ostler_sources::roles::Role;
+use ostler_state::agents::children::{ChildSettings, post, post_prompt};
+use ostler_state::agents::foreign::{OwnAgents, OwnEnd, OwnTask};
+use ostler_wire::{BoxFuture, Client, Event, Op};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -88,27 +88,6 @@ impl OwnSession {
         }
         let _ = client.ops.try_send(Op::Close);
         end
-    }
-}
-
-impl OwnEnd {
-    /// Whether the turn is over.
-    fn take(&mut self, entry: &Entry) -> bool {
-        if let Body::Message(message) = &entry.body {
-            if message.role == Speaker::Assistant && !message.text.trim().is_empty() {
-                self.message.clone_from(&message.text);
-            }
-        } else if let Body::Usage(usage) = &entry.body {
-            self.spent.add(Spent::from(usage));
-        } else if let Body::Error(error) = &entry.body {
-            self.error = Some(error.message.clone());
-        } else if let Body::TurnEnd(turn) = &entry.body {
-            if turn.outcome != Outcome::Done && self.error.is_none() {
-                self.error = Some("its turn did not end well".into());
-            }
-            return true;
-        }
-        false
     }
 }
 

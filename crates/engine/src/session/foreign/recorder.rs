@@ -1,14 +1,14 @@
 //! Writes what another agent does into its session: entries into the log, then to the clients; pieces to the clients alone.
 //! What it costs is booked as it is told.
 
-use crate::agents::children::{Spent, post};
-use crate::agents::foreign::{
+use crate::budget::Amount;
+use crate::log::{Log, LogError};
+use ostler_context::account::Account;
+use ostler_context::clients::feed::Feed;
+use ostler_state::agents::children::{Spent, post};
+use ostler_state::agents::foreign::{
     ForeignActivity, ForeignCall, ForeignRequest, ForeignResult, ForeignWatcher,
 };
-use crate::budget::Amount;
-use crate::clients::feed::Feed;
-use crate::context::account::Account;
-use crate::log::{Log, LogError};
 use ostler_wire::{
     Ask, AskKind, Body, BoxFuture, CallTitle, CallVerb, Choice, Delta, Json, Language, Message,
     Notice, Op, OpSender, Origin, Part, PermissionChoice, Role, Silence, Stop, Todo, ToolKind,

@@ -1,20 +1,20 @@
 //! Opens the session of a child: as its parent is, or in a role with tools, prompt and tree of its own.
 
 use super::{LocalHub, Parts};
-use crate::agents::ChildRole;
-use crate::agents::children::ChildSettings;
 use crate::budget;
 use crate::log::branch;
-use crate::sources::definitions::Definitions;
-use crate::sources::instructions;
-use crate::sources::prompt;
-use crate::state::SessionState;
-use crate::state::settings::HubSettings;
 use crate::store::forked;
 use crate::tool::Scope;
 use crate::tools::Tools;
 use ostler_host::sandbox::Network;
 use ostler_llm::{Model, Prefix};
+use ostler_sources::definitions::Definitions;
+use ostler_sources::instructions;
+use ostler_sources::prompt;
+use ostler_state::SessionState;
+use ostler_state::agents::ChildRole;
+use ostler_state::agents::children::ChildSettings;
+use ostler_state::settings::HubSettings;
 use ostler_wire::{ChildOf, Client, HubError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

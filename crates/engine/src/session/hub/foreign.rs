@@ -2,26 +2,26 @@
 
 use super::scope::scope_of;
 use super::{LocalHub, OPS, Past, RENDERING};
-use crate::agents::children::ChildSettings;
-use crate::agents::foreign::{Approval, ForeignLauncher, ForeignOrder, ForeignTask};
 use crate::artifacts::Artifacts;
 use crate::budget::{self, spent};
-use crate::clients::backlog::Backlog;
-use crate::clients::feed::Feed;
-use crate::clients::live::LiveSession;
-use crate::confine::{self, HistoryGround};
-use crate::context::account::Account;
 use crate::ledger::Ledger;
-use crate::permissions::PermissionState;
 use crate::points;
 use crate::session::foreign::{
     ForeignSession, OwnSession, Parts, Permits, Prompts, Recorder, Rights,
 };
-use crate::sources::roles::Role;
-use crate::state::session::settings_of;
-use crate::state::settings::HubSettings;
 use crate::tool::{AnswerContract, Conversation};
+use ostler_confine::HistoryGround;
+use ostler_context::account::Account;
+use ostler_context::clients::backlog::Backlog;
+use ostler_context::clients::feed::Feed;
+use ostler_context::clients::live::LiveSession;
 use ostler_guard::{Headless, Mode, Posture, Stance};
+use ostler_sources::roles::Role;
+use ostler_state::agents::children::ChildSettings;
+use ostler_state::agents::foreign::{Approval, ForeignLauncher, ForeignOrder, ForeignTask};
+use ostler_state::permissions::PermissionState;
+use ostler_state::session::settings_of;
+use ostler_state::settings::HubSettings;
 use ostler_wire::{
     Body, ChildOf, Client, Entry, HubError, Meta, Origin, SCHEMA_VERSION, Settings, Word,
 };
@@ -232,7 +232,7 @@ impl LocalHub {
             root: scope_of(options, folder).root,
             place: options.checkpoint_place().map(Arc::new),
         };
-        let services = confine::Services {
+        let services = ostler_confine::Services {
             history: Some(history),
             host: options.toolbox.host.clone(),
             sandbox,
@@ -301,7 +301,7 @@ fn opening(
         child_of,
     };
     let copied = past.forked_from.is_some().then(|| past.entries.clone());
-    let copied = crate::context::digest::copied(copied.unwrap_or_default());
+    let copied = ostler_context::digest::copied(copied.unwrap_or_default());
     let copied = copied.into_iter().map(points::copied);
     let meta = std::iter::once(Body::Meta(meta));
     meta.chain(copied).chain(settings).collect()

@@ -1,6 +1,6 @@
 //! Tells those who look at a session at another place that the link there is cut, and that it is back.
 
-use crate::clients::feed::Feed;
+use ostler_context::clients::feed::Feed;
 use ostler_wire::{Delta, Language, View, Word, printable};
 use std::convert::Infallible;
 use tokio::sync::watch;

@@ -2,15 +2,15 @@
 //! gone.
 
 use super::{LocalHub, Past};
-use crate::clients::feed::clean_view;
-use crate::clients::live::LiveSessions;
 use crate::log::{self, LogError};
-use crate::permissions::{SESSION, names_of};
-use crate::sources::completion::Completer;
 use crate::store::moved;
 use crate::tool::Scope;
 use crate::turn::cut_result;
+use ostler_context::clients::feed::clean_view;
+use ostler_context::clients::live::LiveSessions;
 use ostler_guard::{Posture, Rule, Stance};
+use ostler_sources::completion::Completer;
+use ostler_state::permissions::{SESSION, names_of};
 use ostler_wire::{
     Body, Client, Completion, CompletionRequest, Entry, Hub, HubError, Interrupted, Language, Mode,
     Open, Outcome, Role, SessionInfo, TurnEnd, View, Word,

@@ -1,9 +1,9 @@
 //! Where the tools of a session work, and what finds names there.
 
-use crate::sources::completion::{Completer, Others, Sessions, Symbols, Tree};
-use crate::state::SessionState;
-use crate::state::settings::HubSettings;
 use crate::tool::Scope;
+use ostler_sources::completion::{Completer, Others, Sessions, Symbols, Tree};
+use ostler_state::SessionState;
+use ostler_state::settings::HubSettings;
 use std::ffi::OsStr;
 use std::path::Path;
 

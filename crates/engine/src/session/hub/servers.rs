@@ -1,10 +1,10 @@
 //! The tools of a hub, with those of its MCP servers.
 
 use super::LocalHub;
-use crate::agents::foreign::ForeignRoles;
-use crate::servers::ServerTools;
 use crate::tools::Tools;
 use crate::tools::declarations;
+use ostler_state::agents::foreign::ForeignRoles;
+use ostler_state::servers::ServerTools;
 use ostler_wire::ToolMark;
 use ostler_wire::{HubError, Why};
 

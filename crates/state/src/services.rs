@@ -1,0 +1,81 @@
+//! What the tools of a session work with.
+
+use crate::settings::HubSettings;
+use ostler_confine::checkpoints::SessionCheckpoints;
+use ostler_confine::{SandboxSettings, SandboxShare};
+use ostler_context::clients::feed::Feed;
+use ostler_context::interfaces::RuleStore;
+use ostler_host::Host;
+use ostler_host::pane::Pane;
+use ostler_mcp::Servers;
+use ostler_store::artifacts::Artifacts;
+use ostler_store::history::History;
+use ostler_tools::jobs::Jobs;
+use ostler_tools::seen::Seen;
+use ostler_tools::tool::ToolSettings;
+use ostler_wire::TodoItem;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// What tools work with.
+pub struct ToolServices {
+    pub host: Arc<dyn Host>,
+    pub settings: Arc<ToolSettings>,
+    pub artifacts: Artifacts,
+    pub seen: Arc<Seen>,
+    pub jobs: Arc<Jobs>,
+    pub history: Arc<History>,
+    pub sandbox: SessionSandbox,
+    /// The task list as it stands.
+    pub todo: Arc<Vec<TodoItem>>,
+    /// Where rules that shall hold for ever are kept.
+    pub rules: Option<Arc<dyn RuleStore>>,
+    /// Held by whoever changes the tree.
+    pub writing: Arc<Semaphore>,
+    pub checkpoints: SessionCheckpoints,
+    pub servers: Option<Arc<Servers>>,
+}
+
+impl ToolServices {
+    pub fn new(
+        settings: &HubSettings,
+        artifacts: Artifacts,
+        feed: &Feed,
+        history: History,
+        writing: Arc<Semaphore>,
+    ) -> Self {
+        Self {
+            host: settings.toolbox.host.clone(),
+            settings: Arc::new(settings.tools.clone()),
+            jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.sink())),
+            sandbox: SessionSandbox {
+                pane: settings.toolbox.pane.clone(),
+                settings: Arc::new(settings.toolbox.sandbox.clone()),
+                share: Arc::default(),
+            },
+            artifacts,
+            history: Arc::new(history),
+            seen: Arc::new(Seen::default()),
+            todo: Arc::default(),
+            rules: settings.permissions.rules.clone(),
+            writing,
+            checkpoints: SessionCheckpoints::new(settings.checkpoint_place()),
+            servers: None,
+        }
+    }
+}
+
+/// The sandbox of the session's programs.
+pub struct SessionSandbox {
+    /// The pane that the person shares, if commands run in one, where nothing confines them.
+    pub pane: Option<Pane>,
+    pub settings: Arc<SandboxSettings>,
+    pub share: Arc<SandboxShare>,
+}
+
+impl SessionSandbox {
+    /// A copy that may be changed for one program.
+    pub fn settings(&self) -> SandboxSettings {
+        SandboxSettings::clone(&self.settings)
+    }
+}
