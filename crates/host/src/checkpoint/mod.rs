@@ -9,6 +9,7 @@ mod doomed;
 mod followed;
 mod gc;
 mod git;
+mod heavy;
 mod history;
 mod lost;
 mod objects;
@@ -19,6 +20,7 @@ mod restore;
 mod save;
 mod scan;
 mod select;
+mod sparse;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -30,6 +32,7 @@ pub use around::{Around, AroundDone};
 pub use doomed::{Doomed, Reach, Target};
 pub use gc::Collected;
 pub use git::{Repository, read_small};
+pub use heavy::{Heavy, folders};
 pub use history::History;
 pub use lost::{HistoryNames, Mended};
 pub use order::{Order, Reply, Tree};
@@ -68,7 +71,8 @@ pub enum Error {
         why: Word,
     },
     Busy,
-    Stopped(Why),
+    /// With the largest folders.
+    Stopped(Why, Vec<Heavy>),
     Full(PathBuf),
     NoSuch(u64),
     Damaged(String),
@@ -111,7 +115,13 @@ impl From<&Error> for Told {
                 Told::ours(Word::CpRefused, [name(root), (*why).into()])
             }
             Error::Busy => Word::CpBusy.into(),
-            Error::Stopped(why) => Told::ours(Word::CpStopped, [why.word().into()]),
+            Error::Stopped(why, heaviest) => {
+                let stopped = Told::ours(Word::CpStopped, [why.word().into()]);
+                match heaviest.is_empty() {
+                    true => stopped,
+                    false => Told::ours(Word::CpLargest, [stopped, folders(heaviest).into()]),
+                }
+            }
             Error::Full(path) => Told::ours(Word::CpFull, [name(path)]),
             Error::NoSuch(id) => Told::ours(Word::CpNoSuch, [id.to_string().into()]),
             Error::Damaged(what) => Told::ours(Word::CpDamaged, [what.as_str().into()]),
@@ -481,7 +491,7 @@ impl Checkpoints {
         let mut look = self.look(self.root.clone(), wanted, known, sink)?;
         let hash = look.run(mode, &rules).map_err(|halt| match halt {
             Halt::Fail(error) => error,
-            Halt::Stop(why) => Error::Stopped(why),
+            Halt::Stop(why) => self.stopped(why),
         })?;
         Ok((hash, look.sink.folders))
     }
