@@ -16,6 +16,7 @@ use crate::state::checkpoints;
 use crate::state::session::Session;
 use crate::turn::{goal, turn};
 use ostler_mcp::{PromptInfo, ServerHandle};
+use ostler_tools::SandboxReport;
 use ostler_wire::{Body, Notice, View, Word};
 use std::sync::Arc;
 
@@ -70,6 +71,20 @@ impl Session {
     /// Puts back what a session that was killed in this folder could not.
     async fn recover(&mut self) {
         if let Some(text) = Box::pin(confine::recover(self.recovery())).await {
+            self.opening.entries.push(Body::Notice(Notice { text }));
+        }
+        let records = self.state.services.sandbox.settings().records;
+        let Some(records) = records else {
+            return;
+        };
+        let recover = move || crate::agents::foreign::recover(&records);
+        let changes = tokio::task::spawn_blocking(recover).await;
+        let report = SandboxReport {
+            changes: changes.unwrap_or_default(),
+            ..SandboxReport::default()
+        };
+        let text = report.lines().trim_end().to_owned();
+        if !text.is_empty() {
             self.opening.entries.push(Body::Notice(Notice { text }));
         }
     }

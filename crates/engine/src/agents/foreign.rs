@@ -11,7 +11,7 @@ use crate::tool::{AnswerContract, Conversation};
 pub use launch::{Approval, ForeignLauncher, Reach};
 use ostler_wire::{BoxFuture, Json, TodoItem, ToolKind};
 use serde_json::{Value, json};
-pub use state::OwnState;
+pub use state::{OwnState, recover};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
