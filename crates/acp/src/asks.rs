@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn nothing_is_pushed_out_of_sight_by_blanks() {
         let wide = |text: &str| format!("{text}{}; evil", " \u{2800}".repeat(2_000));
-        let mut choice = Choice::new("a", &wide("yes"));
+        let mut choice = Choice::new("a", wide("yes"));
         choice.detail = Some(wide("rule"));
         let ask = Ask {
             kind: AskKind::Permission,

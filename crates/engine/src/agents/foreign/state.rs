@@ -118,10 +118,10 @@ impl Top {
                 unseen: false,
             }
         };
-        self.new().iter().enumerate().map(out).collect()
+        self.what_is_new().iter().enumerate().map(out).collect()
     }
 
-    fn new(&self) -> Vec<OsString> {
+    fn what_is_new(&self) -> Vec<OsString> {
         let mut new = entries(&self.state.path);
         new.retain(|name| {
             let is_link = self.state.path.join(name).is_symlink();
@@ -133,7 +133,7 @@ impl Top {
     /// The same long after: what the person's own run has made since is not known from it, so all of it is moved.
     fn set_aside(&self, to: &Path) -> Vec<Change> {
         let mut changes = Vec::new();
-        for name in self.new() {
+        for name in self.what_is_new() {
             let (path, kept) = (self.state.path.join(&name), to.join(&name));
             let moved = ostler_host::private_dir(to).and_then(|()| fs::rename(&path, &kept));
             changes.push(Change {
