@@ -43,7 +43,8 @@ fn files_with_holes_cost_what_they_hold() {
 fn files_with_holes_come_back() {
     let world = World::new();
     let end = 3 * MEGABYTE + 123;
-    let layouts: [(&str, u64, &[(u64, &[u8])]); 6] = [
+    type Layout<'a> = (&'a str, u64, &'a [(u64, &'a [u8])]);
+    let layouts: [Layout<'_>; 6] = [
         ("nothing", end, &[]),
         ("begin", end, &[(0, b"begin")]),
         ("end", end, &[(end - 3, b"end")]),
