@@ -5,6 +5,9 @@ use std::os::unix::fs::FileExt;
 
 const MEGABYTE: u64 = 1 << 20;
 
+/// A file's name, its size, and what it holds where.
+type Layout<'a> = (&'a str, u64, &'a [(u64, &'a [u8])]);
+
 /// A file of this size with something at these places.
 fn sparse(path: &Path, size: u64, holds: &[(u64, &[u8])]) {
     let file = File::create(path).expect("a file");
@@ -43,7 +46,6 @@ fn files_with_holes_cost_what_they_hold() {
 fn files_with_holes_come_back() {
     let world = World::new();
     let end = 3 * MEGABYTE + 123;
-    type Layout<'a> = (&'a str, u64, &'a [(u64, &'a [u8])]);
     let layouts: [Layout<'_>; 6] = [
         ("nothing", end, &[]),
         ("begin", end, &[(0, b"begin")]),
