@@ -60,6 +60,7 @@ impl Asker {
         about: About,
         (call, fields): (s::ToolCallId, s::ToolCallUpdateFields),
     ) -> Answer {
+        let ask = Arc::new(ask.shown());
         let wants_form = !ask.is_approval() || matches!(about, About::Request(..));
         if self.forms && wants_form {
             return self.form(&ask, about, call).await;
@@ -112,6 +113,7 @@ impl Asker {
 
 /// The fields of a call for a question: those of the call, and what is to be looked at.
 pub fn fields(ask: &Ask, call: Option<&Call>, root: &Path) -> s::ToolCallUpdateFields {
+    let ask = &ask.shown();
     let fields = match call {
         Some(call) => call.fields(root),
         None => s::ToolCallUpdateFields::new().kind(s::ToolKind::Other),
@@ -298,6 +300,35 @@ mod tests {
         let block = shown["content"][1]["content"]["text"].as_str().unwrap();
         assert_eq!(block, format!("````\n{subject}\n````"));
         assert!(message(&ask).contains(block));
+    }
+
+    #[test]
+    fn nothing_is_pushed_out_of_sight_by_blanks() {
+        let wide = |text: &str| format!("{text}{}; evil", " \u{2800}".repeat(2_000));
+        let mut choice = Choice::new("a", wide("yes"));
+        choice.detail = Some(wide("rule"));
+        let ask = Ask {
+            kind: AskKind::Permission,
+            title: wide("Run"),
+            subject: wide("ls"),
+            preview: Some(wide("preview")),
+            from: Some(wide("t1")),
+            options: vec![choice],
+            ..Ask::default()
+        };
+        let told = fields(&ask, None, Path::new("/p"));
+        let told = serde_json::to_string(&told).unwrap();
+        let shown = ask.shown();
+        let all = [
+            told,
+            message(&shown),
+            serde_json::to_string(&schema(&shown)).unwrap(),
+            offered(&shown).map(named).collect(),
+        ];
+        for text in all {
+            assert!(text.contains("evil") && text.contains("·×4000"), "{text}");
+            assert!(!text.contains(&" \u{2800}".repeat(30)), "{text}");
+        }
     }
 
     #[test]

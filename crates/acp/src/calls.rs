@@ -199,6 +199,8 @@ fn titled(name: &str, title: &CallTitle) -> String {
         (ToolKind::Run, subject) => subject.to_owned(),
         (_, subject) => format!("{name} {subject}"),
     };
+    // It is also what a question about it shows.
+    let text = ostler_wire::count_blanks(&text);
     ostler_wire::clip(&ostler_wire::one_line(&text), MAX_TITLE)
 }
 

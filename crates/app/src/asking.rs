@@ -117,7 +117,7 @@ fn question_at(ask: &Ask, sign: &str, language: Language) -> String {
         text.push_str("\n\n");
     }
     if let Some(child) = &ask.from {
-        text.push_str(&format!("[{}] ", printable(child)));
+        text.push_str(&format!("[{}] ", one_line(child)));
     }
     text.push_str(&match ask.subject.strip_prefix("bash: ") {
         Some(command) => format!("{sign} {}", one_line(command)),
@@ -131,7 +131,7 @@ fn question_at(ask: &Ask, sign: &str, language: Language) -> String {
         true => text.push_str(&approval(ask, language)),
         false => {
             for (i, choice) in ask.options.iter().enumerate() {
-                text.push_str(&format!("  {}. {}\n", i + 1, printable(&choice.label)));
+                text.push_str(&format!("  {}. {}\n", i + 1, one_line(&choice.label)));
             }
             text.push_str(language.say(match (ask.options.is_empty(), ask.multi) {
                 (true, _) => Word::AnswerWords,
@@ -149,9 +149,9 @@ fn approval(ask: &Ask, language: Language) -> String {
     let mut last = None;
     for (at, choice) in ask.options.iter().enumerate() {
         let key = choice.key.map_or((at + 1).to_string(), String::from);
-        let label = printable(&choice.label);
+        let label = one_line(&choice.label);
         if choice.refuses && last.is_none() {
-            let hint = choice.hint.as_deref().map(printable);
+            let hint = choice.hint.as_deref().map(one_line);
             last = Some(match (choice.takes, hint) {
                 (Takes::Reason, Some(hint)) => {
                     language.fill(Word::LineReason, &[&key, &label, &hint])

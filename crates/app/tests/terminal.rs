@@ -375,7 +375,7 @@ fn the_terminal_is_as_before() {
             let last = |on: &str, off: &str| bytes.rfind(off) > bytes.rfind(on);
             let all = last("\x1b[?2004h", "\x1b[?2004l")
                 && last("\x1b[?1004h", "\x1b[?1004l")
-                && last("\x1b[>1u", "\x1b[<u")
+                && last("\x1b[>3u", "\x1b[<u")
                 && last("\x1b[?25l", "\x1b[?25h")
                 && last("\x1b[?7l", "\x1b[?7h")
                 && last("\x1b[22;2t", "\x1b[23;2t");

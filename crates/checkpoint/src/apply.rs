@@ -4,6 +4,7 @@
 use super::Error;
 use super::cache::Cache;
 use super::pack::Packs;
+use super::sparse;
 use super::tree::Hash;
 use super::tree::{Difference, Node, Rel, quote, split};
 use ostler_files::Kind;
@@ -13,7 +14,7 @@ use ostler_wire::{Why, Word};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -68,11 +69,13 @@ impl<'a> Apply<'a> {
         // A folder may have gone and come again.
         self.last = None;
         for change in changes {
+            let is_there = change.before.is_none() && self.has_folder(change);
             let tried = match failed.remove(change.path.as_slice()) {
                 Some(why) => Err(why),
                 None => self.put(change),
             };
             match tried {
+                Ok(()) if is_there => {}
                 Ok(()) => self.done.changed.push(change.path.clone()),
                 Err(why) => self.done.kept.push((change.path.clone(), why)),
             }
@@ -124,11 +127,18 @@ impl<'a> Apply<'a> {
             (Some(Node::Dir { .. }), _) | (_, Node::Dir { .. }) => None,
             (before, _) => before.as_ref(),
         };
-        let (dir, name) = self.expect(&change.path, replaced)?;
+        let is_there = replaced.is_none() && self.has_folder(change);
+        let (dir, name) = match is_there {
+            true => {
+                let (folder, name) = split(&change.path);
+                (self.folder(folder)?, name)
+            }
+            false => self.expect(&change.path, replaced)?,
+        };
         self.open_up(&change.path, &dir).map_err(say)?;
         match after {
             Node::Dir { mode, .. } => {
-                if replaced.is_none() {
+                if replaced.is_none() && !is_there {
                     dir.make_dir(name).map_err(say)?;
                     let made = dir.enter(name).and_then(|made| made.set_mode(OWNER_ALL));
                     made.map_err(say)?;
@@ -137,7 +147,7 @@ impl<'a> Apply<'a> {
                 Ok(())
             }
             // Even for its mode alone: a mode set in place would reach other names of the same file.
-            Node::File { mode, hash, .. } => self.write(&dir, name, hash, *mode),
+            Node::File { mode, hash, size } => self.write(&dir, name, (hash, *size), *mode),
             Node::Link { target } => {
                 let temp = temp_name();
                 let made = dir.make_link(&temp, target);
@@ -147,9 +157,21 @@ impl<'a> Apply<'a> {
         }
     }
 
-    fn write(&mut self, dir: &Dir, name: &[u8], hash: &Hash, mode: u32) -> Tried {
+    /// Whether a folder that is to come is there already: not all of the tree could be saved before.
+    fn has_folder(&mut self, change: &Difference) -> bool {
+        let (folder, name) = split(&change.path);
+        let found = |dir: Rc<Dir>| dir.look(name).ok();
+        matches!(change.after, Some(Node::Dir { .. }))
+            && self
+                .folder(folder)
+                .ok()
+                .and_then(found)
+                .is_some_and(|found| found.kind == Kind::Directory)
+    }
+
+    fn write(&mut self, dir: &Dir, name: &[u8], content: (&Hash, u64), mode: u32) -> Tried {
         let temp = temp_name();
-        let made = self.copy(dir, &temp, hash).and_then(|file| {
+        let made = self.copy(dir, &temp, content).and_then(|file| {
             set_file_mode(&file, mode).map_err(say)?;
             drop(file);
             dir.rename(&temp, name).map_err(say)
@@ -157,9 +179,20 @@ impl<'a> Apply<'a> {
         tidy(made, dir, &temp)
     }
 
-    fn copy(&mut self, dir: &Dir, temp: &[u8], hash: &Hash) -> Result<File, Why> {
+    fn copy(&mut self, dir: &Dir, temp: &[u8], content: (&Hash, u64)) -> Result<File, Why> {
+        let (hash, size) = content;
         let mut file = dir.create_file(temp).map_err(say)?;
-        let copied = self.packs.copy(hash, &mut |piece| file.write_all(piece));
+        let mut end = 0;
+        let copied = self.packs.copy_file(hash, size, &mut |at, piece| {
+            if at != end {
+                file.seek(SeekFrom::Start(at))?;
+            }
+            end = at + piece.len() as u64;
+            file.write_all(piece)
+        });
+        if end != size {
+            file.set_len(size).map_err(say)?;
+        }
         copied.map_err(|e: Error| Why::from(&e))?;
         Ok(file)
     }
@@ -236,6 +269,10 @@ impl<'a> Apply<'a> {
 
 fn content(dir: &Dir, name: &[u8]) -> Option<Hash> {
     let mut file = dir.open_file(name).ok()?;
+    let meta = file.metadata().ok()?;
+    if sparse::has_holes(&meta) {
+        return sparse::hash_of(&file, meta.len()).ok();
+    }
     let mut digest = Sha256::new();
     let mut buffer = vec![0; PIECE];
     loop {

@@ -10,6 +10,7 @@ mod doomed;
 mod followed;
 mod gc;
 mod git;
+mod heavy;
 mod history;
 mod lost;
 mod objects;
@@ -21,6 +22,7 @@ mod restore;
 mod save;
 mod scan;
 mod select;
+mod sparse;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -32,6 +34,7 @@ pub use around::{Around, AroundDone};
 pub use doomed::{Doomed, Reach, Target};
 pub use gc::Collected;
 pub use git::Repository;
+pub use heavy::{Heavy, folders};
 pub use lost::{HistoryNames, Mended};
 pub use order::{Order, Reply, Tree};
 pub use record::{Covers, History, LeftOut, Record};
@@ -71,7 +74,8 @@ pub enum Error {
         why: Word,
     },
     Busy,
-    Stopped(Why),
+    /// With the largest folders.
+    Stopped(Why, Vec<Heavy>),
     Full(PathBuf),
     NoSuch(u64),
     Damaged(String),
@@ -114,7 +118,13 @@ impl From<&Error> for Told {
                 Told::ours(Word::CpRefused, [name(root), (*why).into()])
             }
             Error::Busy => Word::CpBusy.into(),
-            Error::Stopped(why) => Told::ours(Word::CpStopped, [why.word().into()]),
+            Error::Stopped(why, heaviest) => {
+                let stopped = Told::ours(Word::CpStopped, [why.word().into()]);
+                match heaviest.is_empty() {
+                    true => stopped,
+                    false => Told::ours(Word::CpLargest, [stopped, folders(heaviest).into()]),
+                }
+            }
             Error::Full(path) => Told::ours(Word::CpFull, [name(path)]),
             Error::NoSuch(id) => Told::ours(Word::CpNoSuch, [id.to_string().into()]),
             Error::Damaged(what) => Told::ours(Word::CpDamaged, [what.as_str().into()]),
@@ -485,7 +495,7 @@ impl Checkpoints {
         let mut look = self.look(self.root.clone(), wanted, known, sink)?;
         let hash = look.run(mode, &rules).map_err(|halt| match halt {
             Halt::Fail(error) => error,
-            Halt::Stop(why) => Error::Stopped(why),
+            Halt::Stop(why) => self.stopped(why),
         })?;
         Ok((hash, look.sink.folders))
     }

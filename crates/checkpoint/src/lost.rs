@@ -11,6 +11,7 @@ use super::pack::Packs;
 use super::report::Report;
 use super::tree::{self, Node, Rel, join};
 use super::{Checkpoints, Error, Record, Result};
+use ostler_files::raw::Mark;
 use ostler_files::read_small;
 use ostler_wire::Word;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,7 +58,8 @@ const FANOUT: usize = 256 * 4;
 const WIDTH: usize = 20;
 
 struct Folder {
-    changed: SystemTime,
+    /// Nobody can set all of it.
+    mark: Mark,
     /// It was listed so long after its last change that a later one shows.
     is_settled: bool,
     files: BTreeSet<Rel>,
@@ -248,12 +250,14 @@ fn is_regular(path: &Path) -> bool {
 fn list(common: &Path, rel: &[u8], known: Option<&Arc<Folder>>) -> Option<Arc<Folder>> {
     let path = common.join(ostler_files::raw::name(rel));
     let meta = path.symlink_metadata().ok().filter(fs::Metadata::is_dir)?;
-    let changed = meta.modified().ok()?;
-    if let Some(known) = known.filter(|known| known.is_settled && known.changed == changed) {
+    let mark = ostler_files::raw::mark(&meta);
+    if let Some(known) = known.filter(|known| known.is_settled && known.mark == mark) {
         return Some(known.clone());
     }
+    let since = u64::try_from(mark.ctime.max(mark.mtime)).unwrap_or(0);
+    let changed = SystemTime::UNIX_EPOCH + Duration::from_nanos(since);
     let mut folder = Folder {
-        changed,
+        mark,
         is_settled: SystemTime::now()
             .duration_since(changed)
             .is_ok_and(|age| age > COARSE),
@@ -486,16 +490,17 @@ fn repacked(
 ) -> BTreeSet<Rel> {
     let mut found = BTreeSet::new();
     for path in lost.iter().filter(|path| path.ends_with(PACK_INDEX)) {
-        let mut index = Vec::new();
-        let Some(Node::File { hash, .. }) = kept.get(path) else {
+        let Some(Node::File { hash, size, .. }) = kept.get(path) else {
             continue;
         };
-        let copied = packs.copy(hash, &mut |piece| {
-            index.extend_from_slice(piece);
-            Ok(())
-        });
-        let is_whole = copied.is_ok() && index.len() <= MAX_INDEX;
-        if is_whole && ids_in(&index).is_some_and(|mut ids| ids.all(|id| objects.has(id))) {
+        let is_small = usize::try_from(*size).is_ok_and(|size| size <= MAX_INDEX);
+        let Some(index) = is_small
+            .then(|| packs.read_file(hash, *size).ok())
+            .flatten()
+        else {
+            continue;
+        };
+        if ids_in(&index).is_some_and(|mut ids| ids.all(|id| objects.has(id))) {
             let stem = path
                 .get(..path.len() - PACK_INDEX.len())
                 .unwrap_or_default();

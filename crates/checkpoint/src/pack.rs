@@ -2,6 +2,7 @@
 //! index of them. A pack is there whole or not at all. What it holds is kept as it is: no filter, no compression.
 
 use super::disk::Disk;
+use super::sparse::Unpack;
 use super::tree::{Hash, Reader};
 use super::{Error, Result, TEMP};
 use ostler_wire::Word;
@@ -102,6 +103,38 @@ impl Packs {
         let mut bytes = Vec::new();
         self.copy(hash, &mut |piece| {
             bytes.extend_from_slice(piece);
+            Ok(())
+        })?;
+        Ok(bytes)
+    }
+
+    /// The content of a file of this size, and where each piece of it belongs. Between them is nothing but zeros.
+    pub fn copy_file(
+        &mut self,
+        hash: &Hash,
+        size: u64,
+        put: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>,
+    ) -> Result<()> {
+        if self.find(hash).is_some_and(|place| place.len != size) {
+            let mut unpack = Unpack::new(size, put);
+            return self.copy(hash, &mut |piece| unpack.add(piece));
+        }
+        let mut at = 0;
+        self.copy(hash, &mut |piece| {
+            put(at, piece)?;
+            at += piece.len() as u64;
+            Ok(())
+        })
+    }
+
+    /// The same at once.
+    pub fn read_file(&mut self, hash: &Hash, size: u64) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
+        self.copy_file(hash, size, &mut |at, piece| {
+            let at = usize::try_from(at).unwrap_or(usize::MAX);
+            let place = bytes.get_mut(at..at.saturating_add(piece.len()));
+            let place = place.ok_or(io::ErrorKind::InvalidData)?;
+            place.copy_from_slice(piece);
             Ok(())
         })?;
         Ok(bytes)

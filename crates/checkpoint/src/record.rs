@@ -1,6 +1,7 @@
 //! One line of facts per checkpoint: `<id>.json` in the store. Once it is there, all that it points to is.
 
 use super::git::Repository;
+use super::heavy::Heavy;
 use super::tree::Hash;
 use super::tree::{Rel, unquote};
 use super::{Error, Result, Stats, Why};
@@ -101,6 +102,9 @@ pub struct Record {
     /// Why it holds the named paths alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub degraded: Option<Why>,
+    /// The largest folders then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heaviest: Vec<Heavy>,
     /// Hash of the root's folder.
     pub tree: String,
     /// Hash of `HEAD`, refs and index.

@@ -7,14 +7,14 @@ use super::git::Repository;
 use super::pack::Packs;
 use super::record::Covers;
 use super::report::{Kept, Report};
-use super::save::Saved;
+use super::save::{Now, Saved};
 use super::select::{IGNORE_FILE, Rules};
 use super::tree::Hash;
 use super::tree::{self, Difference, Folder, Node, Rel, is_within, unquote};
 use super::{Checkpoints, Disk, Error, Ignored, Record, Repeat, Result, Scope, record};
 use ostler_files::Dir;
 use ostler_files::raw;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -111,7 +111,8 @@ impl Checkpoints {
             follows: Vec::new(),
         };
         let label = format!("before rewinding to {id}");
-        let now = self.save(&label, &scope, files.clone(), Repeat::Written)?;
+        let Now { saved: now, lacks } =
+            self.save_for_restore(&label, &scope, &files, Repeat::Written)?;
         let mut packs = Packs::open(&self.packs_dir())?;
         let mut plan = self.plan(&mut packs, &now.record, &target, expected.as_ref(), what)?;
         plan.add_unseen(&theirs);
@@ -136,7 +137,7 @@ impl Checkpoints {
             before: now.record.id,
             after: now.record.id,
             changed: Vec::new(),
-            kept: Vec::new(),
+            kept: too_much(lacks, &now.record, &target),
         };
         self.make_sure(&packs, &now);
         let (folder, cache) = (&self.folder, &now.cache);
@@ -159,8 +160,8 @@ impl Checkpoints {
             self.bring_history_back(&mut packs, &target, &mut report)?;
         }
         let label = format!("after rewinding to {id}");
-        let after = self.save(&label, &scope, files, Repeat::Reused)?;
-        report.after = after.record.id;
+        let after = self.save_for_restore(&label, &scope, &files, Repeat::Reused)?;
+        report.after = after.saved.record.id;
         Ok(report)
     }
 
@@ -283,6 +284,25 @@ fn names_of(tree: &Plan, git: Option<&Plan>) -> Vec<String> {
     let of_git = of_git.map(|path| format!(".git/{}", tree::quote(path)));
     let of_tree = tree.unseen.iter().map(|path| tree::quote(path));
     of_tree.chain(of_git).collect()
+}
+
+/// What is new in the tree is not among what was saved, so it stays.
+fn too_much(why: Option<super::Why>, now: &Record, target: &Record) -> Vec<Kept> {
+    let Some(why) = why.filter(|_| target.covers != Covers::Paths) else {
+        return Vec::new();
+    };
+    let told = Why::ours(Word::CpTooMuch, [why.word().into()]);
+    let kept = |path: String| Kept {
+        path,
+        why: told.clone(),
+    };
+    match now.heaviest.as_slice() {
+        [] => vec![kept(".".into())],
+        heaviest => heaviest
+            .iter()
+            .map(|heavy| kept(heavy.to_string()))
+            .collect(),
+    }
 }
 
 fn carry_out(

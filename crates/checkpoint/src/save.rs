@@ -4,9 +4,10 @@
 use super::cache::Cache;
 use super::followed::Followed;
 use super::git::{GitKnown, Repository};
+use super::heavy::heaviest;
 use super::pack::{Packs, Writer};
 use super::record::History;
-use super::scan::{Found, Halt, Look, Mode, Sink};
+use super::scan::{Effort, Found, Halt, Look, Mode, Sink};
 use super::select::{Rules, Wanted};
 use super::tree::Hash;
 use super::tree::{self, Rel};
@@ -41,7 +42,27 @@ struct Order<'a> {
     files: &'a BTreeSet<Rel>,
     follows: &'a [u64],
     degraded: Option<Why>,
+    effort: Effort,
     repeat: Repeat,
+}
+
+impl Order<'_> {
+    /// The paths that the checkpoint is about, beside the tree.
+    fn names(&self) -> Vec<String> {
+        let files = self
+            .files
+            .iter()
+            .filter(|_| self.effort == Effort::Possible);
+        let all: BTreeSet<&Rel> = self.named.iter().chain(files).collect();
+        all.into_iter().map(|path| tree::quote(path)).collect()
+    }
+}
+
+/// What is there before files come back.
+pub(super) struct Now {
+    pub saved: Saved,
+    /// Why files that are new are not among what was saved.
+    pub lacks: Option<Why>,
 }
 
 /// A checkpoint with the marks of the files it saw.
@@ -87,6 +108,7 @@ impl Checkpoints {
             files: &files,
             follows: &scope.follows,
             degraded: None,
+            effort: Effort::Whole,
             repeat,
         };
         if self.is_crowded()? {
@@ -109,7 +131,7 @@ impl Checkpoints {
         let mut alone = named.clone();
         alone.extend(self.named(&scope.touched));
         if alone.is_empty() || everything {
-            return Err(Error::Stopped(why));
+            return Err(self.stopped(why));
         }
         let order = Order {
             mode: Mode::Wanted,
@@ -118,7 +140,58 @@ impl Checkpoints {
             named: &alone,
             ..order
         };
-        self.attempt(&order).map_err(halted_by)
+        self.attempt(&order).map_err(|halt| self.halted(halt))
+    }
+
+    /// What is there before `files` come back, however much it is: nobody must be able to stand in the way of that by
+    /// filling the tree. What is too much is left out, and so left as it is. No older checkpoint goes for it.
+    pub(super) fn save_for_restore(
+        &self,
+        label: &str,
+        scope: &Scope,
+        files: &BTreeSet<Rel>,
+        repeat: Repeat,
+    ) -> Result<Now> {
+        let named = self.named(&scope.paths);
+        let (mode, covers) = match scope.ignored {
+            Ignored::Saved => (Mode::All, Covers::Everything),
+            Ignored::LeftOut => (Mode::Ruled, Covers::Tree),
+        };
+        let (mode, covers) = match named.contains(&Vec::new()) {
+            true => (Mode::All, Covers::Everything),
+            false => (mode, covers),
+        };
+        let order = Order {
+            label,
+            mode,
+            covers,
+            named: &named,
+            files,
+            follows: &[],
+            degraded: None,
+            effort: Effort::Whole,
+            repeat,
+        };
+        let mut tried = self.attempt(&order);
+        if matches!(tried, Err(Halt::Stop(Why::Time))) {
+            // It goes on where the first one stopped.
+            tried = self.attempt(&order);
+        }
+        let why = match tried {
+            Ok(saved) => return Ok(Now { saved, lacks: None }),
+            Err(Halt::Fail(error)) => return Err(error),
+            Err(Halt::Stop(why)) => why,
+        };
+        let order = Order {
+            mode: Mode::Wanted,
+            covers: Covers::Paths,
+            degraded: Some(why),
+            effort: Effort::Possible,
+            ..order
+        };
+        let saved = self.attempt(&order).map_err(|halt| self.halted(halt))?;
+        let lacks = Some(why);
+        Ok(Now { saved, lacks })
     }
 
     pub(super) fn save_paths(&self, label: &str, paths: &[PathBuf]) -> Result<Saved> {
@@ -130,14 +203,26 @@ impl Checkpoints {
             files: &BTreeSet::new(),
             follows: &[],
             degraded: None,
+            effort: Effort::Whole,
             repeat: Repeat::Written,
         };
         match self.attempt(&order) {
             Err(Halt::Stop(Why::Quota)) if self.make_room(self.limits.quota / 2)? => {
-                self.attempt(&order).map_err(halted_by)
+                self.attempt(&order).map_err(|halt| self.halted(halt))
             }
-            done => done.map_err(halted_by),
+            done => done.map_err(|halt| self.halted(halt)),
         }
+    }
+
+    fn halted(&self, halt: Halt) -> Error {
+        match halt {
+            Halt::Fail(error) => error,
+            Halt::Stop(why) => self.stopped(why),
+        }
+    }
+
+    pub(super) fn stopped(&self, why: Why) -> Error {
+        Error::Stopped(why, heaviest(&self.folder))
     }
 
     fn named(&self, paths: &[PathBuf]) -> BTreeSet<Rel> {
@@ -162,6 +247,7 @@ impl Checkpoints {
         };
         let wanted = self.wanted(order, repository.as_ref());
         let mut look = self.look(self.root.clone(), wanted, &known, sink)?;
+        look.effort = order.effort;
         let walked = look.run(order.mode, &self.rules(order.mode, repository.as_ref()));
         let Look {
             sink, mut found, ..
@@ -190,8 +276,11 @@ impl Checkpoints {
             ts: jiff::Timestamp::now().to_string(),
             label: order.label.chars().take(MAX_LABEL).collect(),
             covers: order.covers,
-            named: order.named.iter().map(|p| tree::quote(p)).collect(),
+            named: order.names(),
             degraded: order.degraded,
+            heaviest: order
+                .degraded
+                .map_or_else(Vec::new, |_| heaviest(&self.folder)),
             tree: ostler_wire::hex::hex(&tree),
             git: git.state.map(|hash| ostler_wire::hex::hex(&hash)),
             history: git.history,
@@ -311,6 +400,7 @@ impl Checkpoints {
             dir,
             limits: &self.limits,
             begun: Instant::now(),
+            effort: Effort::default(),
             wanted,
             excluded,
             known,
@@ -392,15 +482,8 @@ impl Checkpoints {
         let mut look = self.look(repository.dir.clone(), wanted, &known, sink)?;
         let hash = look
             .run(Mode::Wanted, &Rules::default())
-            .map_err(halted_by)?;
+            .map_err(|halt| self.halted(halt))?;
         Ok((Some(hash), look.sink.folders))
-    }
-}
-
-fn halted_by(halt: Halt) -> Error {
-    match halt {
-        Halt::Fail(error) => error,
-        Halt::Stop(why) => Error::Stopped(why),
     }
 }
 

@@ -19,12 +19,18 @@ use std::fs::Metadata;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Files left out that are remembered one by one; a tree with more of them is not saved as a whole.
 pub const MAX_LEFT_OUT: usize = 10_000;
+/// The same where only files with names are saved, whatever they cost.
+const MAX_LEFT_OUT_NAMED: usize = 500_000;
 /// Names between two looks at the clock.
 const CLOCK_EVERY: u64 = 64;
+
+/// More time for small files where only those with names are saved.
+const GRACE: Duration = Duration::from_secs(10);
+const TOO_MUCH: &str = "there was no room or no time to save it";
 
 /// Why a look ended early.
 #[derive(Debug)]
@@ -90,12 +96,23 @@ impl Sink<'_> {
     }
 }
 
+/// What happens to a file that is too much.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effort {
+    /// Nothing of the tree is saved.
+    #[default]
+    Whole,
+    /// It is left out, and the others are saved.
+    Possible,
+}
+
 pub struct Look<'a> {
     /// The path of the folder, for the rules; files are reached by `dir` alone.
     pub root: PathBuf,
     pub dir: Arc<Dir>,
     pub limits: &'a Limits,
     pub begun: Instant,
+    pub effort: Effort,
     pub wanted: Wanted,
     /// Paths below the root that are never looked at.
     pub excluded: HashSet<Rel>,
@@ -430,7 +447,17 @@ impl Look<'_> {
                 self.leave_out(at, "it is too large")?;
                 return Ok(Seen::Nothing);
             }
-            None => self.settled(place)?,
+            None if self.is_late() => {
+                self.leave_out(at, TOO_MUCH)?;
+                return Ok(Seen::Nothing);
+            }
+            None => match self.settled(place) {
+                Err(Halt::Stop(_)) if self.effort == Effort::Possible => {
+                    self.leave_out(at, TOO_MUCH)?;
+                    return Ok(Seen::Nothing);
+                }
+                read => read?,
+            },
         };
         let why = match content {
             Content::Whole(mark, hash) => {
@@ -449,7 +476,11 @@ impl Look<'_> {
     }
 
     fn leave_out(&mut self, at: &[u8], why: &str) -> Step<()> {
-        if self.found.left_out.len() >= MAX_LEFT_OUT {
+        let most = match self.effort {
+            Effort::Whole => MAX_LEFT_OUT,
+            Effort::Possible => MAX_LEFT_OUT_NAMED,
+        };
+        if self.found.left_out.len() >= most {
             return Err(Halt::Stop(Why::LeftOut));
         }
         self.found.left_out.push(LeftOut {
@@ -464,10 +495,16 @@ impl Look<'_> {
         if self.found.stats.names > self.limits.files {
             return Err(Halt::Stop(Why::Files));
         }
-        if self.found.stats.names.is_multiple_of(CLOCK_EVERY) {
+        let is_due = self.found.stats.names.is_multiple_of(CLOCK_EVERY);
+        if is_due && self.effort == Effort::Whole {
             self.tick_clock()?;
         }
         Ok(())
+    }
+
+    /// Whether even small files are no longer read.
+    fn is_late(&self) -> bool {
+        self.effort == Effort::Possible && self.begun.elapsed() > 2 * self.limits.time + GRACE
     }
 
     fn tick_clock(&self) -> Step<()> {

@@ -8,6 +8,7 @@ mod lost;
 #[cfg(target_os = "linux")]
 mod races;
 mod random;
+mod too_much;
 
 use super::*;
 use std::collections::BTreeMap;
@@ -356,7 +357,7 @@ fn too_much_degrades_to_the_files_that_change() {
         let error = store
             .take("shell", &Scope::default())
             .expect_err("too much");
-        assert!(matches!(error, Error::Stopped(w) if w == why), "{error}");
+        assert!(matches!(error, Error::Stopped(w, _) if w == why), "{error}");
         assert_eq!(store.list().expect("a list"), []);
         let scope = Scope {
             paths: vec![world.path("a/b"), world.path("new")],
@@ -400,7 +401,7 @@ fn a_look_that_took_too_long_is_gone_on_with() {
     world.limits.time = Duration::ZERO;
     let store = world.open();
     let error = store.take("first", &Scope::default()).expect_err("no time");
-    assert!(matches!(error, Error::Stopped(Why::Time)), "{error}");
+    assert!(matches!(error, Error::Stopped(Why::Time, _)), "{error}");
     assert!(store.bytes().expect("bytes") > 0, "what was read is kept");
     world.limits.time = whole;
     let id = world.take();

@@ -133,7 +133,7 @@ impl Checkpoints {
             };
         };
         // What is there now is in no pack.
-        let bytes = packs.read(&hash).ok().or_else(|| {
+        let bytes = packs.read_file(&hash, side.size).ok().or_else(|| {
             let path = self.root.join(raw::name(&tree::unquote(&change.path)));
             let mut bytes = Vec::new();
             let file = ostler_files::open_plain(&path).ok()?;

@@ -4,7 +4,7 @@
 use ostler_host::Host;
 use ostler_host::checkpoint::{
     Around, AroundDone, Ask, Checkpoints, Error, Limits, Reach, Record, Target, There, Tree,
-    TreeStore, Why,
+    TreeStore, Why, folders,
 };
 use ostler_store::cut::shorten_prompt;
 use ostler_store::redact::Redactor;
@@ -237,7 +237,7 @@ impl SessionCheckpoints {
             Ok(Some(record)) => {
                 if let Some(why) = record.degraded {
                     self.weighed(why);
-                    let reason = reason(&Error::Stopped(why), language);
+                    let reason = reason(&Error::Stopped(why, record.heaviest.clone()), language);
                     let text = language.fill(Word::SavedInPart, &[&reason]);
                     // That some is saved, and that none is, is one thing to be told.
                     notices.push((Word::NoCheckpoint.into(), text));
@@ -255,7 +255,7 @@ impl SessionCheckpoints {
             Err(error) => {
                 match &error {
                     Error::Refused { .. } => self.place = None,
-                    Error::Stopped(why) => self.weighed(*why),
+                    Error::Stopped(why, _) => self.weighed(*why),
                     Error::Busy
                     | Error::Full(_)
                     | Error::NoSuch(_)
@@ -334,10 +334,18 @@ pub fn reason(error: &Error, language: Language) -> String {
         Error::Refused { .. } => Word::WhyNoProject,
         Error::Busy => Word::WhyBusy,
         Error::Full(_) => Word::WhyFull,
-        Error::Stopped(Why::Files) => Word::WhyFiles,
-        Error::Stopped(Why::Time) => Word::WhyTime,
-        Error::Stopped(Why::Quota) => Word::WhyQuota,
-        Error::Stopped(Why::LeftOut) => Word::WhyUnreadable,
+        Error::Stopped(why, heaviest) => {
+            let why = language.say(match why {
+                Why::Files => Word::WhyFiles,
+                Why::Time => Word::WhyTime,
+                Why::Quota => Word::WhyQuota,
+                Why::LeftOut => Word::WhyUnreadable,
+            });
+            return match heaviest.is_empty() {
+                true => why.into(),
+                false => language.fill(Word::LargestFolders, &[why, &folders(heaviest)]),
+            };
+        }
         Error::NoSuch(_) => Word::WhyGone,
         Error::Damaged(what) => return language.fill(Word::WhyDamaged, &[what]),
         Error::Unseen { .. } | Error::OtherPlace(_) | Error::Away { .. } | Error::Io { .. } => {

@@ -16,6 +16,7 @@ use ostler_state::checkpoints;
 use ostler_state::inbox::{CommandLine, Next, Prompt};
 use ostler_state::servers;
 use ostler_state::session::Session;
+use ostler_tools::SandboxReport;
 use ostler_wire::{Body, Notice, View, Word};
 use std::sync::Arc;
 
@@ -85,6 +86,20 @@ impl SessionTask {
                 .opening
                 .entries
                 .push(Body::Notice(Notice { text }));
+        }
+        let records = self.session.state.services.sandbox.settings().records;
+        let Some(records) = records else {
+            return;
+        };
+        let recover = move || ostler_state::agents::foreign::recover(&records);
+        let changes = tokio::task::spawn_blocking(recover).await;
+        let report = SandboxReport {
+            changes: changes.unwrap_or_default(),
+            ..SandboxReport::default()
+        };
+        let text = report.lines().trim_end().to_owned();
+        if !text.is_empty() {
+            self.session.opening.entries.push(Body::Notice(Notice { text }));
         }
     }
 

@@ -3,7 +3,7 @@
 //! the disk, starts nothing, changes nothing.
 
 use crate::git_file::included;
-use crate::{Border, account_home};
+use crate::{Border, account_home, sight};
 use crate::{Followed, follow_links, read_bounded, real_path};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -119,6 +119,10 @@ impl GitSettings {
 
     /// All files, those that others include on whatever condition among them.
     pub fn find(&self) -> Vec<SettingsFile> {
+        sight::at_once(|| self.find_at_once())
+    }
+
+    fn find_at_once(&self) -> Vec<SettingsFile> {
         let mut found: Vec<SettingsFile> = Vec::new();
         let mut seen = BTreeSet::new();
         let mut left = MAX_TOTAL;

@@ -7,6 +7,7 @@ use super::border::is_below;
 use super::glob::matches;
 use super::resolve::follow;
 use crate::git_settings::{GitSettings, settings_of_repository};
+use crate::sight;
 use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,16 +57,25 @@ static HELD: Mutex<Vec<Held>> = Mutex::new(Vec::new());
 impl Links {
     /// Those that stand in this folder. Names with a `*` are left to the walk.
     pub fn in_folder(folder: &Path, wanted: Wanted<'_>) -> Self {
+        sight::at_once(|| Self::in_folder_at_once(folder, wanted))
+    }
+
+    fn in_folder_at_once(folder: &Path, wanted: Wanted<'_>) -> Self {
         if folder.metadata().is_err_and(|error| absent(&error)) {
             return Self::default();
         }
         let included = included_by(settings_of(folder), wanted.home);
         let mut targets = Vec::new();
         let mut last = ("", false);
+        let there = sight::Few::in_folder(folder);
         for name in wanted.names.iter().filter(|name| !name.contains('*')) {
             let first = name.split('/').next().unwrap_or_default();
             if last.0 != first {
-                last = (first, folder.join(first).symlink_metadata().is_ok());
+                let may_be = there
+                    .as_ref()
+                    .is_none_or(|there| there.may_have(first.as_ref()));
+                let is_there = may_be && folder.join(first).symlink_metadata().is_ok();
+                last = (first, is_there);
             }
             if last.1 {
                 let path = folder.join(name);

@@ -4,6 +4,7 @@
 use super::border::is_below;
 use super::glob::matches;
 use super::links::{Links, Wanted};
+use crate::sight;
 use std::path::{Path, PathBuf};
 
 /// Files that decide what runs later: settings, hooks, instructions of programs. Changing them takes the person's own yes.
@@ -65,19 +66,27 @@ fn is_of_repository(real: &Path) -> bool {
 impl Protected {
     /// The same with what links at protected names in the project lead to now.
     pub fn with_links(mut self) -> Self {
-        for base in &self.bases {
-            let wanted = Wanted {
-                names: &self.names,
-                home: self.home.as_deref(),
-            };
-            self.links.extend(&Links::in_folder(base, wanted));
-            self.links.extend(&Links::in_project(base, wanted));
-        }
+        let mut links = std::mem::take(&mut self.links);
+        sight::at_once(|| {
+            for base in &self.bases {
+                let wanted = Wanted {
+                    names: &self.names,
+                    home: self.home.as_deref(),
+                };
+                links.extend(&Links::in_folder(base, wanted));
+                links.extend(&Links::in_project(base, wanted));
+            }
+        });
+        self.links = links;
         self
     }
 
     /// Whether changing this one path takes the person's yes. Unlike `holds` it looks for links in each folder above it.
     pub fn binds(&self, real: &Path) -> bool {
+        sight::at_once(|| self.binds_now(real))
+    }
+
+    fn binds_now(&self, real: &Path) -> bool {
         let is_granted = self.granted.iter().any(|granted| granted == real);
         let leads_here = || {
             let base = self.base_of(real)?;

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -16,6 +16,10 @@ const MAX_LINKS: usize = 40;
 /// How far times of files may lie behind the clock, on the coarsest of file systems: a folder that changed so shortly before
 /// a look may have changed once more in the same tick.
 const COARSE: Duration = Duration::from_millis(2100);
+
+/// What the system says of a name that is not there, and how many such names are looked up by one list.
+const NO_ENTRY: i32 = 2;
+const MANY_MISSING: usize = 8;
 
 /// What has a name; a link is the thing itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -381,6 +385,34 @@ impl Sight {
     }
 }
 
+/// The names in a folder with few of them, read at once: which ones are certainly not there.
+#[derive(Debug)]
+pub struct Few(BTreeSet<Vec<u8>>);
+
+/// Names of which one list costs less than a look at each name that is asked for.
+const MAX_FEW: usize = 128;
+
+impl Few {
+    /// None where there are more, or where the system may find a name that is written otherwise.
+    pub fn in_folder(folder: &Path) -> Option<Self> {
+        let mut names = BTreeSet::new();
+        for entry in fs::read_dir(folder).ok()? {
+            let name = entry.ok()?.file_name();
+            let name = name.as_encoded_bytes().to_ascii_lowercase();
+            if names.len() == MAX_FEW || !name.is_ascii() {
+                return None;
+            }
+            names.insert(name);
+        }
+        Some(Self(names))
+    }
+
+    pub fn may_have(&self, name: &OsStr) -> bool {
+        self.0
+            .contains(&name.as_encoded_bytes().to_ascii_lowercase())
+    }
+}
+
 /// What was seen of one folder.
 #[derive(Debug)]
 struct Folder {
@@ -431,9 +463,20 @@ impl Folder {
         if is_settled && !self.is_writable && itself.changed == self.itself.changed {
             return true;
         }
+        let missing = |(_, looked): &&(PathBuf, Looked)| matches!(looked, Err(NO_ENTRY));
+        let many = self.names.iter().filter(missing).count() >= MANY_MISSING;
+        let few = many.then(|| Few::in_folder(&self.path)).flatten();
         let mut names = self.names.iter();
-        let holds = names.all(|(path, looked)| is_same(looked, &Seen::at(path)))
-            && self.list.iter().all(|listed| *listed == list(&self.path));
+        let is_still_missing = |path: &Path| {
+            let name = path.file_name();
+            few.as_ref()
+                .zip(name)
+                .is_some_and(|(few, name)| !few.may_have(name))
+        };
+        let holds = names.all(|(path, looked)| match looked {
+            Err(NO_ENTRY) if is_still_missing(path) => true,
+            looked => is_same(looked, &Seen::at(path)),
+        }) && self.list.iter().all(|listed| *listed == list(&self.path));
         if holds {
             self.itself = itself;
             self.looked_at = now;

@@ -74,8 +74,14 @@ fn deadly() -> Vec<tokio::signal::unix::SignalKind> {
         libc::SIGXCPU,
         libc::SIGVTALRM,
         libc::SIGPROF,
+        libc::SIGTRAP,
+        libc::SIGSYS,
+        // Who really aborts ends by it all the same: the second one is not caught.
+        libc::SIGABRT,
         #[cfg(target_os = "linux")]
         libc::SIGPWR,
+        #[cfg(target_os = "linux")]
+        libc::SIGSTKFLT,
     ];
     let mut all = vec![
         SignalKind::quit(),
@@ -85,6 +91,8 @@ fn deadly() -> Vec<tokio::signal::unix::SignalKind> {
         SignalKind::io(),
     ];
     all.extend(numbers.into_iter().map(SignalKind::from_raw));
+    #[cfg(target_os = "linux")]
+    all.extend((libc::SIGRTMIN()..=libc::SIGRTMAX()).map(SignalKind::from_raw));
     all
 }
 

@@ -286,7 +286,7 @@ impl Repositories {
                     continue;
                 }
             };
-            let is_new = changed(&folder).is_none_or(|at| at >= since);
+            let is_new = time_of(stamp).is_none_or(|at| at >= since);
             let old = old.remove(&folder);
             let before = old.as_ref().map(|seen| seen.stamp);
             let is_same = before.is_some_and(|before| is_one(before, stamp))
@@ -447,8 +447,12 @@ impl Repositories {
 /// When a file or folder was last changed in any way.
 fn changed(path: &Path) -> Option<SystemTime> {
     let meta = fs::symlink_metadata(path).ok()?;
-    let seconds = Duration::from_secs(u64::try_from(meta.ctime()).ok()?);
-    let rest = Duration::from_nanos(u64::try_from(meta.ctime_nsec()).ok()?);
+    time_of((meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec()))
+}
+
+fn time_of((_, _, seconds, nanoseconds): Stamp) -> Option<SystemTime> {
+    let seconds = Duration::from_secs(u64::try_from(seconds).ok()?);
+    let rest = Duration::from_nanos(u64::try_from(nanoseconds).ok()?);
     Some(SystemTime::UNIX_EPOCH + seconds + rest)
 }
 

@@ -59,6 +59,8 @@ fn letter(input: &Input) -> Option<char> {
             ..
         }) => Some('\n'),
         Input::Key(_)
+        | Input::Repeat(_)
+        | Input::Release(_)
         | Input::Paste(_)
         | Input::Resize { .. }
         | Input::FocusGained

@@ -93,7 +93,13 @@ impl<K: Keyboard, W: Write> Dialog<K, W> {
                     | Step::Edit(_)
                     | Step::Stop => return Ok(None),
                 },
-                Some(Input::Resize { .. } | Input::FocusGained | Input::FocusLost) => {}
+                Some(
+                    Input::Repeat(_)
+                    | Input::Release(_)
+                    | Input::Resize { .. }
+                    | Input::FocusGained
+                    | Input::FocusLost,
+                ) => {}
             }
         }
     }
@@ -115,7 +121,13 @@ impl<K: Keyboard, W: Write> Dialog<K, W> {
                 Some(Input::Key(key)) => {
                     field.key(key);
                 }
-                Some(Input::Resize { .. } | Input::FocusGained | Input::FocusLost) => {}
+                Some(
+                    Input::Repeat(_)
+                    | Input::Release(_)
+                    | Input::Resize { .. }
+                    | Input::FocusGained
+                    | Input::FocusLost,
+                ) => {}
             }
         }
     }
@@ -190,7 +202,13 @@ impl<K: Keyboard, W: Write> Dialog<K, W> {
                     }
                     canvas = wider;
                 }
-                Some(Input::Paste(_) | Input::FocusGained | Input::FocusLost) => {}
+                Some(
+                    Input::Repeat(_)
+                    | Input::Release(_)
+                    | Input::Paste(_)
+                    | Input::FocusGained
+                    | Input::FocusLost,
+                ) => {}
             }
         }
     }
@@ -207,7 +225,11 @@ impl<K: Keyboard, W: Write> Dialog<K, W> {
         if self.waiting.is_empty() {
             self.waiting.extend(self.inputs.next().await?);
         }
-        let input = self.waiting.pop_front();
+        // Nothing here is answered by how long a key is down.
+        let input = self.waiting.pop_front().map(|input| match input {
+            Input::Repeat(key) => Input::Key(key),
+            other => other,
+        });
         if let Some(Input::Resize { columns, rows }) = &input {
             self.screen.resize(*columns, *rows);
         }

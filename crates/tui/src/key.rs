@@ -5,8 +5,15 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     Key(Key),
+    /// The terminal says that the key is still down.
+    Repeat(Key),
+    /// The key is down no longer. Only some terminals tell.
+    Release(Key),
     Paste(String),
-    Resize { columns: u16, rows: u16 },
+    Resize {
+        columns: u16,
+        rows: u16,
+    },
     FocusGained,
     FocusLost,
 }

@@ -25,7 +25,7 @@ use crate::layer::{Asking, Layer, Menu, Pager, Step};
 use crate::status::Status;
 use crate::theme::{Look, Theme};
 use crate::transcript::Transcript;
-use attention::Attention;
+use attention::{Attention, Press};
 use ostler_wire::{Act, CommandInfo, Delivery, Entry, Language, Op, Open, Why, Word};
 use prompt::is_picture;
 use std::sync::Arc;
@@ -238,7 +238,15 @@ impl State {
 
     pub fn input(&mut self, input: Input, canvas: &Canvas, now: Instant) {
         match input {
-            Input::Key(key) => self.key(key, canvas, now),
+            Input::Key(key) => {
+                self.moment.attention.press(key, Press::Key, now);
+                self.key(key, canvas, now);
+            }
+            Input::Repeat(key) => {
+                self.moment.attention.press(key, Press::Repeat, now);
+                self.key(key, canvas, now);
+            }
+            Input::Release(key) => self.moment.attention.release(key),
             Input::Paste(text) if self.is_asking() => self.ask_paste(text, canvas, now),
             Input::Paste(text) => match self.layers.last_mut() {
                 Some(layer) => layer.paste(&text),
@@ -253,7 +261,11 @@ impl State {
                 self.moment.focused = Some(true);
                 self.forget_drawn();
             }
-            Input::FocusLost => self.moment.focused = Some(false),
+            Input::FocusLost => {
+                self.moment.focused = Some(false);
+                // Its release goes elsewhere.
+                self.moment.attention.release_all();
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Questions to the person. The engine sends them as events and waits for an `Op::Answer`. An ask says all that a front end
 //! needs to put it: what each choice takes, its key, whether it has to be confirmed, and what holds when nobody answers.
 
-use crate::Op;
+use crate::{Op, count_blanks};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -120,6 +120,26 @@ impl Ask {
     /// The task that it comes from: of `t1 builder › t2 explore` the first is ours.
     pub fn task(&self) -> Option<&str> {
         self.from.as_deref().and_then(|from| from.split(' ').next())
+    }
+
+    /// As it is put to a person: nothing of it is pushed out of sight by blanks. What is answered by is not changed.
+    #[must_use]
+    pub fn shown(&self) -> Self {
+        let shown = |text: &String| count_blanks(text).into_owned();
+        let option = |choice: &Choice| Choice {
+            label: shown(&choice.label),
+            detail: choice.detail.as_ref().map(shown),
+            hint: choice.hint.as_ref().map(shown),
+            ..choice.clone()
+        };
+        Self {
+            title: shown(&self.title),
+            subject: shown(&self.subject),
+            preview: self.preview.as_ref().map(shown),
+            from: self.from.as_ref().map(shown),
+            options: self.options.iter().map(option).collect(),
+            ..self.clone()
+        }
     }
 
     /// It is longer than a question may be: whoever says yes could not see to what.

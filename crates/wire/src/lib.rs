@@ -9,6 +9,7 @@ mod client;
 mod clip;
 mod completion;
 mod decision;
+mod door;
 mod duration;
 mod entry;
 mod event;
@@ -42,6 +43,7 @@ pub use completion::{
     Completion, CompletionItem, CompletionKind, CompletionRequest, MAX_COMPLETIONS,
 };
 pub use decision::Decision;
+pub use door::{Card, Carried, Door, Guest};
 pub use duration::{LONGEST_DURATION, parse_duration, seconds_of};
 pub use entry::{
     Approval, Body, Break, Caller, Checkpoint, Compaction, DigestBy, Entry, EntryError, ErrorEntry,

@@ -37,7 +37,7 @@ const MAX_BLANKS = 40;
 
 /** Long runs of blanks within a line as a count, so that what stands behind them is seen. */
 export function countBlanks(text: string): string {
-  return text.replace(/[^\S\n\r]{41,}|[\u2800\u115f\u1160\u3164\uffa0]{41,}/g, (run) =>
+  return text.replace(/(?:[^\S\n\r]|[\u2800\u115f\u1160\u3164\uffa0]){41,}/g, (run) =>
     run.length > MAX_BLANKS ? ` ·×${run.length} ` : run,
   );
 }

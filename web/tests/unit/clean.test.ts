@@ -31,6 +31,7 @@ test.each([
 
 test("what stands behind blanks is next to what stands before", () => {
   expect(cleanAsk(`a${" ".repeat(3000)}b`)).toBe("a ·×3000 b");
+  expect(cleanAsk(`a${" \u2800".repeat(1500)}b`)).toBe("a ·×3000 b");
   expect(cleanAsk(`a${" ".repeat(40)}b`)).toBe(`a${" ".repeat(40)}b`);
   expect(cleanAsk(`a${"\n".repeat(100)}b`)).toContain("\n".repeat(100));
 });

@@ -43,9 +43,10 @@ impl Answer {
 
 /// Puts a question to the person behind the client.
 pub async fn put(ask: &Ask, client: &CallClient) -> Answer {
+    let shown = ask.shown();
     let question = Question {
-        message: message(ask),
-        schema: schema(ask),
+        message: message(&shown),
+        schema: schema(&shown),
     };
     match client.ask(question).await {
         QuestionReply::Accept(fields) => filled(ask, &fields),

@@ -120,6 +120,48 @@ fn a_second_session_reads_the_project_as_it_was_before_a_running_command() {
     }
 }
 
+/// All names by which something runs that the person did not start stay as they were; what they start themselves is code of
+/// the project.
+#[test]
+fn nothing_stays_by_which_something_runs_unasked() {
+    let names = include_str!("../../../guard/src/protected.txt").lines();
+    let names: Vec<&str> = names
+        .map(str::trim)
+        .filter(|name| !name.is_empty() && !name.starts_with(['#', '*']) && !name.contains('*'))
+        .filter(|name| *name != ".git")
+        .collect();
+    assert!(names.contains(&"mise.toml") && names.contains(&"_darcs/prefs"));
+    let theirs = [
+        "Makefile",
+        ".husky/pre-commit",
+        ".pre-commit-config.yaml",
+        "lefthook.yml",
+    ];
+    for layer in layers() {
+        let (scene, _) = repository(layer);
+        let there: Vec<&str> = names
+            .iter()
+            .filter(|name| scene.space.exists(name))
+            .copied()
+            .collect();
+        let write: String = (names.iter().filter(|name| !there.contains(name)))
+            .chain(&theirs)
+            .map(|name| format!("mkdir -p \"$(dirname {name})\"; echo evil > {name}; "))
+            .collect();
+        let (tool, args) = bash(&format!("{write} true"));
+        scene.server.push(Step::answer().call(tool, args));
+        scene.server.push(Step::answer().text("ok"));
+        scene.ostler(["exec", "--yolo", "-p", "a"]).output().ok();
+        for name in &names {
+            let is_evil = scene.space.exists(name) && !there.contains(name);
+            assert!(!is_evil, "{layer}: {name}");
+        }
+        for name in theirs {
+            assert!(scene.space.exists(name), "{layer}: {name}");
+        }
+    }
+}
+
 /// The next session puts back what the one that was killed could not, before any command of its own.
 #[test]
 fn a_killed_session_is_put_back_by_the_next() {

@@ -55,7 +55,7 @@ fn a_panic_leaves_the_terminal_as_it_was() {
     for (on, off) in [
         ("\x1b[?2004h", "\x1b[?2004l"),
         ("\x1b[?1004h", "\x1b[?1004l"),
-        ("\x1b[>1u", "\x1b[<u"),
+        ("\x1b[>3u", "\x1b[<u"),
         ("\x1b[?25l", "\x1b[?25h"),
         ("\x1b[?7l", "\x1b[?7h"),
     ] {

@@ -3,6 +3,7 @@
 use super::{Content, Halt, Look, Step, now};
 use crate::Why;
 use crate::pack::{Writer, hash};
+use crate::sparse;
 use crate::tree::Hash;
 use ostler_files::Dir;
 use ostler_files::raw;
@@ -50,7 +51,9 @@ impl Look<'_> {
             return Ok(Content::Special);
         }
         let mark = raw::mark(&meta);
-        let read = if mark.size <= AT_ONCE {
+        let read = if sparse::has_holes(&meta) {
+            self.read_what_it_holds(&file, mark.size)?
+        } else if mark.size <= AT_ONCE {
             self.read_at_once(&mut file, mark.size)?
         } else {
             self.read_in_pieces(&mut file, mark.size)?
@@ -79,49 +82,96 @@ impl Look<'_> {
     }
 
     fn read_in_pieces(&mut self, file: &mut File, size: u64) -> Step<io::Result<Option<Hash>>> {
-        let start = self.sink.writer.as_ref().map_or(0, Writer::bytes);
-        let mut digest = Sha256::new();
+        let mut content = self.begin();
         let mut buffer = vec![0; PIECE];
-        let mut total = 0;
         let failed = loop {
-            if let Err(halt) = self.tick_clock() {
-                if let Some(writer) = &mut self.sink.writer {
-                    writer.back_to(start)?;
-                }
-                return Err(halt);
-            }
             match file.read(&mut buffer) {
                 Ok(0) => break None,
                 Err(e) => break Some(e),
                 Ok(count) => {
                     let piece = buffer.get(..count).unwrap_or_default();
-                    digest.update(piece);
-                    total += count as u64;
-                    if total > size {
+                    self.add(&mut content, piece)?;
+                    if content.len > size {
                         break None;
-                    }
-                    if let Some(writer) = &mut self.sink.writer {
-                        if writer.bytes() + count as u64 > self.sink.room {
-                            return Err(Halt::Stop(Why::Quota));
-                        }
-                        writer.append(piece)?;
                     }
                 }
             }
         };
-        let hash: Hash = digest.finalize().into();
-        let whole = failed.is_none() && total == size;
-        let fresh = whole && !self.sink.has(&hash);
-        if let Some(writer) = &mut self.sink.writer {
-            if fresh {
-                writer.close(hash, start);
-            } else {
-                writer.back_to(start)?;
-            }
+        let is_whole = failed.is_none() && content.len == size;
+        let hash = self.end(content, is_whole)?;
+        Ok(failed.map_or(Ok(hash), Err))
+    }
+
+    /// A file with holes.
+    fn read_what_it_holds(&mut self, file: &File, size: u64) -> Step<io::Result<Option<Hash>>> {
+        let mut content = self.begin();
+        self.add(&mut content, &sparse::head(size))?;
+        let mut halted = None;
+        let read = sparse::pieces(file, size, &mut |piece| {
+            self.add(&mut content, piece).map_err(|halt| {
+                halted = Some(halt);
+                io::Error::from(io::ErrorKind::Interrupted)
+            })
+        });
+        if let Some(halt) = halted {
+            return Err(halt);
         }
-        match failed {
-            Some(e) => Ok(Err(e)),
-            None => Ok(Ok(whole.then_some(hash))),
+        let tail = sparse::tail(size, content.len);
+        self.add(&mut content, tail)?;
+        let hash = self.end(content, read.is_ok())?;
+        Ok(match read {
+            // It was cut short while it was read.
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(e) => Err(e),
+            Ok(()) => Ok(hash),
+        })
+    }
+
+    fn begin(&self) -> Piecewise {
+        Piecewise {
+            digest: Sha256::new(),
+            start: self.sink.writer.as_ref().map_or(0, Writer::bytes),
+            len: 0,
         }
     }
+
+    /// Forgets what came before where it cannot go on.
+    fn add(&mut self, content: &mut Piecewise, piece: &[u8]) -> Step<()> {
+        let mut halted = self.tick_clock().err();
+        content.digest.update(piece);
+        content.len += piece.len() as u64;
+        let Some(writer) = &mut self.sink.writer else {
+            return halted.map_or(Ok(()), Err);
+        };
+        if halted.is_none() && writer.bytes() + piece.len() as u64 > self.sink.room {
+            halted = Some(Halt::Stop(Why::Quota));
+        }
+        match halted {
+            None => Ok(writer.append(piece)?),
+            Some(halt) => {
+                writer.back_to(content.start)?;
+                Err(halt)
+            }
+        }
+    }
+
+    fn end(&mut self, content: Piecewise, is_whole: bool) -> Step<Option<Hash>> {
+        let hash: Hash = content.digest.finalize().into();
+        let is_new = is_whole && !self.sink.has(&hash);
+        if let Some(writer) = &mut self.sink.writer {
+            match is_new {
+                true => writer.close(hash, content.start),
+                false => writer.back_to(content.start)?,
+            }
+        }
+        Ok(is_whole.then_some(hash))
+    }
+}
+
+/// Content on its way into the store.
+struct Piecewise {
+    digest: Sha256,
+    /// Where it begins in the pack.
+    start: u64,
+    len: u64,
 }

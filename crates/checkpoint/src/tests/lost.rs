@@ -60,6 +60,37 @@ fn what_a_later_checkpoint_lacks_comes_from_an_earlier_one() {
 }
 
 #[test]
+fn the_time_of_a_folder_hides_nothing() {
+    let world = World::new();
+    let root = world.root();
+    repository(&root);
+    world.take();
+    let object = root.join(".git").join(object(&root, "HEAD~1"));
+    let folder = object.parent().expect("a folder").to_owned();
+    let times = || {
+        fs::metadata(&folder)
+            .expect("facts")
+            .modified()
+            .expect("a time")
+    };
+    let before = times();
+    // Old enough that its time tells of a change.
+    let age = || before.elapsed().unwrap_or_default();
+    while age() < Duration::from_millis(60) {
+        std::thread::yield_now();
+    }
+    let mut measured = measure(&world);
+    fs::remove_file(&object).expect("gone");
+    let opened = File::open(&folder).expect("a folder");
+    let same = fs::FileTimes::new().set_modified(before);
+    opened.set_times(same).expect("a time");
+    assert_eq!(times(), before);
+    let back = vec![".git/objects".to_owned()];
+    assert_eq!(mend(&world, &mut measured), (back, Vec::new()));
+    assert!(object.exists());
+}
+
+#[test]
 fn a_file_in_the_place_of_the_objects_is_moved_aside() {
     let world = World::new();
     let root = world.root();

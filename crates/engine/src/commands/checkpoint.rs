@@ -5,6 +5,7 @@ use crate::checkpoint::{
     Change, Covers, Error, Point, Record, Report as Restored, Scope, Side, TreeStore,
 };
 use jiff::Timestamp;
+use ostler_confine::checkpoints;
 use ostler_wire::{
     Column, ColumnKind, Report, Say, Table, View, Word, format_age, format_size, one_line,
     thousands,
@@ -97,7 +98,9 @@ fn show(context: &HubContext, record: &Record) -> View {
         ],
     );
     if let Some(why) = record.degraded {
-        text.push_str(&context.fill(Word::CpInPart, &[context.say(why.word())]));
+        let stopped = Error::Stopped(why, record.heaviest.clone());
+        let why = checkpoints::reason(&stopped, context.language);
+        text.push_str(&context.fill(Word::CpInPart, &[&why]));
     }
     if let Some(left) = record.history.as_ref().map(|h| h.left).filter(|l| *l > 0) {
         text.push_str(&match left {

@@ -4,9 +4,9 @@ use super::codec::{Malformed, Wire, fields, variants};
 use super::guards::Guards;
 use bytes::Bytes;
 use ostler_checkpoint::{
-    Around, AroundDone, Change, Checkpoints, Collected, Error, Git, Guard, Ignored, Kept, Kind,
-    Limits, Order, Point, Reach, Record, Reply, Report, Result, Scope, Side, Span, Tally, Target,
-    Tree, Unseen, What, Why,
+    Around, AroundDone, Change, Checkpoints, Collected, Error, Git, Guard, Heavy, Ignored, Kept,
+    Kind, Limits, Order, Point, Reach, Record, Reply, Report, Result, Scope, Side, Span, Tally,
+    Target, Tree, Unseen, What, Why,
 };
 use ostler_wire::{Language, When, Why as Told, Word};
 use sha2::{Digest as _, Sha256};
@@ -229,6 +229,7 @@ fields!(Tally {
 });
 variants!(Told { 0 => Said(text), 1 => Ours(word, values), 2 => Joined(parts) });
 fields!(Kept { path, why });
+fields!(Heavy { path, files, bytes });
 fields!(Report {
     restored,
     before,
@@ -256,7 +257,7 @@ variants!(Why { 0 => Files, 1 => Time, 2 => Quota, 3 => LeftOut });
 variants!(Error {
     0 => Refused { root, why },
     1 => Busy,
-    2 => Stopped(why),
+    2 => Stopped(why, heaviest),
     3 => Full(path),
     4 => NoSuch(id),
     5 => Damaged(what),

@@ -11,7 +11,7 @@ use ostler_sources::roles::{Agent, Role};
 use ostler_tools::tool::{AnswerContract, Conversation};
 use ostler_wire::{Body, BoxFuture, Entry, Json, Outcome, Role as Speaker, TodoItem, ToolKind};
 use serde_json::{Value, json};
-pub use state::OwnState;
+pub use state::{OwnState, recover};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -411,7 +411,7 @@ impl Approval {
             (label, Role::Text),
             (detail.unwrap_or_default(), Role::Strong),
         ] {
-            for mut line in text::wrap(&inner.line(line, role), inner.columns) {
+            for mut line in text::wrap(&inner.line(&*count_blanks(line), role), inner.columns) {
                 line.spans.insert(0, canvas.span("│ ", Role::Frame));
                 rows.push(line);
             }

@@ -5,7 +5,7 @@ use crate::key::{Code, Key};
 use crate::line::{Line, Span};
 use crate::text;
 use crate::theme::Role;
-use ostler_wire::Word;
+use ostler_wire::{Word, count_blanks};
 
 /// Moves within a list that is never left.
 pub fn moved(at: usize, len: usize, key: Key) -> Option<usize> {
@@ -74,7 +74,12 @@ pub fn padded(label: &str, columns: usize) -> String {
 
 /// The same, in as many rows as it needs.
 pub fn row(canvas: &Canvas, is_chosen: bool, label: &str, detail: &str) -> Vec<Line> {
-    let line = line(canvas, is_chosen, label, detail);
+    let line = line(
+        canvas,
+        is_chosen,
+        &count_blanks(label),
+        &count_blanks(detail),
+    );
     let narrow = canvas.narrower(4);
     let mut rows = text::wrap(&line, narrow.columns);
     for more in rows.iter_mut().skip(1) {

@@ -83,7 +83,14 @@ impl State {
                 _ => self.write_held(&held, Some(page.0.clone()), canvas, now),
             }
         }
-        let readiness = self.moment.attention.readiness(&page, now);
+        let mut readiness = self.moment.attention.readiness(&page, now);
+        if self.moment.attention.is_held_over() {
+            // It was down before there was anything to answer.
+            readiness.may_answer = false;
+            if key.code == Code::Enter {
+                return self.moment.attention.note_key(now);
+            }
+        }
         let wants_words = self.question().is_some_and(Asking::wants_words);
         if readiness.may_answer && !self.is_writing() && !wants_words && !is_stop {
             match self.question_mut().map(|q| q.meaning(key)) {

@@ -2,7 +2,7 @@
 //! not answer by that: a question that was drawn a moment ago takes no answer, nor does one under which somebody types,
 //! and a key that would answer is held for a moment to see whether more follows. Pure: times come in as values.
 
-use crate::key::Key;
+use crate::key::{Code, Key};
 use crate::layer::{Page, Pick};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,9 @@ pub const GUARD: Duration = Duration::from_millis(500);
 pub const PAUSE: Duration = Duration::from_millis(800);
 /// A key that would answer does so after this time without another key. Held keys repeat sooner, and so do typists.
 pub const HOLD: Duration = Duration::from_millis(800);
+/// A key that comes again within this time may be held down, where the terminal does not say. Systems begin to repeat after
+/// 250 to 1,000 ms, and go on faster.
+pub const REPEAT: Duration = Duration::from_millis(1_500);
 
 #[derive(Debug, Default)]
 pub struct Attention {
@@ -19,6 +22,9 @@ pub struct Attention {
     /// The last key or paste, wherever it went.
     typed: Option<Instant>,
     held: Option<Held>,
+    run: Option<Run>,
+    /// The terminal tells when a key is let go.
+    tells_release: bool,
     /// The last key moved within the question: the person looks at it, and Enter takes what they chose.
     is_engaged: bool,
     /// The ask that the text in the composer was begun for.
@@ -32,6 +38,25 @@ struct Drawn {
     since: Instant,
     /// Since when any page of this question is.
     question_since: Instant,
+}
+
+/// A key that comes again and again.
+#[derive(Debug)]
+struct Run {
+    code: Code,
+    /// None: it was down before anybody looked.
+    since: Option<Instant>,
+    last: Instant,
+    is_down: bool,
+}
+
+/// What the terminal says of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Press {
+    /// It came. It may have been down already.
+    Key,
+    /// It is still down.
+    Repeat,
 }
 
 /// A key that answers unless another follows.
@@ -83,6 +108,61 @@ impl Attention {
     /// What is on the screen has to be looked at anew.
     pub fn forget_drawn(&mut self) {
         self.drawn = None;
+    }
+
+    /// A key came, wherever it goes.
+    pub fn press(&mut self, key: Key, press: Press, now: Instant) {
+        let code = case_folded(key.code);
+        // Terminals keep these three as they always were.
+        let is_told =
+            self.tells_release && !matches!(code, Code::Enter | Code::Tab | Code::Backspace);
+        let goes_on = |run: &Run| match (press, is_told) {
+            (Press::Repeat, _) => true,
+            (Press::Key, true) => run.is_down,
+            (Press::Key, false) => now.saturating_duration_since(run.last) < REPEAT,
+        };
+        let before = self
+            .run
+            .as_ref()
+            .filter(|run| run.code == code && goes_on(run));
+        self.run = Some(Run {
+            code,
+            since: match (before, press) {
+                (Some(run), _) => run.since,
+                (None, Press::Repeat) => None,
+                (None, Press::Key) => Some(now),
+            },
+            last: now,
+            is_down: true,
+        });
+    }
+
+    /// A key was let go. What is no letter may be told by another name than it came under.
+    pub fn release(&mut self, key: Key) {
+        self.tells_release = true;
+        let code = case_folded(key.code);
+        let is_letter = |code: Code| matches!(code, Code::Char(c) if c.is_ascii_alphabetic());
+        let is_other = |run: &Run| run.code != code && is_letter(run.code) && is_letter(code);
+        if !self.run.as_ref().is_some_and(is_other) {
+            self.release_all();
+        }
+    }
+
+    /// Nobody knows which keys are down.
+    pub fn release_all(&mut self) {
+        if let Some(run) = &mut self.run {
+            run.is_down = false;
+        }
+    }
+
+    /// The last key was down already when what is on the screen was drawn, and has been since.
+    pub fn is_held_over(&self) -> bool {
+        let Some(run) = &self.run else { return false };
+        let is_early = |since: Instant| {
+            let drawn = self.drawn.as_ref();
+            run.last > since && drawn.is_none_or(|drawn| since <= drawn.since)
+        };
+        run.since.is_none_or(is_early)
     }
 
     pub fn note_key(&mut self, now: Instant) {
@@ -160,5 +240,13 @@ impl Attention {
         let times = [seen, paused, due].into_iter().flatten();
         // What is held answers at its time even if that has come.
         times.filter(|at| *at > now || Some(*at) == due).min()
+    }
+}
+
+/// Shift may be let go before the letter.
+fn case_folded(code: Code) -> Code {
+    match code {
+        Code::Char(c) => Code::Char(c.to_lowercase().next().unwrap_or(c)),
+        other => other,
     }
 }

@@ -8,9 +8,9 @@ pub use inputs::Inputs;
 use crossterm::terminal;
 use std::io::{self, Write};
 
-/// Pastes are marked, a change of focus is told, and Shift-Enter can be told from Enter; who does not know a code ignores
-/// it. The title is put aside.
-const ENTER: &str = "\x1b[22;2t\x1b[?2004h\x1b[?1004h\x1b[>1u";
+/// Pastes are marked, a change of focus is told, Shift-Enter can be told from Enter, and a key that is held from one that
+/// is pressed again; who does not know a code ignores it. The title is put aside.
+const ENTER: &str = "\x1b[22;2t\x1b[?2004h\x1b[?1004h\x1b[>3u";
 const LEAVE: &str = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[23;2t";
 
 /// Bytes that put a terminal right whatever was going on: for a watchdog or a panic.

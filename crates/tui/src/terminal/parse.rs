@@ -217,13 +217,17 @@ fn meaning(parameters: &[u8], last: u8) -> Option<Input> {
         .collect();
     let number = |part: usize, sub: usize| parts.get(part).and_then(|p| p.get(sub)).copied();
     let modified = |code: Code, part: usize| {
-        // The third kind of a key event is its release.
-        (number(part, 1) != Some(3)).then(|| with(code, number(part, 0).unwrap_or(1)))
+        let key = with(code, number(part, 0).unwrap_or(1));
+        Some(match number(part, 1) {
+            Some(2) => Input::Repeat(key),
+            Some(3) => Input::Release(key),
+            Some(_) | None => Input::Key(key),
+        })
     };
     match last {
         b'I' if text.is_empty() => Some(Input::FocusGained),
         b'O' if text.is_empty() => Some(Input::FocusLost),
-        b'Z' => Some(with(Code::Tab, 2)),
+        b'Z' => Some(Input::Key(with(Code::Tab, 2))),
         b'~' => match number(0, 0)? {
             // xterm's form of any key with modifiers.
             27 => modified(code_of(number(2, 0)?)?, 1),
@@ -238,7 +242,7 @@ fn meaning(parameters: &[u8], last: u8) -> Option<Input> {
 }
 
 /// A key with the modifiers that terminals count from one.
-fn with(code: Code, modifiers: u32) -> Input {
+fn with(code: Code, modifiers: u32) -> Key {
     let bits = modifiers.saturating_sub(1);
     let (shift, alt, ctrl) = (bits & 1 != 0, bits & 2 != 0, bits & 4 != 0);
     let (code, shift) = match code {
@@ -249,12 +253,12 @@ fn with(code: Code, modifiers: u32) -> Input {
         Code::Char(c) => (Code::Char(c), false),
         code => (code, shift),
     };
-    Input::Key(Key {
+    Key {
         code,
         ctrl,
         alt,
         shift,
-    })
+    }
 }
 
 fn letter_key(last: u8) -> Option<Code> {
@@ -326,6 +330,8 @@ mod tests {
     fn shown(inputs: &[Input]) -> String {
         let one = |input: &Input| match input {
             Input::Key(key) => key.name(),
+            Input::Repeat(key) => format!("repeat({})", key.name()),
+            Input::Release(key) => format!("release({})", key.name()),
             Input::Paste(text) => format!("paste({text})"),
             Input::FocusGained => "focus".into(),
             Input::FocusLost => "blur".into(),
@@ -359,7 +365,14 @@ mod tests {
                 "alt-b alt-backspace alt-enter alt-<",
             ),
             ("\x1b[13;2u\x1b[27;2;13~", "shift-enter shift-enter"),
-            ("\x1b[99;5u\x1b[27u\x1b[97;2u\x1b[97;3:3u", "ctrl-c esc A"),
+            (
+                "\x1b[99;5u\x1b[27u\x1b[97;2u\x1b[97;3:3u",
+                "ctrl-c esc A release(alt-a)",
+            ),
+            (
+                "\x1b[97;1:1u\x1b[97;1:2u\x1b[1;1:2B\x1b[1;1:3B",
+                "a repeat(a) repeat(down) release(down)",
+            ),
             ("\x1b[57399u\x1b[57414u\x1b[57441;2u", "0 enter"),
             ("\x1b[I\x1b[O", "focus blur"),
             ("\x1b\x1b", "esc esc"),

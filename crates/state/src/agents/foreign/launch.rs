@@ -1,7 +1,7 @@
 //! The sandbox of another agent's program: the settings of the session, with the project writable or not, what it keeps of
 //! its own state writable, and the hosts of its vendor reachable.
 
-use super::state::{OwnState, Top};
+use super::state::{OwnState, Record, Top};
 use ostler_confine::{
     CommandPlace, Confined, GitFolders, SandboxMode, SandboxSettings, Services, SpawnError, Terms,
     spawn,
@@ -50,6 +50,8 @@ pub struct ForeignLauncher {
     confined: Mutex<Vec<Box<Confined>>>,
     /// What the folders of state had at their top that are writable there.
     tops: Mutex<Vec<Top>>,
+    /// The same on disk, for the next session if we are killed.
+    records: Mutex<Vec<Record>>,
 }
 
 impl ForeignLauncher {
@@ -60,6 +62,7 @@ impl ForeignLauncher {
             approval,
             confined: Mutex::default(),
             tops: Mutex::default(),
+            records: Mutex::default(),
         }
     }
 
@@ -128,15 +131,34 @@ impl ForeignLauncher {
         };
         // It fails only when the runtime ends.
         let cleaned = tokio::task::spawn_blocking(clean).await;
-        lines.extend(cleaned.unwrap_or_default());
+        if let Ok(cleaned) = cleaned {
+            lines.extend(cleaned);
+            let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+            records.drain(..).for_each(Record::remove);
+        }
         lines
     }
 
     /// What is there at the top of folders of state before the first program of the task.
     async fn remember(&self, state: &[OwnState]) {
         let state = state.to_vec();
-        let look = move || state.iter().filter_map(Top::of).collect::<Vec<_>>();
-        let found = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+        let records = self.services.sandbox.records.clone();
+        let known: Vec<PathBuf> = {
+            let tops = self.tops.lock().unwrap_or_else(PoisonError::into_inner);
+            tops.iter().map(|top| top.path().to_owned()).collect()
+        };
+        let look = move || {
+            let mut found: Vec<Top> = state.iter().filter_map(Top::of).collect();
+            found.retain(|top| !known.iter().any(|path| path == top.path()));
+            // Who cannot write it down is looked after by what this process remembers.
+            let record = records.map(|records| Record::write(&records, &found).ok().flatten());
+            (found, record.flatten())
+        };
+        let found = tokio::task::spawn_blocking(look).await;
+        let (found, record) = found.unwrap_or_default();
+        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        records.extend(record);
+        drop(records);
         let mut tops = self.tops.lock().unwrap_or_else(PoisonError::into_inner);
         for top in found {
             if !tops.iter().any(|known| known.is_of(&top)) {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::layer::Layer;
 use crate::line::Line;
-use crate::state::attention::{GUARD, HOLD, PAUSE};
+use crate::state::attention::{GUARD, HOLD, PAUSE, REPEAT};
 use proptest::prelude::*;
 
 /// What a hand does, and how long after what it did before.
@@ -264,6 +264,106 @@ proptest! {
         prop_assert_eq!(&desk.answers, &Vec::new());
         prop_assert!(desk.state.is_asking());
     }
+}
+
+/// What the terminal says of a key that is held.
+#[derive(Clone, Copy, Debug)]
+enum Tells {
+    /// The same as of one that is pressed again.
+    Nothing,
+    /// When it is let go: text repeats as text.
+    Release,
+    Repeats,
+}
+
+proptest! {
+    /// One key goes down before the question is drawn and stays down, whatever its terminal tells and however slowly it
+    /// repeats.
+    #[test]
+    fn a_held_key_answers_nothing(
+        key in proptest::sample::select("ynasko1234 \n\t".chars().collect::<Vec<_>>()),
+        tells in proptest::sample::select(vec![Tells::Nothing, Tells::Release, Tells::Repeats]),
+        delay in 0.0..1.0_f64,
+        interval in 0.0..1.0_f64,
+        times in 1_usize..30,
+        comes_at in 0_usize..30,
+        within in 0.0..1.0_f64,
+        is_other_let_go in any::<bool>(),
+        question in any_question(),
+        vim in any::<bool>(),
+    ) {
+        let longest = match (tells, key) {
+            (Tells::Repeats, _) => 6_000.0,
+            (Tells::Release, key) if !matches!(key, '\n' | '\t') => 6_000.0,
+            (Tells::Release | Tells::Nothing, _) => REPEAT.as_millis() as f64 - 10.0,
+        };
+        let millis = |part: f64| (20.0 + part * (longest - 20.0)) as u64;
+        let of = |key: char| Key::plain(match key {
+            '\n' => crate::key::Code::Enter,
+            '\t' => crate::key::Code::Tab,
+            key => crate::key::Code::Char(key),
+        });
+        let mut desk = Desk::new(vim);
+        let give = |desk: &mut Desk, input: Input| {
+            desk.state.input(input, &desk.canvas, desk.now);
+            desk.act();
+        };
+        if !matches!(tells, Tells::Nothing) {
+            give(&mut desk, Input::Key(of('q')));
+            give(&mut desk, Input::Release(of('q')));
+            desk.state.editor().set_text("");
+        }
+        desk.hand(&Hand::Key(key));
+        // What is sent by the first press stands no longer in the composer.
+        desk.state.editor().set_text("");
+        desk.answers.clear();
+        for n in 0..times {
+            let gap = millis(if n == 0 { delay } else { interval });
+            if n == comes_at % times {
+                let first = (gap as f64 * within) as u64;
+                desk.advance(first);
+                desk.ask(&question);
+                desk.advance(gap - first);
+            } else {
+                desk.advance(gap);
+            }
+            if is_other_let_go && matches!(tells, Tells::Release) && key.is_ascii_alphabetic() {
+                give(&mut desk, Input::Release(of('q')));
+            }
+            match tells {
+                Tells::Repeats => give(&mut desk, Input::Repeat(of(key))),
+                Tells::Release | Tells::Nothing => desk.hand(&Hand::Key(key)),
+            }
+        }
+        desk.advance(10_000);
+        prop_assert_eq!(&desk.answers, &Vec::new());
+        prop_assert!(desk.state.is_asking());
+    }
+}
+
+#[test]
+fn who_lets_a_key_go_may_press_it_again() {
+    let pressed = |gap: u64, tells: bool| {
+        let mut desk = Desk::new(false);
+        let give = |desk: &mut Desk, input: fn(Key) -> Input| {
+            let key = Key::plain(crate::key::Code::Char('y'));
+            desk.state.input(input(key), &desk.canvas, desk.now);
+            desk.act();
+        };
+        give(&mut desk, Input::Key);
+        if tells {
+            give(&mut desk, Input::Release);
+        }
+        desk.state.editor().set_text("");
+        desk.ask(&permission());
+        desk.advance(gap);
+        give(&mut desk, Input::Key);
+        desk.advance(10_000);
+        desk.answers.len()
+    };
+    assert_eq!(pressed(1_000, true), 1);
+    assert_eq!(pressed(1_000, false), 0, "it may have been held");
+    assert_eq!(pressed(REPEAT.as_millis() as u64, false), 1);
 }
 
 /// Keys at these times after the question was drawn, in ms; what is answered ten seconds later.
