@@ -48,6 +48,7 @@ function fresh(id: string): SessionView {
 
 /** Shows a session: its newest entries at once, then everything as it comes. */
 export async function openSession(id: string): Promise<void> {
+  change({ lastSession: id });
   const known = view(id);
   if (known && known.status !== "failed" && !known.closed) {
     wantAll(id);
@@ -71,7 +72,10 @@ export async function openSession(id: string): Promise<void> {
     wantAll(id);
     sendUnsent(id);
     const first = firsts.get(id);
-    if (first && firsts.delete(id)) sayText(id, first.text, "queue", first.images);
+    if (first && firsts.delete(id)) {
+      if (first.mode) await ask(id, `mode ${first.mode}`);
+      sayText(id, first.text, "queue", first.images);
+    }
     void refreshChanges(id);
   } catch (error) {
     const failure = error instanceof Error ? error.message : String(error);

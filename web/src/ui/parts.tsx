@@ -93,6 +93,8 @@ export interface MenuItem {
   hint?: string;
   marked?: boolean;
   bad?: boolean;
+  /** What the rows below it are about; it cannot be chosen. */
+  heading?: boolean;
   href?: string;
   run?: () => void;
 }
@@ -157,7 +159,7 @@ export function Menu({ label, children, items, class: name, align, up, text, flo
         <div class={`menu ${align === "right" ? "to-right" : ""} ${up ? "up" : ""}`} role="menu" id={id} aria-label={label} ref={box} style={place()} onKeyDown={onKey}>
           {open.length === 0 ? <p class="faint pad">{words.noMatch}</p> : null}
           {open.map((item) => (
-            <MenuRow key={item.label} item={item} leave={leave} />
+            item.heading ? <p key={`h${item.label}`} class="menu-heading">{item.label}</p> : <MenuRow key={item.label} item={item} leave={leave} />
           ))}
         </div>
       ) : null}

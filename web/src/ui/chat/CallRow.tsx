@@ -42,11 +42,12 @@ export function CallRow({ row, running, asked, since, session }: CallProps) {
   const now = useNow(running !== null && since !== null);
   const whole = useMemo(() => wholeInput(call), [call]);
   const took = result ? result.duration_ms : since !== null && running ? now - since : 0;
+  const why = row.approval?.decision === "deny" ? (row.approval.reason ?? row.approval.rule ?? "") : "";
   const facts = [
     ...(call.by === "person" ? [words.byYou] : []),
     ...(outcome?.facts ?? []),
-    ...(row.approval ? [row.approval.decision === "deny" ? words.deniedAs(row.approval.reason ?? row.approval.rule ?? "–") : words.approvedAs(row.approval.decision)] : []),
-    ...(["asked", "denied", "stopped"].includes(state) ? [words.callState[state]] : []),
+    ...(why ? [words.deniedAs(why)] : row.approval && row.approval.decision !== "deny" ? [words.approvedAs(row.approval.decision)] : []),
+    ...(["asked", "stopped"].includes(state) || (state === "denied" && !why) ? [words.callState[state]] : []),
   ].map((fact) => oneLine(fact, 100));
   const mark = failed ? "failed" : state;
   const more = (outcome?.body.length ?? 0) > 0 || whole !== null;
@@ -56,7 +57,7 @@ export function CallRow({ row, running, asked, since, session }: CallProps) {
       <button type="button" class="call-head" aria-expanded={more ? open : undefined} onClick={toggle} disabled={!more}>
         <span class="call-mark" aria-hidden="true">{MARKS[mark]}</span>
         <span class="hidden">{words.callState[mark]}: </span>
-        <span class="call-verb">{verb(call, words, !result && !row.ended)}</span>
+        <span class="call-verb">{verb(call, words, state === "denied" || (!result && !row.ended))}</span>
         <span class="call-subject">{about.split("\n")[0]}</span>
         <span class="call-facts">{facts.join(" · ")}</span>
         {took >= 100 ? <span class="call-time">{duration(took)}</span> : null}

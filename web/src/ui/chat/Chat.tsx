@@ -131,7 +131,7 @@ export function drawRow({ row, running, asked, since, session }: { row: Row; run
     case "notice":
       return <NoticeRow text={row.text} />;
     case "error":
-      return <ErrorRow row={row} />;
+      return <ErrorRow row={row} session={session} />;
     case "setting":
       return <SettingRow row={row} />;
     case "compaction":
