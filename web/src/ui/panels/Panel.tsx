@@ -75,6 +75,8 @@ function ServersPanel({ project }: { project: string }) {
   );
 }
 
+/** Without the counts, where half a configuration tells nothing of what it decides. */
+const RULES_ONLY = "permissions list";
 const RULES = [["permissions list --since 30d", "rules"], ["permissions suggest", "suggested"], ["permissions audit", "audited"]] as const;
 
 /** The rules with how many calls each decided, rules that would spare questions, and what the newest session touched. */
@@ -88,14 +90,14 @@ function RulesPanel({ project }: { project: string }) {
           {RULES.map(([one, name]) => <button type="button" key={one} aria-pressed={one === line} onClick={() => setLine(one)}>{words.rules[name]}</button>)}
         </div>
       </div>
-      <CommandPanel key={line} project={project} line={line} />
+      <CommandPanel key={line} project={project} line={line} or={line === RULES[0][0] ? RULES_ONLY : undefined} />
       {line === RULES[0][0] ? <p class="note faint">{words.decidedHint}</p> : null}
     </>
   );
 }
 
-/** A command and what it answers; actions run in its place. With a session it is a command of that. */
-export function CommandPanel({ project, line, session }: { project: string; line: string; session?: string }) {
+/** A command and what it answers, or another one where it fails; actions run in its place. With a session it is a command of that. */
+export function CommandPanel({ project, line, session, or }: { project: string; line: string; session?: string; or?: string }) {
   const words = useWords();
   const [view, setView] = useState<View | null>(null);
   const [said, setSaid] = useState<View | null>(null);
@@ -109,7 +111,8 @@ export function CommandPanel({ project, line, session }: { project: string; line
     let here = true;
     let timer: ReturnType<typeof setTimeout>;
     setFailure("");
-    run(at).then((made) => {
+    const made = run(at).catch((error: unknown) => (or && at === line ? run(or) : Promise.reject(error)));
+    made.then((made) => {
       if (!here) return;
       setView(made);
       // What is about to change is looked at again.
