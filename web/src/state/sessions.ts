@@ -13,6 +13,8 @@ import { clean, oneLine } from "../lib/clean";
 
 /** Sessions that stay followed when others are looked at. */
 const MAX_FOLLOWED = 8;
+/** Older entries that are taken in at once: more would hold up the page. */
+const OLDER = 500;
 /** Answers to commands that stay in sight. */
 const MAX_SHOWN = 20;
 
@@ -123,7 +125,7 @@ export async function loadOlder(id: string): Promise<void> {
   if (!now || now.loadingOlder || !now.transcript.more) return;
   update(id, (v) => ({ ...v, loadingOlder: true }));
   try {
-    const page = await api.entries(id, now.transcript.entries[0]?.entry, 1000);
+    const page = await api.entries(id, now.transcript.entries[0]?.entry, OLDER);
     update(id, (v) => ({ ...v, loadingOlder: false, transcript: withEntries(v.transcript, page.entries, page.more) }));
   } catch {
     update(id, (v) => ({ ...v, loadingOlder: false }));
