@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { follow, isEntry, NOTHING } from "../../src/state/live";
-import { readOutcome, stateOf, subject, verb } from "../../src/state/outcome";
+import { progressOf, readOutcome, stateOf, subject, verb } from "../../src/state/outcome";
 import { chain, EMPTY, isGap, withEntries, type Row } from "../../src/state/transcript";
 import type { Entry, Event } from "../../src/wire";
 import { wordsOf } from "../../src/words";
@@ -116,6 +116,12 @@ test.each([
   [null, false, false, false, "queued"],
 ])("a call with %j", (result, ended, asked, running, expected) => {
   expect(stateOf(result && { tool_use_id: "x", duration_ms: 0, ...result } as never, ended, asked, running)).toBe(expected);
+});
+
+test("a list of things to do says how far it is", () => {
+  const call = (items: object[]) => ({ id: "x", name: "todo", input: { items } }) as never;
+  expect(progressOf(call([{ text: "a", state: "done" }, { text: "b", state: "in_progress" }, { text: "c", state: "pending" }]))).toBe("1/3");
+  for (const other of [[], [{ text: "a" }], [{ state: "open" }]]) expect(progressOf(call(other))).toBe("");
 });
 
 test("results of tools that nobody knows are shown as they are", () => {

@@ -218,8 +218,8 @@ fn the_list_counts_the_calls_that_each_rule_decides() {
         ],
     );
     let list = |since: &[&str]| {
-        let words = [&["permissions", "list", "--format", "json"], since].concat();
-        let out = space.ostler(words).output().ok();
+        let list = space.ostler(["permissions", "list", "--format", "json"]);
+        let out = list.args(since.iter().copied()).output().ok();
         serde_json::from_str::<Value>(&out.stdout).unwrap()
     };
     let rules = list(&["--since", "9999w"]);

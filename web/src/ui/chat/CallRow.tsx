@@ -5,7 +5,7 @@ import { clean, cleanOutput, lastLines, oneLine } from "../../lib/clean";
 import { duration } from "../../lib/format";
 import { languageOf } from "../../lib/highlight";
 import { change, useApp, useWords } from "../../state/app";
-import { readOutcome, stateOf, subject, verb, wholeInput, type Body, type CallState } from "../../state/outcome";
+import { progressOf, readOutcome, stateOf, subject, verb, wholeInput, type Body, type CallState } from "../../state/outcome";
 import type { Row } from "../../state/transcript";
 import type { Child, RunningCall } from "../../wire";
 import { Code } from "../Code";
@@ -42,9 +42,11 @@ export function CallRow({ row, running, asked, since, session }: CallProps) {
   const now = useNow(running !== null && since !== null);
   const whole = useMemo(() => wholeInput(call), [call]);
   const took = result ? result.duration_ms : since !== null && running ? now - since : 0;
+  const progress = progressOf(call);
   const why = row.approval?.decision === "deny" ? (row.approval.reason ?? row.approval.rule ?? "") : "";
   const facts = [
     ...(call.by === "person" ? [words.byYou] : []),
+    ...(progress ? [progress] : []),
     ...(outcome?.facts ?? []),
     ...(why ? [words.deniedAs(why)] : row.approval && row.approval.decision !== "deny" ? [words.approvedAs(row.approval.decision)] : []),
     ...(["asked", "stopped"].includes(state) || (state === "denied" && !why) ? [words.callState[state]] : []),
