@@ -17,18 +17,20 @@ interface Props {
   onAct: (act: Act) => void;
   /** The first actions of a list, in place of doing them. */
   onPick?: (item: Item) => void;
+  /** One of several that are read together: none of them is searched alone. */
+  inGroup?: boolean;
 }
 
-export function ViewPart({ view, onAct, onPick }: Props) {
+export function ViewPart({ view, onAct, onPick, inGroup }: Props) {
   if ("text" in view) return <TextPart text={view.text} />;
   if ("error" in view) return <p class="note bad" role="alert">✗ {clean(view.error)}</p>;
   if ("diff" in view) return <DiffView files={parseDiff(view.diff)} />;
   if ("report" in view) return <ReportPart report={view.report} />;
-  if ("table" in view) return <TablePart table={view.table} onAct={onAct} />;
+  if ("table" in view) return <TablePart table={view.table} onAct={onAct} inGroup={inGroup} />;
   if ("list" in view) return <ListPart list={view.list} onAct={onAct} onPick={onPick} />;
   const filled = "group" in view ? windowOf(view.group) : null;
   if ("group" in view && filled) return <WindowPart filled={filled} table={view.group[1]!} onAct={onAct} />;
-  if ("group" in view) return <div class="group">{view.group.map((part, at) => <ViewPart key={at} view={part} onAct={onAct} />)}</div>;
+  if ("group" in view) return <div class="group">{view.group.map((part, at) => <ViewPart key={at} view={part} onAct={onAct} inGroup />)}</div>;
   return null;
 }
 
@@ -132,7 +134,7 @@ const MAX_ROWS = 300;
 /** Actions that stand in the line of a row. */
 const BESIDE = 2;
 
-function TablePart({ table, onAct }: { table: Table; onAct: (act: Act) => void }) {
+function TablePart({ table, onAct, inGroup }: { table: Table; onAct: (act: Act) => void; inGroup?: boolean }) {
   const words = useWords();
   const [filter, setFilter] = useState("");
   const columns = table.columns.map(columnOf);
@@ -151,7 +153,7 @@ function TablePart({ table, onAct }: { table: Table; onAct: (act: Act) => void }
   return (
     <section class="table-part">
       {table.title ? <h2>{clean(table.title)}</h2> : null}
-      {table.rows.length > MANY || table.search ? (
+      {(table.rows.length > MANY && !inGroup) || table.search ? (
         <Find value={filter} onChange={setFilter} onSearch={table.search ? (text) => onAct({ command: `${table.search} ${text}` }) : undefined} />
       ) : null}
       {table.rows.length === 0 && table.empty ? <p class="faint">{clean(table.empty)}</p> : null}
@@ -203,7 +205,7 @@ function CellPart({ cell, kind, label }: { cell: Cell | undefined; kind: string;
   const value = typeof cell === "object" && typeof cell.value === "string" ? cell.value : "";
   const state = STATES[text] ?? STATES[value];
   const full = typeof cell === "object" && kind === "time" && typeof cell.value === "string" ? cell.value : undefined;
-  return <td class={`k-${kind} ${text.length <= SHORT ? "short" : ""} ${text ? "" : "none"}`} title={full} data-label={label ? clean(label) : undefined}>{state ? <span class={`${text.length <= SHORT ? "chip" : "state-text"} ${state}`}>{text}</span> : text}</td>;
+  return <td class={`k-${kind} ${text.length <= SHORT ? "short" : ""} ${text ? "" : "blank"}`} title={full} data-label={label ? clean(label) : undefined}>{state ? <span class={`${text.length <= SHORT ? "chip" : "state-text"} ${state}`}>{text}</span> : text}</td>;
 }
 
 function Find({ value, onChange, onSearch }: { value: string; onChange: (text: string) => void; onSearch?: (text: string) => void }) {

@@ -60,7 +60,7 @@ export function CallRow({ row, running, asked, since, session }: CallProps) {
         <span class="call-mark" aria-hidden="true">{MARKS[mark]}</span>
         <span class="hidden">{words.callState[mark]}: </span>
         <span class="call-verb">{verb(call, words, state === "denied" || (!result && !row.ended))}</span>
-        <span class="call-subject">{about.split("\n")[0]}</span>
+        {about ? <span class="call-subject">{about.split("\n")[0]}</span> : null}
         <span class="call-facts">{facts.join(" · ")}</span>
         {took >= 100 ? <span class="call-time">{duration(took)}</span> : null}
         {more ? <span class="call-fold" aria-hidden="true"><Icon name={open ? "down" : "right"} /></span> : null}
