@@ -540,7 +540,8 @@ const listedOnce = new Promise<void>((done) => {
 export async function loadSessions(): Promise<void> {
   try {
     const [projects, rows] = await Promise.all([api.projects(), api.sessions()]);
-    change({ projects, rows: sortRows(rows), listed: true });
+    // A list that was on its way when one of them was deleted still has it.
+    change({ projects, rows: sortRows(rows.filter((row) => !deleted.has(row.id))), listed: true });
     nowListed();
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) leaveForLogin();

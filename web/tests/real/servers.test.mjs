@@ -69,7 +69,6 @@ test("the panel names the server, and so does the session's", async () => {
   // In a session that runs: how it stands, and what is trusted there.
   await page.locator("td.acts-below button", { hasText: /^reconnect$/ }).click();
   await page.waitForSelector(".said-view");
-  await page.waitForSelector(".chip.good");
   await page.locator("td.acts-below button", { hasText: /^tools$/ }).click();
   await page.locator(".list .pick", { hasText: "order" }).click();
   await page.waitForSelector(".list .marked");
