@@ -184,7 +184,7 @@ export async function budget(s) {
 export async function fail(s) {
   s.delta({ type: "retry", after_ms: 900, attempt: 2, reason: "529 overloaded" });
   await sleep(900);
-  s.write("error", { kind: "auth", message: "Anthropic refused the key: invalid x-api-key.\nSet ANTHROPIC_API_KEY, or run ostler login.", details: { status: 401, type: "authentication_error" } });
+  s.write("error", { kind: "auth", message: "Anthropic refused the key: invalid x-api-key.\nSet ANTHROPIC_API_KEY, or run `ostler login`.", details: { status: 401, type: "authentication_error" } });
   s.failed = true;
   s.end("error");
 }

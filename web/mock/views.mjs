@@ -6,23 +6,29 @@ const column = (name, key, kind = "text") => ({ name, key, kind });
 const list = (title, items, more = {}) => ({ list: { title, items, ...more } });
 
 const VIEWS = {
-  mcp: { table: { title: "Servers", columns: [column("server", "name"), column("state", "state"), column("tools", "tools", "number"), column("note", "note", "prose")], rows: [
-    { cells: ["postgres", "ok", { text: "12", value: 12 }, "trusted; answers in 40 ms"], marked: false, actions: [command("reconnect", "mcp reconnect postgres"), command("untrust", "mcp untrust postgres")] },
-    { cells: ["browser", "warning", { text: "0", value: 0 }, "not trusted yet: it comes with this project"], marked: false, actions: [command("trust", "mcp trust browser")] },
+  mcp: { table: { columns: [column("name", "name"), column("type", "type"), column("", "disabled"), column("scope", "scope"), column("what", "target")], rows: [
+    ["postgres", "stdio", { text: "on", value: false }, "user", "postgres-mcp --read-only"],
+    ["browser", "http", { text: "on", value: false }, "project", "http://127.0.0.1:9/mcp"],
   ] } },
   memory: { table: { title: "Remembered", columns: [column("id", "id"), column("scope", "scope"), column("updated", "updated", "time"), column("name", "name"), column("description", "description", "prose")], label: "name", search: "memory search", rows: Array.from({ length: 14 }, (_, n) => ({
     cells: [`f${n}`, n % 3 ? "project" : "global", { text: `${n + 1}d`, value: "2026-11-11T11:00:00Z" }, `fact ${n}`, "tests run with python3 -m unittest, never with pytest"], marked: false, actions: [command("show", `memory show f${n}`), command("archive", `memory archive f${n}`)],
   })) } },
   permissions: { table: { columns: [column("list", "list"), column("rule", "rule"), column("where", "from"), column("note", "notes")], rows: [["mode", "normal", "", { text: "" }], ["approval", "ask", "", { text: "" }], ["allow", "Bash(python3 -m unittest *)", "ostler.toml", { text: "" }], ["deny", "Read(.env)", "user", { text: "" }]] } },
+  "permissions list --since 30d": { table: { columns: [column("list", "list"), column("rule", "rule"), column("decided", "decided", "number"), column("layer", "layer"), column("where", "from"), column("note", "notes")], rows: [["deny", "Read(.env)", { text: "2", value: 2 }, "user", "~/.ostler/config.toml:4:9", { text: "", value: [] }], ["allow", "Bash(python3 -m unittest *)", { text: "41", value: 41 }, "project", "ostler.toml:2:10", { text: "", value: [] }]] } },
+  "permissions suggest": { table: { columns: [column("asked", "count", "number"), column("rules", "rules"), column("example", "example", "prose")], rows: [[{ text: "12", value: 12 }, "Bash(git commit:*)", "git commit -m 'fix the parser'"]] } },
+  "permissions audit": { report: { text: "    5  read_file shop/cart.py  [allow]\n       read     shop/cart.py\n", value: [] } },
   doctor: { table: { columns: [column("", "status"), column("", "topic"), column("", "text")], rows: [["ok", "version", "ostler 0.1.0 on linux x86_64"], ["ok", "model", "anthropic/claude-sonnet-5"], ["warning", "provider", "openai: no key (OPENAI_API_KEY is not set)"], ["ok", "sandbox", "namespaces active, with landlock 7"], ["error", "git", "no git on PATH"]], frame: { fields: {}, rows: "findings" } } },
   trust: { group: [{ text: "These files of the project decide what runs. Look at them before you trust them." }, { table: { title: "Wants trust", columns: ["file", "what it does"], rows: [[".mcp.json", "starts a server: browser"], ["ostler.toml", "adds a hook after each edit"]] } }, list("", [{ label: "trust these", actions: [command("trust", "trust yes")] }, { label: "leave them out", actions: [command("refuse", "trust no")] }])] },
   agents: { table: { title: "Roles", columns: [column("role", "name"), column("files", "filesystem"), column("model", "model"), column("description", "description", "prose"), column("", "shell", "data")], rows: [["builder", "read-write", "of the session", "Builds or changes something and verifies it", { text: "", value: true }], ["critic", "read-only", "of the session", "Finds what is wrong with a plan or a design", { text: "", value: true }]] } },
-  skills: { table: { title: "Skills", columns: [column("skill", "name"), column("from", "from"), column("description", "description", "prose")], rows: [["commit", "built in", "Commit the changes, in the style of the project's history"]] } },
+  skills: { table: { title: "Skills", columns: [column("skill", "name"), column("from", "from"), column("description", "description", "prose")], rows: [{ cells: ["commit", "built in", "Commit the changes, in the style of the project's history"], marked: false, actions: [{ label: "use", act: { do: { compose: "/commit " } } }, command("show", "skills commit")] }] } },
   cache: { report: { text: "request  shared  cached\n1        0 %     0 %\n2        96 %    91 %\n", remarks: ["one prompt broke the cache: the model was changed"] } },
   checkpoints: { table: { columns: [column("id", "id", "number"), column("when", "when", "time"), column("label", "label", "prose")], rows: [], empty: "No checkpoints yet." } },
   model: list("Model", [["anthropic/claude-sonnet-5", true], ["anthropic/claude-opus-5"], ["openai/gpt-6-codex"], ["ollama/qwen4-coder"]].map(([label, marked]) => ({ label, ...(marked ? { marked } : {}), actions: [command("use", `model ${label}`)] }))),
   effort: list("Effort", ["none", "minimal", "low", "medium", "high", "max"].map((label) => ({ label, actions: [command("use", `effort ${label}`)] }))),
-  context: { table: { columns: ["part", "tokens", ""], rows: [["system prompt", "618", "█"], ["tool schemas", "1701", "██"], ["total", "2320 / 200000 (1%)", ""]] } },
+  context: { group: [{ text: "`███░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░│░░░░░░░░░░░`\n\n█ used · ░ free · │ compacts here (80 %)" }, { table: {
+    columns: [column("part", "part"), column("tokens", "tokens", "number"), column("share", "share", "number"), column("", "kind", "data")],
+    rows: [["system prompt", 1217, "part"], ["tool schemas", 3389, "part"], ["your words and files", 60, "part"], ["tool results", 1033, "part"], ["total", 5699, "total"], ["free", 194_301, "free"], ["kept when compacting", 61, "compaction"]].map(([name, count, kind]) => [name, { text: count.toLocaleString("en"), value: count }, { text: `${Math.round(count / 2000)}%`, value: count / 200_000 }, { text: "", value: kind }]),
+  } }] },
   status: { table: { columns: [], rows: [["model", "anthropic/claude-sonnet-5"], ["mode", "normal"], ["approval", "ask"]] } },
   theme: { do: { theme: "" } },
 };
@@ -52,6 +58,31 @@ function rewind(session, words) {
   return { do: { compose: point.text } };
 }
 
+/** The servers as they stand in a session, and what can be done about each. */
+function servers(session, [verb, name, tool]) {
+  session.trusted ??= new Set();
+  if (verb === "tools") {
+    const is = session.trusted.has("query");
+    return list(`Tools of ${name}`, [{ label: "query", detail: "Asks the database", marked: is, actions: [command(is ? "no longer while planning" : "trust while planning", `mcp ${is ? "untrust" : "trust"} ${name} query`)] }]);
+  }
+  if (verb === "trust" || verb === "untrust") {
+    session.trusted[verb === "trust" ? "add" : "delete"](tool ?? "query");
+    return { text: `Tools of ${name} that may be used while planning: ${[...session.trusted].join(", ") || "none"}.` };
+  }
+  if (verb === "reconnect") {
+    session.connected = (session.connected ?? 0) + 1;
+    return { text: `${name} is connected anew.` };
+  }
+  const actions = (of) => [command("tools", `mcp tools ${of}`), command("reconnect", `mcp reconnect ${of}`), command("trust its read-only tools while planning", `mcp trust ${of}`), { label: "copy login command", act: { do: { copy: `ostler mcp login ${of}` } } }];
+  // It takes a moment, and two looks.
+  const state = session.connected === 1 ? { text: "starting", value: "starting" } : { text: session.connected ? "ready" : "nothing listens at http://127.0.0.1:9/mcp: is the server running, and is that its address?", value: session.connected ? "ready" : "failed" };
+  if (session.connected === 1) session.connected = 2;
+  return { table: { title: "MCP servers", columns: [column("name", "name"), column("state", "state"), column("tools", "offers"), column("what", "server", "prose")], rows: [
+    { cells: ["browser", state, { text: "" }, ""], marked: false, actions: actions("browser") },
+    { cells: ["postgres", { text: "ready", value: "ready" }, "12 tools, 0 prompts, 0 resources", "postgres 2.1.0"], marked: true, actions: actions("postgres") },
+  ] } };
+}
+
 /** The answer to a command of a session. */
 export function sessionView(session, line) {
   const [name, ...words] = line.replace(/^\//, "").split(/\s+/).filter(Boolean);
@@ -69,13 +100,15 @@ export function sessionView(session, line) {
     }
     case "approve": {
       if (!words[0]) return { text: `Approval: ${session.snap.mode.posture}` };
-      session.write("mode", { mode: session.snap.mode.mode, posture: { all: "yolo for commands", none: "refuse", ask: "ask" }[words[0]] ?? `auto for ${words[0]}` });
+      session.write("mode", { mode: session.snap.mode.mode, posture: { all: "yolo for commands", none: "refuse", ask: "ask", edits: "edits", auto: "auto", yolo: "yolo" }[words[0]] ?? `auto for ${words[0]}` });
       return { text: `Approval: ${words[0]}` };
     }
     case "model":
       if (!words[0]) return VIEWS.model;
       session.write("settings", { model: words[0] });
       return { text: `Model: ${words[0]}` };
+    case "mcp":
+      return servers(session, words);
     case "kill":
       session.delta({ type: "tasks", tasks: [] });
       session.delta({ type: "jobs", running: [] });
@@ -88,6 +121,7 @@ export function sessionView(session, line) {
 /** The answer to a command of a project. */
 export function projectView(line) {
   const [name, ...words] = line.split(/\s+/);
+  if (VIEWS[line]) return VIEWS[line];
   if (words.length > 0) return { text: `\`${line}\`: done.` };
   return VIEWS[name] ?? { error: `There is no command ${name}.` };
 }

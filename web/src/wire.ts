@@ -268,6 +268,8 @@ export interface Report {
   text: string;
   remarks?: string[];
   failed?: boolean;
+  /** The facts behind the text. */
+  value?: Json;
 }
 
 export type View =

@@ -400,6 +400,9 @@ pub enum Permissions {
     },
     /// Every rule, where it stands, and what is odd about it
     List {
+        /// Count the calls of sessions since then that each rule decides: 12h, 30d or 4w
+        #[arg(long, value_name = "TIME")]
+        since: Option<String>,
         /// text, or json for programs
         #[arg(long, value_enum, default_value_t)]
         format: Listing,

@@ -155,7 +155,10 @@ fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
                 .map(|effort| crate::wiring::effort(effort).name().to_owned()),
             folder: shown_root(boot),
             host: boot.machines.name(),
-            branch: crate::around::branch(&boot.places.root),
+            branch: match elsewhere(boot) {
+                Some(_) => None,
+                None => crate::around::branch(&boot.places.root),
+            },
         }),
         greeting,
         prompt: None,
@@ -164,8 +167,18 @@ fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
     })
 }
 
-/// The root, with `~` for the home of the person.
+/// The server whose session it is, without how it is spoken to.
+fn elsewhere(boot: &Boot) -> Option<&str> {
+    let remote = boot.global.attach.remote.as_ref()?;
+    let (_, name) = remote.origin.split_once("://")?;
+    Some(name)
+}
+
+/// The root, with `~` for the home of the person. Of a session elsewhere no folder here says anything.
 fn shown_root(boot: &Boot) -> String {
+    if let Some(server) = elsewhere(boot) {
+        return server.to_owned();
+    }
     if let Some(place) = boot.machines.place.get() {
         return format!("({}) {}", place.name, place.root.display());
     }
@@ -179,6 +192,9 @@ fn shown_root(boot: &Boot) -> String {
 }
 
 fn title(boot: &Boot) -> String {
+    if let Some(server) = elsewhere(boot) {
+        return format!("ostler {server}");
+    }
     let root = match boot.machines.place.get() {
         Some(place) => &place.root,
         None => &boot.places.root,

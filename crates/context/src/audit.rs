@@ -7,6 +7,7 @@ use ostler_tools::tool::Scope;
 use ostler_wire::{Access, Approval, Body, Entry, Mark, ToolDeclaration, ToolResult, ToolUse};
 use serde::Serialize;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
@@ -79,6 +80,27 @@ pub struct Approved {
     pub accesses: Vec<Access>,
 }
 
+/// A call as it would be judged now.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    pub tool: Cow<'static, ToolDeclaration>,
+    pub accesses: Vec<Access>,
+}
+
+/// What the calls of a log declare. What was copied from a log of somebody else is not among it.
+pub fn declared(entries: &[Entry], scope: &Scope) -> Vec<Declared> {
+    let declare = |(_, call): (&Entry, &ToolUse)| {
+        let tool = match call.name.starts_with("mcp__") {
+            true => Cow::Owned(ToolDeclaration::of_other(call.name.clone(), false)),
+            false => Cow::Borrowed(ostler_tools::builtin::declaration(&call.name)?),
+        };
+        let accesses = accesses(call, &call.input.to_value(), scope)?;
+        Some(Declared { tool, accesses })
+    };
+    let own = calls(of_person(entries)).take(MAX_CALLS);
+    own.filter_map(declare).collect()
+}
+
 /// Every call of a log, in order. Calls of abandoned branches count: what they did, they did.
 pub fn audit(entries: &[Entry], scope: &Scope) -> Vec<Audited> {
     let (approvals, results) = by_call(entries);
@@ -135,12 +157,7 @@ pub fn audit(entries: &[Entry], scope: &Scope) -> Vec<Audited> {
 /// What a person allowed once or for a session, and saved no rule for. What was copied from a log of somebody else is not
 /// among it.
 pub fn approved(entries: &[Entry], scope: &Scope) -> Vec<Approved> {
-    let foreign = ostler_store::sessions::foreign(entries);
-    let own = entries.partition_point(|entry| entry.entry <= foreign);
-    let entries = match foreign {
-        0 => entries,
-        1.. => entries.get(own..).unwrap_or_default(),
-    };
+    let entries = of_person(entries);
     let (approvals, _) = by_call(entries);
     calls(entries)
         .take(MAX_CALLS)
@@ -157,6 +174,16 @@ pub fn approved(entries: &[Entry], scope: &Scope) -> Vec<Approved> {
             })
         })
         .collect()
+}
+
+/// Without what was copied from a log of somebody else.
+fn of_person(entries: &[Entry]) -> &[Entry] {
+    let foreign = ostler_store::sessions::foreign(entries);
+    let own = entries.partition_point(|entry| entry.entry <= foreign);
+    match foreign {
+        0 => entries,
+        1.. => entries.get(own..).unwrap_or_default(),
+    }
 }
 
 type ById<'a> = (

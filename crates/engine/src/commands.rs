@@ -42,7 +42,8 @@ use ostler_state::session::Session;
 use ostler_state::{Extensions, SessionState};
 use ostler_wire::{CommandGroup, CommandInfo, Language, Table, View, Word};
 pub use permissions::{
-    Suggestion, Suggestions, WrittenRule, audit_session, rule_table, suggest_rules, verdict_name,
+    Suggestion, Suggestions, WrittenRule, audit_session, decided_calls, rule_table, suggest_rules,
+    verdict_name,
 };
 pub use sessions::{Collect, Prefixes, Projects, SessionsRequest, sessions};
 pub use skills::{skill, skills};

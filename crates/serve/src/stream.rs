@@ -2,6 +2,7 @@
 //! bounded number of bytes; what it misses it gets from the log.
 
 use crate::App;
+use crate::live::lines::{LONG, Line, Lines};
 use crate::live::session::{Joined, OpenSession};
 use crate::problem::{Kind, Problem};
 use axum::body::Body;
@@ -239,6 +240,8 @@ struct Writing {
     /// The earliest time for the next write.
     next: Instant,
     greeted: bool,
+    /// Taken already, and too long to be joined to what was before it.
+    kept: Option<Bytes>,
     over: CancellationToken,
     _held: ((Ended, Option<Place>), DropGuard),
 }
@@ -251,6 +254,7 @@ impl Writing {
             pace,
             next: Instant::now(),
             greeted: false,
+            kept: None,
             over: over.clone(),
             _held: (held, over.drop_guard()),
         }
@@ -260,6 +264,9 @@ impl Writing {
         if !std::mem::replace(&mut self.greeted, true) {
             // The client knows that it is connected, also where nothing happens.
             return Some(Bytes::from_static(b": ostler\n\n"));
+        }
+        if let Some(kept) = self.kept.take() {
+            return Some(kept);
         }
         let piece = tokio::select! {
             piece = timeout(SILENCE, self.pieces.recv()) => piece,
@@ -271,15 +278,23 @@ impl Writing {
         let first = piece?;
         sleep_until(self.next).await;
         self.next = Instant::now() + self.pace;
-        let Ok(more) = self.pieces.try_recv() else {
-            return Some(first);
-        };
-        let mut all = BytesMut::from(first.as_ref());
-        all.extend_from_slice(&more);
-        while all.len() < MAX_PIECE
-            && let Ok(more) = self.pieces.try_recv()
-        {
-            all.extend_from_slice(&more);
+        // A long one is written as it is: joining it would be a copy of its own.
+        let mut all = BytesMut::new();
+        let mut only = first;
+        while only.len() + all.len() < MAX_PIECE && only.len() < LONG {
+            let Ok(more) = self.pieces.try_recv() else {
+                break;
+            };
+            all.extend_from_slice(&only);
+            only = more;
+        }
+        if all.is_empty() {
+            return Some(only);
+        }
+        if only.len() < LONG {
+            all.extend_from_slice(&only);
+        } else {
+            self.kept = Some(only);
         }
         Some(all.freeze())
     }
@@ -308,17 +323,19 @@ async fn carry(
     while let Some(event) = feed.next().await {
         sleep_until(next).await;
         next = Instant::now() + PACE;
-        let mut piece = BytesMut::new();
+        let mut written = Written::default();
         let mut event = Some(event);
         while let Some(one) = event {
-            write(&mut piece, &one, &form, &app.backend.now());
-            event = match piece.len() < MAX_PIECE {
+            written.put(&one, &form, (open.lines(), &app.backend.now()));
+            event = match written.size < MAX_PIECE {
                 true => feed.try_next(),
                 false => None,
             };
         }
-        if sender.send(piece.freeze()).await.is_err() {
-            return;
+        for piece in written.pieces() {
+            if sender.send(piece).await.is_err() {
+                return;
+            }
         }
     }
     let _ = sender.send(closed(&form)).await;
@@ -417,24 +434,51 @@ fn join(delta: &mut Delta, next: Event) -> Option<Event> {
     None
 }
 
-fn write(out: &mut BytesMut, event: &Event, form: &Form, now: &str) {
-    // Only what is no JSON at all cannot be written, and there is none.
-    let Ok(line) = event.to_line(now) else { return };
-    match form {
-        Form::Single => {
-            if let Event::Entry(entry) = event {
-                out.extend_from_slice(format!("id: {}\n", entry.entry).as_bytes());
+/// What is written at once: pieces, of which long lines are shared with the other streams.
+#[derive(Default)]
+struct Written {
+    done: Vec<Bytes>,
+    last: BytesMut,
+    size: usize,
+}
+
+impl Written {
+    fn put(&mut self, event: &Event, form: &Form, (lines, now): (&Lines, &str)) {
+        let line = match event {
+            Event::Entry(entry) => lines.of(entry),
+            Event::Delta(_) | Event::Ask(_) | Event::Reply(_) => {
+                event.to_line(now).ok().map(Line::Short)
             }
-            put(out, &[&line]);
+        };
+        // Only what is no JSON at all cannot be written, and there is none.
+        let Some(line) = line else { return };
+        if let (Form::Single, Event::Entry(entry)) = (form, event) {
+            let id = format!("id: {}\n", entry.entry);
+            self.last.extend_from_slice(id.as_bytes());
         }
-        Form::Tagged(id) => put(
-            out,
-            &[
-                &format!("{{\"session\":{},\"event\":", json!(id)),
-                &line,
-                "}",
-            ],
-        ),
+        self.last.extend_from_slice(b"data: ");
+        if let Form::Tagged(id) = form {
+            let head = format!("{{\"session\":{},\"event\":", json!(id));
+            self.last.extend_from_slice(head.as_bytes());
+        }
+        match line {
+            Line::Short(line) => self.last.extend_from_slice(line.as_bytes()),
+            Line::Long(line) => {
+                self.done.push(self.last.split().freeze());
+                self.done.push(line);
+            }
+        }
+        let end: &[u8] = match form {
+            Form::Single => b"\n\n",
+            Form::Tagged(_) => b"}\n\n",
+        };
+        self.last.extend_from_slice(end);
+        self.size = self.done.iter().map(Bytes::len).sum::<usize>() + self.last.len();
+    }
+
+    fn pieces(mut self) -> Vec<Bytes> {
+        self.done.push(self.last.freeze());
+        self.done
     }
 }
 

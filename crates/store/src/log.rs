@@ -5,7 +5,7 @@ use crate::owners::Owners;
 use crate::redact::Redactor;
 use ostler_wire::{Body, Entry, EntryError, Language, Say, Word};
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -352,6 +352,54 @@ pub fn read(path: &Path) -> Result<(Vec<Entry>, Damage), LogError> {
     let bytes = std::fs::read(path).map_err(|e| fault(path, Word::LogNotRead, e))?;
     let (entries, _, damage) = parse(&bytes);
     Ok((entries, damage))
+}
+
+/// The last entries of the branch that a log is on, or the last ones before an entry, oldest first; and whether there are
+/// older ones. Of a long log only the end is read, where that says it all.
+pub fn page(
+    path: &Path,
+    before: Option<u64>,
+    limit: usize,
+) -> Result<(Vec<Entry>, bool), LogError> {
+    let failed = |e| fault(path, Word::LogNotRead, e);
+    check_regular(path).map_err(failed)?;
+    if before.is_none()
+        && let Some(entries) = tail(path, limit).map_err(failed)?
+    {
+        return Ok((entries, true));
+    }
+    let (entries, _) = read(path)?;
+    let mut branch = branch(entries);
+    branch.retain(|entry| before.is_none_or(|before| entry.entry < before));
+    let older = branch.len().saturating_sub(limit);
+    branch.drain(..older);
+    Ok((branch, older > 0))
+}
+
+/// Bytes at the end of a log that are read first.
+const TAIL: u64 = 1 << 20;
+
+/// That many entries from the end of a log that is longer than what is read of it. None where they do not all follow each
+/// other, or are more than that.
+fn tail(path: &Path, limit: usize) -> io::Result<Option<Vec<Entry>>> {
+    let mut file = File::open(path)?;
+    let Some(start) = file.metadata()?.len().checked_sub(TAIL) else {
+        return Ok(None);
+    };
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes)?;
+    // The first line has lost its beginning.
+    let whole = memchr::memchr(b'\n', &bytes).and_then(|end| bytes.get(end + 1..));
+    let parsed = parse_lines(whole.unwrap_or_default(), 0);
+    let mut entries = parsed.entries;
+    let follows = |pair: &[Entry]| matches!(pair, [a, b] if b.parent == Some(a.entry));
+    let is_whole = parsed.bad_lines == 0 && !parsed.torn && !parsed.unnumbered;
+    if !is_whole || entries.len() <= limit || !entries.windows(2).all(follows) {
+        return Ok(None);
+    }
+    entries.drain(..entries.len() - limit);
+    Ok(Some(entries))
 }
 
 /// The branch that ends at the newest entry, oldest first. A parent that is lost is replaced by the nearest entry before it.

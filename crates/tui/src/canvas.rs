@@ -32,6 +32,10 @@ impl Canvas {
         self.theme.language.fill(word, values)
     }
 
+    pub fn many<const N: usize>(&self, word: Word<N>, number: usize, values: &[&str; N]) -> String {
+        self.theme.language.many(word, number, values)
+    }
+
     /// The same with that many columns less.
     pub fn narrower(&self, columns: usize) -> Self {
         Self {

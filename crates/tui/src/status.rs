@@ -158,8 +158,8 @@ impl Status {
             let count = clients.to_string();
             let text = match (self.clients.silent, self.clients.is_remote()) {
                 (true, _) => canvas.say(Word::StatusSilent).to_owned(),
-                (false, true) => canvas.fill(Word::StatusAttached, &[&count]),
-                (false, false) => canvas.fill(Word::StatusShared, &[&count]),
+                (false, true) => canvas.many(Word::StatusAttached, clients, &[&count]),
+                (false, false) => canvas.many(Word::StatusShared, clients, &[&count]),
             };
             parts.push(("clients", canvas.span(text, Role::Accent)));
         }
@@ -270,6 +270,8 @@ mod tests {
         assert_eq!(shown(&status), "2 terminals");
         status.clients.rank = Some(1);
         assert_eq!(shown(&status), "attached · 2 terminals");
+        status.clients.ids.pop();
+        assert_eq!(shown(&status), "attached · 1 terminal");
         for (form, expect) in [
             ("{model} on {branch}", "wise-2 on main"),
             ("{cost}{jobs}|{nonsense} {", "$0.250|{nonsense} {"),

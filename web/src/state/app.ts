@@ -20,6 +20,8 @@ export type Route =
 export interface First {
   text: string;
   images: Image[];
+  /** In this mode; left out, in the usual one. */
+  mode?: string;
 }
 
 export type Theme = "auto" | "light" | "dark";
@@ -90,6 +92,8 @@ export interface App {
   rows: SessionRow[];
   listed: boolean;
   sessions: { [id: string]: SessionView };
+  /** The session that was looked at last. */
+  lastSession: string;
   dialog: Dialog | null;
   /** The left sheet and the right drawer, where the window is narrow. */
   sheet: "left" | "right" | null;
@@ -131,6 +135,7 @@ export const app = createStore<App>({
   rows: [],
   listed: false,
   sessions: {},
+  lastSession: "",
   dialog: null,
   sheet: null,
   toasts: [],

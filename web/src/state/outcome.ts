@@ -105,6 +105,13 @@ export function stateOf(result: ToolResult | null, ended: boolean, asked: boolea
   return code === "interrupted" ? "stopped" : "failed";
 }
 
+/** A call that hands over a list of things to do: how many of them are done. */
+export function progressOf(call: ToolUse): string {
+  const items = list(fields(call.input), "items").map((item) => text(fields(item), "state"));
+  const isTodo = items.length > 0 && items.every((state) => state === "pending" || state === "in_progress" || state === "done");
+  return isTodo ? `${items.filter((state) => state === "done").length}/${items.length}` : "";
+}
+
 export function readOutcome(call: ToolUse, result: ToolResult, words: Words): Outcome {
   const envelope = fields(result.output);
   if (envelope.error !== undefined && envelope.error !== null) {

@@ -13,6 +13,8 @@ import { clean, oneLine } from "../lib/clean";
 
 /** Sessions that stay followed when others are looked at. */
 const MAX_FOLLOWED = 8;
+/** Older entries that are taken in at once: more would hold up the page. */
+const OLDER = 500;
 /** Answers to commands that stay in sight. */
 const MAX_SHOWN = 20;
 
@@ -48,6 +50,7 @@ function fresh(id: string): SessionView {
 
 /** Shows a session: its newest entries at once, then everything as it comes. */
 export async function openSession(id: string): Promise<void> {
+  change({ lastSession: id });
   const known = view(id);
   if (known && known.status !== "failed" && !known.closed) {
     wantAll(id);
@@ -71,7 +74,10 @@ export async function openSession(id: string): Promise<void> {
     wantAll(id);
     sendUnsent(id);
     const first = firsts.get(id);
-    if (first && firsts.delete(id)) sayText(id, first.text, "queue", first.images);
+    if (first && firsts.delete(id)) {
+      if (first.mode) await ask(id, `mode ${first.mode}`);
+      sayText(id, first.text, "queue", first.images);
+    }
     void refreshChanges(id);
   } catch (error) {
     const failure = error instanceof Error ? error.message : String(error);
@@ -119,7 +125,7 @@ export async function loadOlder(id: string): Promise<void> {
   if (!now || now.loadingOlder || !now.transcript.more) return;
   update(id, (v) => ({ ...v, loadingOlder: true }));
   try {
-    const page = await api.entries(id, now.transcript.entries[0]?.entry, 1000);
+    const page = await api.entries(id, now.transcript.entries[0]?.entry, OLDER);
     update(id, (v) => ({ ...v, loadingOlder: false, transcript: withEntries(v.transcript, page.entries, page.more) }));
   } catch {
     update(id, (v) => ({ ...v, loadingOlder: false }));
@@ -534,7 +540,8 @@ const listedOnce = new Promise<void>((done) => {
 export async function loadSessions(): Promise<void> {
   try {
     const [projects, rows] = await Promise.all([api.projects(), api.sessions()]);
-    change({ projects, rows: sortRows(rows), listed: true });
+    // A list that was on its way when one of them was deleted still has it.
+    change({ projects, rows: sortRows(rows.filter((row) => !deleted.has(row.id))), listed: true });
     nowListed();
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) leaveForLogin();

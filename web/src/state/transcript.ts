@@ -86,11 +86,45 @@ export function withEntries(now: Transcript, more: Entry[], older?: boolean): Tr
   const fresh = more.filter((entry) => !last || entry.entry > last.entry).sort((a, b) => a.entry - b.entry);
   const before = more.filter((entry) => last && entry.entry < (now.entries[0]?.entry ?? 0)).sort((a, b) => a.entry - b.entry);
   if (fresh.length === 0 && before.length === 0) return flag === now.more ? now : { ...now, more: flag };
+  if (before.length > 0 && fresh.length === 0) {
+    const joined = withOlder(now, before, flag);
+    if (joined) return joined;
+  }
   const grows = last && before.length === 0 && follows(last, fresh);
   if (!grows) return make([...before, ...now.entries, ...fresh], flag);
   const next: Transcript = { ...now, entries: [...now.entries, ...fresh], rows: [...now.rows], sums: { ...now.sums }, more: flag };
   for (const entry of fresh) add(next, entry);
   return next;
+}
+
+/**
+ * The transcript with older entries before it. Where a turn ends, nothing is carried on: only what lies before the first such
+ * place is made anew, so that a long session is not made again for each of its pages. Null where that does not hold.
+ */
+function withOlder(now: Transcript, before: Entry[], more: boolean): Transcript | null {
+  const at = now.entries.findIndex((entry) => entry.type === "turn_end");
+  const all = [...before, ...now.entries];
+  const isStraight = all.every((entry, n) => n === 0 || entry.parent === all[n - 1]!.entry);
+  const rest = now.entries.slice(at + 1);
+  // Whether a mode is told depends on the one before it.
+  if (at < 0 || !isStraight || rest.some((entry) => entry.type === "mode")) return null;
+  const head = make(all.slice(0, before.length + at + 1), more);
+  const cut = now.entries[at]!.entry;
+  const kept = now.rows.findIndex((row) => row.entry > cut);
+  const rows = kept < 0 ? [] : now.rows.slice(kept);
+  const moved = head.rows.length - (kept < 0 ? now.rows.length : kept);
+  const older = make(before, more).sums;
+  return {
+    entries: all,
+    rows: [...head.rows, ...rows],
+    todo: now.entries.some((entry) => entry.type === "todo") ? now.todo : head.todo,
+    title: now.title ?? head.title,
+    children: [...head.children, ...rest.flatMap((entry) => (entry.type === "child" ? [entry] : []))],
+    context: now.context || head.context,
+    sums: { input: older.input + now.sums.input, cached: older.cached + now.sums.cached, output: older.output + now.sums.output, cost: older.cost + now.sums.cost },
+    more,
+    builder: rest.length === 0 ? head.builder : { ...now.builder, mode: now.builder.mode || head.builder.mode, calls: new Map([...now.builder.calls].map(([id, row]) => [id, row + moved])) },
+  };
 }
 
 function follows(last: Entry, fresh: Entry[]): boolean {

@@ -1,5 +1,6 @@
 // Where the person writes: history, menus for commands and files, pictures and files, steering and queueing.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { clean, oneLine } from "../lib/clean";
 import { api } from "../net/api";
@@ -25,9 +26,11 @@ interface Props {
   id: string;
   /** For a message that begins a session: its project, and what sends it. */
   first?: { project: string; send: (text: string, images: Image[]) => void };
+  /** What else is chosen with the message. */
+  tools?: ComponentChildren;
 }
 
-export function Composer({ id, first }: Props) {
+export function Composer({ id, first, tools }: Props) {
   const words = useWords();
   const view = useApp((now) => now.sessions[id]);
   const [text, setText] = useState(() => draftOf(id));
@@ -177,6 +180,7 @@ export function Composer({ id, first }: Props) {
             }}
           />
         </label>
+        {tools}
         <textarea
           ref={area}
           id="composer"

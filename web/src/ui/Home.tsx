@@ -13,6 +13,8 @@ import { Icon, Menu, Sign, Skeleton, useNow } from "./parts";
 /** Sessions of each list. */
 const MAX_WAITING = 8;
 const MAX_RECENT = 7;
+const MODES = ["normal", "plan"] as const;
+type Mode = (typeof MODES)[number];
 /** The draft of a first message is kept under this name. */
 const FIRST = "first";
 
@@ -22,6 +24,7 @@ export function Home() {
   const rows = useApp((now) => now.rows);
   const listed = useApp((now) => now.listed);
   const [chosen, choose] = useState(() => recall("project") ?? "");
+  const [mode, setMode] = useState<Mode>("normal");
   const project = projects.find((one) => one.id === chosen) ?? projects.find((one) => one.id === rows[0]?.project) ?? projects[0];
   const [waiting, recent] = useMemo(() => {
     const waits = (row: SessionRow) => row.state === "asks" || row.state === "working" || row.state === "failed";
@@ -34,8 +37,15 @@ export function Home() {
         <h1><img src="/icon.svg" alt="" width="34" height="34" /> {words.welcome}</h1>
         {!listed ? <Skeleton lines={3} /> : project ? (
           <>
-            <Composer id={FIRST} first={{ project: project.id, send: (text, images) => void openOther(project.id, "new", { text, images }) }} />
-            <Where project={project} projects={projects} choose={(id) => { choose(id); keep("project", id); }} />
+            <Composer
+              id={FIRST}
+              first={{ project: project.id, send: (text, images) => void openOther(project.id, "new", { text, images, ...(mode === "normal" ? {} : { mode }) }) }}
+              tools={<Choices project={project} projects={projects} choose={(id) => { choose(id); keep("project", id); }} mode={mode} setMode={setMode} />}
+            />
+            <div class="home-where">
+              <span class="faint home-root" title={project.root}>{oneLine(project.root, 90)}</span>
+              <button type="button" class="quiet small" onClick={() => void openOther(project.id, "new")}>{words.emptySession}</button>
+            </div>
           </>
         ) : (
           <p class="buttons"><button type="button" class="primary" onClick={() => change({ dialog: { at: "project" } })}>{words.addProject}</button></p>
@@ -47,17 +57,26 @@ export function Home() {
   );
 }
 
-function Where({ project, projects, choose }: { project: Project; projects: Project[]; choose: (id: string) => void }) {
+interface ChoicesProps {
+  project: Project;
+  projects: Project[];
+  choose: (id: string) => void;
+  mode: Mode;
+  setMode: (mode: Mode) => void;
+}
+
+/** Where the session works, and whether it plans first. */
+function Choices({ project, projects, choose, mode, setMode }: ChoicesProps) {
   const words = useWords();
   const items = [
     ...projects.map((one) => ({ label: one.name, hint: one.root, marked: one.id === project.id, run: () => choose(one.id) })),
     { label: words.addProject, run: () => change({ dialog: { at: "project" } }) },
   ];
+  const modes = MODES.map((one) => ({ label: words.modes[one], hint: words.modes[`${one}Hint`], marked: one === mode, run: () => setMode(one) }));
   return (
-    <div class="home-where">
+    <div class="home-choices">
       <Menu text label={words.project} class="pill" items={items}><Icon name="folder" /> {project.name} <Icon name="down" /></Menu>
-      <span class="faint home-root" title={project.root}>{oneLine(project.root, 90)}</span>
-      <button type="button" class="quiet small" onClick={() => void openOther(project.id, "new")}>{words.emptySession}</button>
+      <Menu text label={words.mode} class={`pill ${mode === "plan" ? "on" : ""}`} items={modes}>{words.modes[mode]} <Icon name="down" /></Menu>
     </div>
   );
 }

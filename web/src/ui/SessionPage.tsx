@@ -3,12 +3,14 @@
 import { useEffect } from "preact/hooks";
 import { oneLine } from "../lib/clean";
 import { api } from "../net/api";
-import { change, sessionTitle, useApp, useWords, words as spoken } from "../state/app";
+import { change, sessionTitle, useApp, useWords } from "../state/app";
 import { answer, ask, command, interrupt, openOther, openSession, tryNow } from "../state/sessions";
 import type { View } from "../wire";
 import { AskCard } from "./ask/AskCard";
 import { Chat } from "./chat/Chat";
 import { Composer } from "./Composer";
+import type { Words } from "../words";
+import { modeName, postureName } from "./names";
 import { Icon, Menu, type MenuItem } from "./parts";
 
 export function SessionPage({ id }: { id: string }) {
@@ -54,6 +56,13 @@ async function listOf(id: string, line: string): Promise<MenuItem[]> {
   return fromView(await ask(id, line).catch(() => null), id);
 }
 
+/** The models, and how hard the one in use thinks. */
+async function models(id: string, words: Words): Promise<MenuItem[]> {
+  const [list, efforts] = await Promise.all([listOf(id, "model"), listOf(id, "effort")]);
+  const head = efforts.length > 0 ? [{ label: words.effort, heading: true }] : [];
+  return [...list, ...head, ...efforts];
+}
+
 function modelName(model: string): string {
   return model.split("/").at(-1) ?? model;
 }
@@ -72,8 +81,11 @@ function SessionHead({ id }: { id: string }) {
   ];
   const postures: MenuItem[] = [
     { label: words.postures.ask, hint: words.postures.askHint, marked: posture === "ask", run: run("approve ask") },
-    { label: words.postures.ten, hint: words.postures.tenHint, marked: posture.startsWith("auto"), run: run("approve 10m") },
+    { label: words.postures.edits, hint: words.postures.editsHint, marked: posture === "edits", run: run("approve edits") },
+    { label: words.postures.ten, hint: words.postures.tenHint, marked: posture.startsWith("auto for"), run: run("approve 10m") },
+    { label: words.postures.auto, hint: words.postures.autoHint, marked: posture === "auto", run: run("approve auto") },
     { label: words.postures.commands, hint: words.postures.commandsHint, marked: posture === "yolo for commands", bad: true, run: run("approve all") },
+    { label: words.postures.yolo, hint: words.postures.yoloHint, marked: posture === "yolo", bad: true, run: run("approve yolo") },
     { label: words.postures.refuse, hint: words.postures.refuseHint, marked: posture === "refuse", run: run("approve none") },
   ];
   return (
@@ -81,9 +93,9 @@ function SessionHead({ id }: { id: string }) {
       <button type="button" class="quiet square narrow-only" aria-label={words.menu} onClick={() => change({ sheet: "left" })}><Icon name="menu" /></button>
       <h1 title={title}>{oneLine(title, 120)}</h1>
       <div class="pills">
-        {model ? <Menu text label={words.model} class="pill" items={() => listOf(id, "model")}>{modelName(model)} <Icon name="down" /></Menu> : null}
-        <Menu text label={words.mode} class={`pill ${mode?.mode === "plan" ? "on" : ""}`} items={modes}>{modeName(mode?.mode ?? "normal")} <Icon name="down" /></Menu>
-        <Menu text label={words.posture} class={`pill ${posture.startsWith("yolo") ? "on" : ""}`} items={postures}>{postureName(posture)} <Icon name="down" /></Menu>
+        {model ? <Menu text label={words.model} class="pill" items={() => models(id, words)}>{modelName(model)} <Icon name="down" /></Menu> : null}
+        <Menu text label={words.mode} class={`pill ${mode?.mode === "plan" ? "on" : ""}`} items={modes}>{modeName(mode?.mode ?? "normal", words)} <Icon name="down" /></Menu>
+        <Menu text label={words.posture} class={`pill ${posture.startsWith("yolo") ? "on" : ""}`} items={postures}>{postureName(posture, words)} <Icon name="down" /></Menu>
       </div>
       <div class="head-tools">
         {working ? <button type="button" class="pill stop" aria-label={words.stop} onClick={() => void interrupt(id)}><Icon name="stop" /> <span class="wide-only">{words.stop}</span></button> : null}
@@ -92,19 +104,6 @@ function SessionHead({ id }: { id: string }) {
       </div>
     </header>
   );
-}
-
-function modeName(mode: string): string {
-  const words = spoken();
-  return mode === "normal" ? words.modes.normal : mode === "plan" ? words.modes.plan : mode === "goal" ? words.modes.goal : mode;
-}
-
-/** The names that the log has for what is done about questions. One that is not known is shown as it is. */
-function postureName(posture: string): string {
-  const { postures } = spoken();
-  const known: Record<string, string> = { ask: postures.ask, auto: postures.auto, yolo: postures.yolo, refuse: postures.refuse, "yolo for commands": postures.commands };
-  const left = /^auto for (.+)$/.exec(posture)?.[1];
-  return left ? postures.autoFor(left) : (known[posture] ?? posture);
 }
 
 function MoreMenu({ id }: { id: string }) {

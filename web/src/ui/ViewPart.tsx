@@ -1,9 +1,11 @@
 // What a command answers with, whatever the command: tables with actions, lists, reports, diffs, groups. The labels and what
 // they do come from the view.
 
+import { Fragment } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { clean } from "../lib/clean";
 import { parseDiff } from "../lib/diff";
+import { tokens } from "../lib/format";
 import { useWords } from "../state/app";
 import type { Act, Action, Cell, Column, Item, List, Report, Row, Table, View } from "../wire";
 import { DiffView } from "./DiffView";
@@ -15,18 +17,20 @@ interface Props {
   onAct: (act: Act) => void;
   /** The first actions of a list, in place of doing them. */
   onPick?: (item: Item) => void;
+  /** One of several that are read together: none of them is searched alone. */
+  inGroup?: boolean;
 }
 
-export function ViewPart({ view, onAct, onPick }: Props) {
+export function ViewPart({ view, onAct, onPick, inGroup }: Props) {
   if ("text" in view) return <TextPart text={view.text} />;
   if ("error" in view) return <p class="note bad" role="alert">✗ {clean(view.error)}</p>;
   if ("diff" in view) return <DiffView files={parseDiff(view.diff)} />;
   if ("report" in view) return <ReportPart report={view.report} />;
-  if ("table" in view) return <TablePart table={view.table} onAct={onAct} />;
+  if ("table" in view) return <TablePart table={view.table} onAct={onAct} inGroup={inGroup} />;
   if ("list" in view) return <ListPart list={view.list} onAct={onAct} onPick={onPick} />;
   const filled = "group" in view ? windowOf(view.group) : null;
   if ("group" in view && filled) return <WindowPart filled={filled} table={view.group[1]!} onAct={onAct} />;
-  if ("group" in view) return <div class="group">{view.group.map((part, at) => <ViewPart key={at} view={part} onAct={onAct} />)}</div>;
+  if ("group" in view) return <div class="group">{view.group.map((part, at) => <ViewPart key={at} view={part} onAct={onAct} inGroup />)}</div>;
   return null;
 }
 
@@ -36,8 +40,7 @@ export function barOf(line: string): { full: number; mark: number | null } | nul
   if (!bar) return null;
   const cells = [...bar];
   const mark = cells.findIndex((cell) => cell === "│" || cell === "|");
-  const count = cells.length - (mark < 0 ? 0 : 1);
-  return { full: cells.filter((cell) => cell === "█" || cell === "▓").length / count, mark: mark < 0 ? null : mark / count };
+  return { full: cells.filter((cell) => cell === "█" || cell === "▓").length / cells.length, mark: mark < 0 ? null : mark / cells.length };
 }
 
 interface Filled {
@@ -46,33 +49,42 @@ interface Filled {
   mark: number | null;
 }
 
-/** What fills the context window, by part: a bar, then a table of parts and their tokens up to `N / WINDOW`. Pure. */
+function valueOf(cell: Cell | undefined): unknown {
+  return typeof cell === "object" ? cell.value : cell;
+}
+
+/** What fills the context window: a bar of a terminal, then a table whose rows say which kind they are. Pure. */
 export function windowOf(group: View[]): Filled | null {
   const [head, body] = group;
   if (group.length !== 2 || !head || !body || !("text" in head) || !("table" in body)) return null;
   const bar = barOf(head.text.split("\n")[0] ?? "");
-  const rows = body.table.rows.map((row) => cellsOf(row).cells.map(textOf));
-  const end = rows.findIndex((row) => /^\d+ \/ \d+/.test(row[1] ?? ""));
-  const window = Number(/ \/ (\d+)/.exec(rows[end]?.[1] ?? "")?.[1] ?? 0);
-  if (!bar || end < 1 || window === 0) return null;
-  const parts = rows.slice(0, end).map((row) => ({ name: row[0] ?? "", tokens: Number(row[1]) }));
-  return parts.every((part) => Number.isFinite(part.tokens)) ? { parts, window, mark: bar.mark } : null;
+  const at = (key: string) => body.table.columns.findIndex((column) => typeof column !== "string" && column.key === key);
+  const [name, tokens, kind] = [at("part"), at("tokens"), at("kind")];
+  if (!bar || name < 0 || tokens < 0 || kind < 0) return null;
+  const rows = body.table.rows.map((row) => cellsOf(row).cells);
+  const of = (wanted: string) => rows.filter((row) => valueOf(row[kind]) === wanted).map((row) => ({ name: textOf(row[name]), tokens: Number(valueOf(row[tokens])) }));
+  const [parts, [total], [free]] = [of("part"), of("total"), of("free")];
+  if (parts.length === 0 || !total || !free || parts.some((part) => !Number.isFinite(part.tokens))) return null;
+  return { parts, window: total.tokens + free.tokens, mark: bar.mark };
 }
 
 const COLOURS = 7;
 
 function WindowPart({ filled, table, onAct }: { filled: Filled; table: View; onAct: (act: Act) => void }) {
   const { parts, window, mark } = filled;
+  const words = useWords();
   const used = parts.reduce((sum, part) => sum + part.tokens, 0);
-  // Little in a large window is seen larger, and then without the mark.
+  // Little in a large window is seen once more, larger.
   const isSmall = used * 5 < window;
-  const whole = isSmall ? used : window;
+  const bar = (whole: number) => parts.map((part, at) => <span key={part.name} class={`s${at % COLOURS}`} style={{ width: `${(part.tokens / whole) * 100}%` }} />);
   return (
     <div class="window-part">
+      <p class="window-sum"><strong>{words.contextOf(tokens(used), tokens(window))}</strong>{mark === null ? null : <span class="faint"> · {words.compactsAt(Math.round(mark * 100))}</span>}</p>
       <div class="gauge" aria-hidden="true">
-        {parts.map((part, at) => <span key={part.name} class={`s${at % COLOURS}`} style={{ width: `${(part.tokens / whole) * 100}%` }} />)}
-        {mark === null || isSmall ? null : <i style={{ left: `${mark * 100}%` }} />}
+        {bar(window)}
+        {mark === null ? null : <i style={{ left: `${mark * 100}%` }} />}
       </div>
+      {isSmall ? <div class="gauge closer" aria-hidden="true">{bar(used)}</div> : null}
       <p class="gauge-key" aria-hidden="true">{parts.map((part, at) => <span class="key" key={part.name}><span class={`swatch s${at % COLOURS}`} /> {clean(part.name)} {Math.round((part.tokens / Math.max(1, used)) * 100)} %</span>)}</p>
       <ViewPart view={table} onAct={onAct} />
     </div>
@@ -119,8 +131,10 @@ function textOf(cell: Cell | undefined): string {
 /** Rows that a filter helps with. */
 const MANY = 12;
 const MAX_ROWS = 300;
+/** Actions that stand in the line of a row. */
+const BESIDE = 2;
 
-function TablePart({ table, onAct }: { table: Table; onAct: (act: Act) => void }) {
+function TablePart({ table, onAct, inGroup }: { table: Table; onAct: (act: Act) => void; inGroup?: boolean }) {
   const words = useWords();
   const [filter, setFilter] = useState("");
   const columns = table.columns.map(columnOf);
@@ -128,6 +142,10 @@ function TablePart({ table, onAct }: { table: Table; onAct: (act: Act) => void }
   const shown = Array.from({ length: width }, (_, at) => at).filter((at) => columns[at]?.kind !== "data" && [...table.rows, ...(table.sums ?? [])].some((row) => textOf(cellsOf(row).cells[at]) !== ""));
   const hasHead = columns.some((column) => column.name !== "");
   const hasActions = table.rows.some((row) => cellsOf(row).actions.length > 0);
+  // Many actions stand below what they are about, so that they do not take its room.
+  const isBelow = table.rows.some((row) => cellsOf(row).actions.length > BESIDE);
+  // On a phone each row of such a table stands by itself.
+  const isWide = shown.length > 2 && table.rows.slice(0, 50).some((row) => cellsOf(row).cells.some((cell, at) => at > 0 && shown.includes(at) && textOf(cell).length > SHORT));
   const rows = table.rows.map(cellsOf).filter((row) => {
     const text = row.cells.map(textOf).join(" ").toLowerCase();
     return filter.toLowerCase().split(/\s+/).every((word) => text.includes(word));
@@ -135,33 +153,36 @@ function TablePart({ table, onAct }: { table: Table; onAct: (act: Act) => void }
   return (
     <section class="table-part">
       {table.title ? <h2>{clean(table.title)}</h2> : null}
-      {table.rows.length > MANY || table.search ? (
+      {(table.rows.length > MANY && !inGroup) || table.search ? (
         <Find value={filter} onChange={setFilter} onSearch={table.search ? (text) => onAct({ command: `${table.search} ${text}` }) : undefined} />
       ) : null}
       {table.rows.length === 0 && table.empty ? <p class="faint">{clean(table.empty)}</p> : null}
       {table.rows.length > 0 ? (
         <div class="scroll-x" tabIndex={0} role="group" aria-label={table.title || words.result("")}>
-          <table class="data">
+          <table class={`data ${isWide ? "stack" : ""}`}>
             {hasHead ? (
               <thead>
                 <tr>
                   {shown.map((at) => <th key={at} scope="col" class={`k-${columns[at]?.kind ?? "text"}`}>{clean(columns[at]?.name ?? "")}{columns[at]?.name ? null : <span class="hidden">{words.title}</span>}</th>)}
-                  {hasActions ? <th scope="col"><span class="hidden">{words.actions}</span></th> : null}
+                  {hasActions && !isBelow ? <th scope="col"><span class="hidden">{words.actions}</span></th> : null}
                 </tr>
               </thead>
             ) : null}
             <tbody>
               {rows.slice(0, MAX_ROWS).map((row, n) => (
-                <tr key={n} class={row.marked ? "marked" : undefined}>
-                  {shown.map((at) => <CellPart key={at} cell={row.cells[at]} kind={columns[at]?.kind ?? "text"} />)}
-                  {hasActions ? <td class="acts"><Actions actions={row.actions} onAct={onAct} /></td> : null}
-                </tr>
+                <Fragment key={n}>
+                  <tr class={`${row.marked ? "marked" : ""} ${isBelow ? "with-acts" : ""}`}>
+                    {shown.map((at) => <CellPart key={at} cell={row.cells[at]} kind={columns[at]?.kind ?? "text"} label={columns[at]?.name ?? ""} />)}
+                    {hasActions && !isBelow ? <td class="acts"><Actions actions={row.actions} onAct={onAct} /></td> : null}
+                  </tr>
+                  {isBelow ? <tr class={row.marked ? "marked" : undefined}><td class="acts-below" colSpan={shown.length}><Actions actions={row.actions} onAct={onAct} /></td></tr> : null}
+                </Fragment>
               ))}
             </tbody>
             {table.sums?.length ? (
               <tfoot>
                 {table.sums.map(cellsOf).map((row, n) => (
-                  <tr key={n}>{shown.map((at) => <CellPart key={at} cell={row.cells[at]} kind={columns[at]?.kind ?? "text"} />)}{hasActions ? <td /> : null}</tr>
+                  <tr key={n}>{shown.map((at) => <CellPart key={at} cell={row.cells[at]} kind={columns[at]?.kind ?? "text"} />)}{hasActions && !isBelow ? <td /> : null}</tr>
                 ))}
               </tfoot>
             ) : null}
@@ -174,16 +195,17 @@ function TablePart({ table, onAct }: { table: Table; onAct: (act: Act) => void }
   );
 }
 
-const STATES: Record<string, string> = { ok: "good", warning: "warn", warn: "warn", error: "bad", failed: "bad", 正常: "good", 警告: "warn", 错误: "bad" };
+const STATES: Record<string, string> = { ok: "good", ready: "good", starting: "warn", warning: "warn", warn: "warn", error: "bad", failed: "bad", 正常: "good", 警告: "warn", 错误: "bad" };
 
 /** Letters that stand in one line, however narrow the table. */
 const SHORT = 24;
 
-function CellPart({ cell, kind }: { cell: Cell | undefined; kind: string }) {
+function CellPart({ cell, kind, label }: { cell: Cell | undefined; kind: string; label?: string }) {
   const text = clean(textOf(cell));
-  const state = STATES[text];
+  const value = typeof cell === "object" && typeof cell.value === "string" ? cell.value : "";
+  const state = STATES[text] ?? STATES[value];
   const full = typeof cell === "object" && kind === "time" && typeof cell.value === "string" ? cell.value : undefined;
-  return <td class={`k-${kind} ${text.length <= SHORT ? "short" : ""}`} title={full}>{state ? <span class={`chip ${state}`}>{text}</span> : text}</td>;
+  return <td class={`k-${kind} ${text.length <= SHORT ? "short" : ""} ${text ? "" : "blank"}`} title={full} data-label={label ? clean(label) : undefined}>{state ? <span class={`${text.length <= SHORT ? "chip" : "state-text"} ${state}`}>{text}</span> : text}</td>;
 }
 
 function Find({ value, onChange, onSearch }: { value: string; onChange: (text: string) => void; onSearch?: (text: string) => void }) {

@@ -197,7 +197,7 @@ function remember(s: State, top: number): void {
 }
 
 function tell<T extends ListItem>(s: State, props: Props<T>): void {
-  const at = s.atEnd ? -1 : props.items.findIndex((item) => item.key === s.lastSeen);
+  const at = s.atEnd ? -1 : props.items.findLastIndex((item) => item.key === s.lastSeen);
   const unseen = s.atEnd ? 0 : at < 0 ? 0 : props.items.length - 1 - at;
   const now = `${s.atEnd} ${unseen}`;
   if (now === s.told) return;

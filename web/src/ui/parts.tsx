@@ -93,6 +93,8 @@ export interface MenuItem {
   hint?: string;
   marked?: boolean;
   bad?: boolean;
+  /** What the rows below it are about; it cannot be chosen. */
+  heading?: boolean;
   href?: string;
   run?: () => void;
 }
@@ -110,20 +112,32 @@ interface MenuProps {
   float?: boolean;
 }
 
+/** Choices among which one is looked for. */
+const MANY_CHOICES = 12;
 /** Pixels that a floating menu needs below its button; with less it stands above. */
 const FLOAT_ROOM = 170;
 
 /** A button that opens a list of choices; arrows, Home, End and Escape work. */
 export function Menu({ label, children, items, class: name, align, up, text, float }: MenuProps) {
   const [open, setOpen] = useState<MenuItem[] | null>(null);
+  const [filter, setFilter] = useState("");
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const id = useId();
   const words = useWords();
-  const toggle = async () => setOpen(open ? null : typeof items === "function" ? await items() : items);
+  const toggle = async () => {
+    setFilter("");
+    setOpen(open ? null : typeof items === "function" ? await items() : items);
+  };
+  const isLong = (open?.length ?? 0) > MANY_CHOICES;
+  const has = (item: MenuItem) => `${item.label} ${item.hint ?? ""}`.toLowerCase().includes(filter.toLowerCase());
+  const shown = filter ? (open ?? []).filter((item) => !item.heading && has(item)) : (open ?? []);
   useEffect(() => {
     if (!open) return;
-    box.current?.querySelector<HTMLElement>('[data-marked="true"], [role="menuitem"]')?.focus();
+    const first = '[data-marked="true"], [role="menuitem"]';
+    // On a phone the field would bring up the keyboard.
+    const field = matchMedia("(hover: hover)").matches ? box.current?.querySelector<HTMLElement>(".menu-find") : null;
+    (field ?? box.current?.querySelector<HTMLElement>(first))?.focus();
     const away = (event: PointerEvent) => {
       if (!box.current?.parentElement?.contains(event.target as Node)) setOpen(null);
     };
@@ -145,7 +159,10 @@ export function Menu({ label, children, items, class: name, align, up, text, flo
       event.stopPropagation();
       leave();
     } else if (event.key === "Tab") setOpen(null);
-    else moveFocus(event, box.current, '[role="menuitem"]');
+    else if (event.key === "Enter" && (event.target as HTMLElement).matches(".menu-find")) {
+      event.preventDefault();
+      box.current?.querySelector<HTMLElement>('[role="menuitem"]')?.click();
+    } else if (!((event.key === "Home" || event.key === "End") && (event.target as HTMLElement).matches(".menu-find"))) moveFocus(event, box.current, '[role="menuitem"]');
   };
   return (
     <div class="menu-at">
@@ -154,11 +171,14 @@ export function Menu({ label, children, items, class: name, align, up, text, flo
         {children}
       </button>
       {open ? (
-        <div class={`menu ${align === "right" ? "to-right" : ""} ${up ? "up" : ""}`} role="menu" id={id} aria-label={label} ref={box} style={place()} onKeyDown={onKey}>
-          {open.length === 0 ? <p class="faint pad">{words.noMatch}</p> : null}
-          {open.map((item) => (
-            <MenuRow key={item.label} item={item} leave={leave} />
-          ))}
+        <div class={`menu ${align === "right" ? "to-right" : ""} ${up ? "up" : ""}`} ref={box} style={place()} onKeyDown={onKey}>
+          {isLong ? <input class="menu-find" type="search" placeholder={words.findIn} aria-label={words.findIn} value={filter} onInput={(event) => setFilter(event.currentTarget.value)} /> : null}
+          {shown.length === 0 ? <p class="faint pad">{words.noMatch}</p> : null}
+          <div role="menu" id={id} aria-label={label}>
+            {shown.map((item) => (
+              item.heading ? <div key={`h${item.label}`} class="menu-heading" role="presentation">{item.label}</div> : <MenuRow key={item.label} item={item} leave={leave} />
+            ))}
+          </div>
         </div>
       ) : null}
     </div>

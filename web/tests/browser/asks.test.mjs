@@ -102,6 +102,7 @@ test("a reason goes with the no", async () => {
   await page.locator("[data-choice=once]").click();
   await page.waitForTimeout(150);
   assert.equal(s.lastAnswer, undefined, "a text that was meant for a no is no yes");
+  assert.match(await page.locator(".ask-choice.meant").innerText(), /for this reason/, "the button says what is sent");
   const first = await askOf(page);
   await page.press(".ask-text", "Enter");
   await nextAsk(page, first);

@@ -211,7 +211,7 @@ test("what the model says is letters: no tags, no scripts, no pictures of others
   assert.ok(asked.every((url) => url.startsWith(world.at)), asked.join());
   const shown = await text(page, ".answer");
   assert.match(shown, /<script>/);
-  assert.match(shown, /Esc: red/);
+  assert.match(shown, /Esc: ⟨1B⟩\[31mred/);
   assert.match(shown, /⟨202E⟩/);
   const wide = await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && document.querySelector(".vlist").scrollWidth <= document.querySelector(".vlist").clientWidth);
   assert.ok(wide, "a wide table scrolls within itself");
@@ -268,6 +268,11 @@ test("a failure says what to do, and the sidebar has its sign", async () => {
   await page.waitForSelector(".failure");
   assert.match(await text(page, ".failure"), /key was refused[\s\S]*ostler login/);
   await page.waitForSelector('a[href="/s/fails"] .sign-failed');
+  assert.ok((await page.locator(".failure code").count()) > 0, "a command is code");
+  await page.locator(".failure button", { hasText: "Try again" }).click();
+  await page.waitForFunction(() => document.querySelectorAll(".failure").length === 2);
+  assert.deepEqual(await page.locator(".user-text").allInnerTexts(), ["error", "error"]);
+  assert.equal(await page.locator("button", { hasText: "Try again" }).count(), 1, "only the last can be tried again");
   clean(page);
 });
 

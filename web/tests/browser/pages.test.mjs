@@ -60,7 +60,7 @@ for (const [look, options] of [["light", {}], ["dark", dark], ["phone", phone]])
     const write = (line) => page.fill("#composer", line).then(() => page.press("#composer", "Enter"));
     await open("rewind", () => write("/rewind"), ".modal .timeline");
     await open("effort", () => write("/effort "), ".modal .list");
-    await open("context", () => write("/context "), ".modal table");
+    await open("context", () => write("/context "), ".modal .window-part table");
     await open("settings", () => write("/theme "), ".modal .settings");
     if (look === "phone") await open("sheet", () => page.click(".session-head .narrow-only"), ".modal .session-row");
     if (look === "phone") await open("drawer", () => page.click(".details-button"), ".modal .weight");
@@ -94,8 +94,8 @@ test("a rewind shows its diff before it happens", async () => {
 test("the first page: a message opens a session in the chosen project and is said there", async () => {
   const page = await world.page("/");
   await page.waitForSelector(".home #composer");
-  await page.click(".home-where .pill");
-  await page.locator(".home-where [role=menuitem]", { hasText: "shop" }).click();
+  await page.click(".home-choices .pill >> nth=0");
+  await page.locator(".home-choices [role=menuitem]", { hasText: "shop" }).click();
   await page.fill("#composer", "hello from the first page");
   await isFine(page, "first page");
   await page.press("#composer", "Enter");
@@ -307,7 +307,7 @@ test("keys alone: search, open, answer, and the focus is seen", async () => {
 test("mode, approval and model are switched by their commands", async () => {
   const page = await world.page("/s/docs");
   await page.waitForSelector(".pill");
-  for (const [nth, label, shown] of [[0, "claude-opus-5", "claude-opus-5"], [1, "Plan first", "Plan first"], [2, "Commands unasked", "Commands unasked"], [2, "Auto for 10 minutes", "Auto for 10m"]]) {
+  for (const [nth, label, shown] of [[0, "claude-opus-5", "claude-opus-5"], [1, "Plan first", "Plan first"], [2, "Commands unasked", "Commands unasked"], [2, "Auto for 10 minutes", "Auto for 10m"], [2, "Edits unasked", "Edits unasked"]]) {
     await page.click(`.pill >> nth=${nth}`);
     await page.locator(".menu [role=menuitem]", { hasText: label }).last().click();
     await page.waitForFunction(([at, text]) => document.querySelectorAll(".pill")[at].textContent.includes(text), [nth, shown]);
@@ -315,12 +315,57 @@ test("mode, approval and model are switched by their commands", async () => {
   assert.deepEqual(page.faults, []);
 });
 
-test("actions of a panel run its commands", async () => {
-  const page = await world.page("/p/shop-1a2b3c4d/mcp");
-  await page.locator("button", { hasText: "reconnect" }).click();
-  await page.waitForFunction(() => document.querySelector(".panel-body").textContent.includes("mcp reconnect postgres"));
+test("the panel of servers shows how each stands in a session, and acts there", async () => {
+  const page = await world.page("/s/fix");
+  await page.waitForSelector("#composer");
+  await page.locator(".panels a", { hasText: "MCP" }).click();
+  const body = (what) => page.waitForFunction((text) => document.querySelector(".panel-body").textContent.includes(text), what);
+  await body("In “fix the coupon”");
+  await body("nothing listens at");
+  assert.ok((await page.locator("td.acts-below").first().boundingBox()).height < 60, "the actions have a line of their own");
+  const wide = await page.locator("tr.with-acts .k-text").nth(1).boundingBox();
+  assert.ok(wide.width > 200, "a state is read in a line");
+  await page.locator("button", { hasText: "reconnect" }).first().click();
+  await body("browser is connected anew.");
+  // Once it stands it is shown without being asked for.
+  await page.waitForFunction(() => document.querySelectorAll(".chip.good").length === 2);
+  await page.locator("button", { hasText: /^tools$/ }).last().click();
+  await body("Asks the database");
+  await page.locator(".list .pick").click();
+  await body("may be used while planning: query");
+  await page.waitForSelector(".list .marked");
+  assert.ok(world.mock.sessions.get("fix").trusted.has("query"));
+  await isFine(page, "tools of a server");
   await page.click(".crumbs button");
+  await page.locator(".switch button", { hasText: "As configured" }).click();
+  await body("postgres-mcp --read-only");
+  assert.deepEqual(page.faults, []);
+});
+
+test("the rules say what each decided, what would spare questions, and what a session touched", async () => {
+  const page = await world.page("/p/shop-1a2b3c4d/permissions");
   await page.waitForSelector("table.data");
+  assert.match(await page.locator("table.data").innerText(), /decided[\s\S]*python3 -m unittest[\s\S]*41/);
+  for (const [nth, shown] of [[1, "Bash(git commit:*)"], [2, "read     shop/cart.py"]]) {
+    await page.click(`.panel-tools button >> nth=${nth}`);
+    await page.waitForFunction((text) => document.querySelector(".panel-body").textContent.includes(text), shown);
+    await isFine(page, shown);
+  }
+});
+
+test("what a panel wants written goes to the first page; a session can begin with a plan", async () => {
+  const page = await world.page("/p/shop-1a2b3c4d/skills");
+  await page.locator("td.acts button", { hasText: "use" }).first().click();
+  await page.waitForFunction(() => document.querySelector(".home #composer")?.value === "/commit ");
+  await page.click(".home-choices .pill >> nth=1");
+  await page.locator("[role=menuitem]", { hasText: "Plan first" }).click();
+  await page.fill("#composer", "hello, look first");
+  await page.press("#composer", "Enter");
+  await page.waitForFunction(() => document.querySelector(".vlist")?.textContent.includes("You said: hello, look first"));
+  const id = new URL(page.url()).pathname.slice(3);
+  assert.equal(world.mock.sessions.get(id).snap.mode.mode, "plan");
+  assert.ok((await page.locator(".pill").allInnerTexts()).some((one) => one.includes("Plan first")));
+  assert.deepEqual(page.faults, []);
 });
 
 test("a session is renamed, a project added, a session begun and deleted", async () => {

@@ -192,6 +192,23 @@ test("two tabs, a second browser and a program see the same; one answer counts",
   for (const one of [page, other]) clean(one);
 });
 
+test("twenty tabs at once, each with a session of its own, work over the few connections of a browser", async () => {
+  const ids = [];
+  for (let n = 0; n < 20; n++) ids.push(await world.session());
+  const first = await world.page("/");
+  const tabs = [];
+  for (const id of ids) {
+    const tab = await first.context().newPage();
+    await tab.goto(`/s/${id}`);
+    tabs.push(tab);
+  }
+  await Promise.all(tabs.map((tab) => tab.waitForSelector("#composer")));
+  await Promise.all(ids.map((id, n) => world.say(id, `hello ${n}`)));
+  await Promise.all(tabs.map((tab, n) => shows(tab, `You said: hello ${n}`)));
+  await send(tabs.at(-1), "from the last one");
+  await shows(tabs.at(-1), "You said: from the last one");
+});
+
 test("what the model says is letters: no tags, no scripts, no addresses that run, no pictures of others", async () => {
   const { page } = await opened();
   await send(page, "hostile");

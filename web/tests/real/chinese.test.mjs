@@ -27,7 +27,7 @@ test("a session, a question and every panel in Chinese", async () => {
   const project = await world.project();
   for (const panel of ["usage", "mcp", "memory", "permissions", "doctor", "trust", "agents", "skills", "cache", "checkpoints"]) {
     await page.goto(`/p/${project}/${panel}`);
-    await page.waitForSelector(".panel-body :is(table, .report, .list, .faint)");
+    await page.waitForSelector(".panel-body :is(table, .report, .list, .faint, .md)");
     assert.match(await page.locator("body").innerText(), /\p{Script=Han}/u, panel);
     await isFine(page, `${panel} in Chinese`);
   }

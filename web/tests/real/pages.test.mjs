@@ -40,7 +40,7 @@ for (const [look, options] of [["light", {}], ["dark", dark], ["phone", phone]])
     const page = await world.page("/", options);
     for (const panel of PANELS) {
       await page.goto(`/p/${project}/${panel}`);
-      await page.waitForSelector(".panel-body :is(table, .report, .list, .faint)");
+      await page.waitForSelector(".panel-body :is(table, .report, .list, .faint, .md)");
       assert.equal(await page.locator(".panel-body > .note.bad").count(), 0, panel);
       await isFine(page, `${panel} ${look}`);
     }
@@ -61,7 +61,7 @@ for (const [look, options] of [["light", {}], ["dark", dark], ["phone", phone]])
     };
     await open("models", () => page.click(".pill >> nth=0"), ".menu");
     await open("rewind", () => send(page, "/rewind"), ".modal .timeline");
-    await open("context", () => send(page, "/context "), ".modal table");
+    await open("context", () => send(page, "/context "), ".modal .window-part table");
     await open("settings", () => send(page, "/theme "), ".modal .settings");
     if (look === "phone") await open("sheet", () => page.click(".session-head .narrow-only"), ".modal .session-row");
     if (look === "phone") await open("drawer", () => page.click(".details-button"), ".modal .weight");

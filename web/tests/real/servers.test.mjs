@@ -66,6 +66,15 @@ test("the panel names the server, and so does the session's", async () => {
   const page = await world.page(`/p/${await world.project()}/mcp`);
   await page.waitForFunction(() => document.querySelector(".panel-body")?.textContent.includes("shop"));
   await isFine(page, "panel");
+  // In a session that runs: how it stands, and what is trusted there.
+  await page.locator("td.acts-below button", { hasText: /^reconnect$/ }).click();
+  await page.waitForSelector(".said-view");
+  await page.locator("td.acts-below button", { hasText: /^tools$/ }).click();
+  await page.locator(".list .pick", { hasText: "order" }).click();
+  await page.waitForSelector(".list .marked");
+  await page.locator(".list .pick", { hasText: "order" }).click();
+  await page.waitForFunction(() => !document.querySelector(".list .marked"));
+  await isFine(page, "tools of a server");
   const id = await world.session();
   await page.goto(`/s/${id}`);
   await page.waitForSelector("#composer");

@@ -71,16 +71,17 @@ test("a usage table is read by its keys", () => {
 
 describe("what stands for a bar in a terminal", () => {
   it("is read as one", () => {
-    expect(barOf("`██░░░░│░░`")).toEqual({ full: 2 / 8, mark: 6 / 8 });
+    expect(barOf("`██░░░░│░░`")).toEqual({ full: 2 / 9, mark: 6 / 9 });
     expect(barOf("████████")).toEqual({ full: 1, mark: null });
     for (const other of ["", "██", "| a | b |", "████ 12 %", "────────"]) expect(barOf(other)).toBeNull();
   });
 
   it("says with its table what fills the window", () => {
-    const table = (rows: string[][]) => [{ text: "`█░░░░░░░│░`\n│ compacts here" }, { table: { columns: ["part", "tokens"], rows } }];
-    const rows = [["system prompt", "600"], ["answers", "400"], ["total", "1000 / 200000 (1%)"], ["freed", "5"]];
-    expect(windowOf(table(rows))).toEqual({ parts: [{ name: "system prompt", tokens: 600 }, { name: "answers", tokens: 400 }], window: 200_000, mark: 8 / 9 });
-    for (const bad of [[], [["total", "1 / 2"]], [["a", "x"], ["total", "1 / 2"]], [["a", "1"]]]) expect(windowOf(table(bad))).toBeNull();
+    const columns = ["part", "tokens", "kind"].map((key) => ({ name: key, key }));
+    const table = (rows: [string, number, string][]) => [{ text: "`█░░░░░░│░░`\n│ compacts here" }, { table: { columns, rows: rows.map(([name, count, kind]) => [name, { text: String(count), value: count }, { text: "", value: kind }]) } }] as never;
+    const rows: [string, number, string][] = [["system prompt", 600, "part"], ["answers", 400, "part"], ["total", 1000, "total"], ["free", 199_000, "free"], ["freed", 5, "compaction"]];
+    expect(windowOf(table(rows))).toEqual({ parts: [{ name: "system prompt", tokens: 600 }, { name: "answers", tokens: 400 }], window: 200_000, mark: 0.7 });
+    for (const bad of [[], rows.slice(2), rows.slice(0, 3)]) expect(windowOf(table(bad))).toBeNull();
   });
 });
 

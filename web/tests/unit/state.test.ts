@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { follow, isEntry, NOTHING } from "../../src/state/live";
-import { readOutcome, stateOf, subject, verb } from "../../src/state/outcome";
+import { progressOf, readOutcome, stateOf, subject, verb } from "../../src/state/outcome";
 import { chain, EMPTY, isGap, withEntries, type Row } from "../../src/state/transcript";
 import type { Entry, Event } from "../../src/wire";
 import { wordsOf } from "../../src/words";
@@ -34,6 +34,36 @@ test("pages in any order give the same rows", () => {
   expect(joined.rows).toEqual(whole.rows);
   expect(joined.more).toBe(false);
   expect(withEntries(whole, entries.slice(3, 9), false)).toBe(whole);
+});
+
+test("older pages before a long session give what the whole gives, and it goes on from there", () => {
+  // Many turns, of which pages end anywhere: between a call and its result, within a turn, at its end.
+  const turn = entries.slice(entries.findIndex((each) => each.type === "message" && each.role === "user"));
+  const long: Entry[] = entries.slice(0, entries.length - turn.length);
+  for (let n = 0; n < 12; n++) {
+    for (const each of turn) {
+      const at = long.length;
+      const id = (of: string) => `${of}-${n}`;
+      const copy = { ...each, entry: at, parent: at === 0 ? null : at - 1 } as Entry;
+      if (copy.type === "tool_use") copy.id = id(copy.id);
+      if (copy.type === "tool_result" || copy.type === "approval") copy.tool_use_id = id(copy.tool_use_id);
+      long.push(copy);
+    }
+  }
+  const bare = ({ entries, rows, todo, title, children, context, sums, more }: ReturnType<typeof withEntries>) => ({ entries: entries.length, rows, todo, title, children, context, sums: Object.values(sums).map((sum) => sum.toFixed(6)), more });
+  const whole = withEntries(EMPTY, long, false);
+  for (const size of [1, 2, 3, 5, 7, 11, 40, 100]) {
+    for (const head of [1, 4, turn.length - 1, turn.length, 33]) {
+      // The end of it comes after all that is older.
+      let now = withEntries(EMPTY, long.slice(-head - 9, -9), true);
+      while (now.entries[0]!.entry > 0) {
+        const first = now.entries[0]!.entry;
+        now = withEntries(now, long.slice(Math.max(0, first - size), first), first - size > 0);
+      }
+      now = withEntries(now, long.slice(-9), false);
+      expect(bare(now), `pages of ${size} before ${head}`).toEqual(bare(whole));
+    }
+  }
 });
 
 test("gaps are noticed", () => {
@@ -86,6 +116,12 @@ test.each([
   [null, false, false, false, "queued"],
 ])("a call with %j", (result, ended, asked, running, expected) => {
   expect(stateOf(result && { tool_use_id: "x", duration_ms: 0, ...result } as never, ended, asked, running)).toBe(expected);
+});
+
+test("a list of things to do says how far it is", () => {
+  const call = (items: object[]) => ({ id: "x", name: "todo", input: { items } }) as never;
+  expect(progressOf(call([{ text: "a", state: "done" }, { text: "b", state: "in_progress" }, { text: "c", state: "pending" }]))).toBe("1/3");
+  for (const other of [[], [{ text: "a" }], [{ state: "open" }]]) expect(progressOf(call(other))).toBe("");
 });
 
 test("results of tools that nobody knows are shown as they are", () => {

@@ -17,7 +17,7 @@ use ostler_config::layers::RuleList;
 use ostler_config::text::Speak as _;
 use ostler_config::tree::Layer;
 use ostler_engine::commands::{
-    Suggestions, WrittenRule, audit_session, rule_table, suggest_rules, verdict_name,
+    Suggestions, WrittenRule, audit_session, decided_calls, rule_table, suggest_rules, verdict_name,
 };
 use ostler_engine::confine::SandboxSettings;
 use ostler_engine::tool::Scope;
@@ -28,11 +28,12 @@ use ostler_guard::{Call, Containment, Decision, Policy, Posture, Verdict};
 use ostler_wire::{Access, Language, Report, ToolDeclaration, View, Word};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 pub async fn run(start: Lenient, args: Permissions) -> anyhow::Result<u8> {
     let format = match &args {
-        Permissions::List { format } | Permissions::Audit { format, .. } => {
+        Permissions::List { format, .. } | Permissions::Audit { format, .. } => {
             start.say_fault();
             *format
         }
@@ -68,7 +69,16 @@ pub async fn view(start: &Lenient, args: &Permissions) -> anyhow::Result<Option<
         Permissions::Check { tool, args, .. } => {
             Some(check(&*start.clone().strict()?, tool, args).await?)
         }
-        Permissions::List { .. } => Some(list(boot)),
+        Permissions::List { since: None, .. } => Some(list(boot, None)),
+        Permissions::List {
+            since: Some(since), ..
+        } => {
+            let after = since_when(since, Timestamp::now(), boot.language)?;
+            let boot = start.clone().strict()?;
+            let counts =
+                decided_calls(&hub_context(&boot), (&asking(&boot)?, &scope(&boot)), after);
+            Some(list(&boot, Some(&counts.map_err(|why| anyhow!(why))?)))
+        }
         Permissions::Audit { session, .. } => {
             let (context, scope) = (hub_context(boot), scope(boot));
             Some(audit_session(&context, &scope, session.as_deref()))
@@ -261,10 +271,17 @@ fn object(args: &str, language: Language) -> Result<Value, String> {
     }
 }
 
-/// Every rule of the configuration, and what is odd about it.
-pub fn list(boot: &Boot) -> View {
+/// Calls that a rule decided, by its text and its place.
+type Counts = HashMap<(String, String), u64>;
+
+/// Every rule of the configuration, what is odd about it, and the calls that it decided where they were counted.
+fn list(boot: &Boot, counts: Option<&Counts>) -> View {
     let language = boot.language;
     let written = boot.loaded.rules().into_iter().map(|rule| WrittenRule {
+        decided: counts.map(|counts| {
+            let key = (rule.text.clone(), rule.place.to_string());
+            counts.get(&key).copied().unwrap_or(0)
+        }),
         list: match rule.list {
             RuleList::Allow => Verdict::Allow,
             RuleList::Ask => Verdict::Ask,

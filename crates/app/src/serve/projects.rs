@@ -19,7 +19,6 @@ use ostler_wire::{
     Ask, AskAnswer, BoxFuture, CompletionRequest, Hub as _, HubError, Language, Questions as _,
     View, Word,
 };
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::OnceCell;
@@ -32,7 +31,8 @@ const MAX_KEPT: usize = 256;
 /// What `ostler serve` serves.
 pub struct Workbench {
     boot: Arc<Boot>,
-    projects: Mutex<BTreeMap<String, Arc<Place>>>,
+    /// In the order in which they were named: the folder that it was started in is the first.
+    projects: Mutex<Vec<Arc<Place>>>,
     pub(super) stored: stored::Cache,
 }
 
@@ -61,9 +61,14 @@ impl Workbench {
             roots.push(boot.of_root(&boot.places.cwd.join(folder))?.places.root);
         }
         roots.extend(kept(&boot));
-        let places = roots.into_iter().map(Place::new);
+        let mut projects: Vec<Arc<Place>> = Vec::new();
+        for place in roots.into_iter().map(Place::new) {
+            if projects.iter().all(|known| known.id != place.id) {
+                projects.push(place);
+            }
+        }
         Ok(Self {
-            projects: Mutex::new(places.map(|one| (one.id.clone(), one)).collect()),
+            projects: Mutex::new(projects),
             stored: stored::Cache::default(),
             boot,
         })
@@ -81,11 +86,21 @@ impl Workbench {
     }
 
     pub fn all(&self) -> Vec<Arc<Place>> {
-        self.lock().values().cloned().collect()
+        self.lock().clone()
+    }
+
+    /// The project of a place: the one that is known, or this one from now on.
+    fn known(&self, place: Arc<Place>) -> Arc<Place> {
+        let mut all = self.lock();
+        let known = all.iter().find(|known| known.id == place.id).cloned();
+        known.unwrap_or_else(|| {
+            all.push(place.clone());
+            place
+        })
     }
 
     pub fn find(&self, id: &str) -> Result<Arc<Place>, Refusal> {
-        let found = self.lock().get(id).cloned();
+        let found = self.lock().iter().find(|place| place.id == id).cloned();
         let none = || Refusal::not_found(self.language().fill(Word::ServeNoProject, &[id]));
         found.ok_or_else(none)
     }
@@ -142,7 +157,7 @@ impl Workbench {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Place>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Place>>> {
         self.projects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -234,11 +249,7 @@ impl Projects for Served {
                 Refusal::new(kind, bench.language().told(&error))
             })?;
             let place = Place::new(boot.places.root.clone());
-            let place = bench
-                .lock()
-                .entry(place.id.clone())
-                .or_insert(place)
-                .clone();
+            let place = bench.known(place);
             keep(&bench.boot, |roots| {
                 if !roots.contains(&place.root) && roots.len() < MAX_KEPT {
                     roots.push(place.root.clone());
@@ -256,7 +267,7 @@ impl Projects for Served {
             keep(&bench.boot, |roots| {
                 roots.retain(|root| *root != place.root)
             })?;
-            bench.lock().remove(&id);
+            bench.lock().retain(|place| place.id != id);
             Ok(())
         };
         Box::pin(blocking(remove))

@@ -141,14 +141,11 @@ impl Workbench {
     fn entries(&self, id: &str, page: Page) -> Result<Entries, Refusal> {
         let (_, _, path) = self.log_of(id)?;
         let language = self.language();
-        let (entries, _) =
-            log::read(&path).map_err(|e| Refusal::new(Fault::Failed, e.say(language)))?;
-        let mut branch = log::branch(entries);
-        branch.retain(|entry| page.before.is_none_or(|before| entry.entry < before));
-        let skip = branch.len().saturating_sub(page.limit);
+        let found = log::page(&path, page.before, page.limit);
+        let (entries, more) = found.map_err(|e| Refusal::new(Fault::Failed, e.say(language)))?;
         Ok(Entries {
-            entries: branch.into_iter().skip(skip).map(Arc::new).collect(),
-            more: skip > 0,
+            entries: entries.into_iter().map(Arc::new).collect(),
+            more,
         })
     }
 

@@ -205,6 +205,51 @@ fn yes(id: &str) -> Value {
 }
 
 #[test]
+fn the_list_counts_the_calls_that_each_rule_decides() {
+    let space = configured();
+    space.session(
+        A,
+        &[
+            call("1", "go test ./..."),
+            call("2", "go test -run x"),
+            call("3", "cat .env"),
+            call("4", "git push"),
+            call("5", "mkdir out"),
+        ],
+    );
+    let list = |since: &[&str]| {
+        let list = space.ostler(["permissions", "list", "--format", "json"]);
+        let out = list.args(since.iter().copied()).output().ok();
+        serde_json::from_str::<Value>(&out.stdout).unwrap()
+    };
+    let rules = list(&["--since", "9999w"]);
+    let decided = |of: &str| {
+        let mut rules = rules.as_array().unwrap().iter();
+        rules.find(|one| one["rule"] == of).unwrap()["decided"].clone()
+    };
+    let counts = [
+        "bash(go test*)",
+        "Bash(rm:*)",
+        "Bash(git push:*)",
+        "Read(.env)",
+    ]
+    .map(decided);
+    assert_eq!(counts, [json!(2), json!(0), json!(1), json!(1)]);
+    // Without a time nothing is read and nothing is said of it.
+    assert!(
+        list(&[])
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|one| one.get("decided").is_none())
+    );
+    let wrong = space
+        .ostler(["permissions", "list", "--since", "soon"])
+        .output();
+    assert_eq!(wrong.code, Some(2));
+}
+
+#[test]
 fn suggest_finds_the_smallest_rules() {
     let space = configured();
     space.session(

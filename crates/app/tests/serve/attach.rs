@@ -221,6 +221,10 @@ fn the_terminal_shows_asks_answers_and_goes_on_after_the_server_starts_again() {
     let away = there();
     let mut term = attached(&away, &bench, &["--attach", "URL"]).on_terminal(100, 30);
     term.wait_for("Attached to http://");
+    // The top names the server: no folder here says where the session works.
+    let name = format!("127.0.0.1:{port}");
+    let is_named = |screen: &str| screen.lines().any(|line| line.trim() == name);
+    term.wait_until("the server at the top", is_named);
     term.keys("please run it\r");
     answer(&mut term, "y");
     term.wait_for("It ran over there.");

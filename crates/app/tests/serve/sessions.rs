@@ -89,6 +89,23 @@ fn commands_give_back_their_views_and_prompts_nothing() {
     let help = replies(json!({"id": "h1", "op": "command", "line": "help"}));
     assert_eq!(help[0]["op"], "h1");
     assert_eq!(help[0]["command"], "help");
+    // What fills the window, for people and for programs.
+    let context = replies(json!({"op": "command", "line": "context"}));
+    let table = &context[0]["view"]["group"][1]["table"];
+    let at = |key: &str| {
+        let columns = table["columns"].as_array().unwrap();
+        columns.iter().position(|one| one["key"] == key).unwrap()
+    };
+    let rows = table["rows"].as_array().unwrap();
+    let of = |kind: &str| {
+        let rows = rows.iter().filter(|row| row[at("kind")]["value"] == kind);
+        rows.map(|row| row[at("tokens")]["value"].as_u64().unwrap())
+            .collect::<Vec<_>>()
+    };
+    let (parts, total, free) = (of("part"), of("total"), of("free"));
+    assert_eq!((total.len(), free.len()), (1, 1), "{table}");
+    assert!(!parts.is_empty() && parts.iter().sum::<u64>() <= total[0]);
+    assert!(total[0] + free[0] > 1_000, "{table}");
     let unknown = replies(json!({"op": "say", "text": "/nothing-of-that-name"}));
     assert!(unknown[0]["view"]["error"].is_string(), "{unknown}");
     // What the person runs is in the log, and gives back nothing else.
@@ -224,6 +241,11 @@ fn projects_come_and_go() {
         let body = json!({"project": project["id"], "open": "new"});
         bench.ask("POST", "/api/sessions").json(&body).send()
     };
+    // The folder that the server was started in stays the first, whatever the others are called.
+    let all = bench.get("/api/projects")["projects"].clone();
+    let ids: Vec<&Value> = all.as_array().unwrap().iter().map(|p| &p["id"]).collect();
+    assert_eq!(ids, [&json!(bench.project()), &project["id"]]);
+    assert!(ids[0].as_str() > ids[1].as_str(), "{ids:?}");
     let id = open().is(201).json()["id"].as_str().unwrap().to_owned();
     bench.turn(&id, "hi");
     let of = format!("?project={}", project["id"].as_str().unwrap());

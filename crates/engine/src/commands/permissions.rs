@@ -15,11 +15,11 @@ use ostler_state::inbox::Inbox;
 use ostler_state::permissions::{Grant, PermissionState, SESSION};
 use ostler_wire::{
     Access, Cell, ColumnKind, Delta, Entry, Frame, Language, Report, Row, Say, Table, View, Word,
-    one_line,
+    one_line, thousands,
 };
 use serde::Serialize;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -39,6 +39,8 @@ pub struct WrittenRule {
     /// The layer of the configuration; none in a session, which has them all in one.
     pub layer: Option<&'static str>,
     pub from: String,
+    /// Calls of past sessions that it would decide now; none where that was not counted.
+    pub decided: Option<u64>,
 }
 
 /// A rule and what is odd about it.
@@ -50,6 +52,8 @@ struct NotedRule {
     layer: Option<&'static str>,
     from: String,
     notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided: Option<u64>,
 }
 
 /// Every rule, strongest list first. `no_tool` says that there is no tool of a name.
@@ -60,6 +64,7 @@ pub fn rule_table(
     no_tool: impl Fn(&str) -> String,
 ) -> Table {
     let layered = written.iter().any(|rule| rule.layer.is_some());
+    let counted = written.iter().any(|rule| rule.decided.is_some());
     let rules = noted(written, scope, language, no_tool);
     let column = |key, word| column(language, ColumnKind::Text, key, word);
     let mut columns = vec![
@@ -72,8 +77,14 @@ pub fn rule_table(
     if !layered {
         columns.remove(2);
     }
+    if counted {
+        let decided =
+            super::context::column(language, ColumnKind::Number, "decided", Word::ColDecided);
+        columns.insert(2, decided);
+    }
     let texts = |rule: &NotedRule| {
         let mut texts = vec![rule.list.to_owned(), rule.rule.clone()];
+        texts.extend(rule.decided.map(thousands).filter(|_| counted));
         texts.extend(rule.layer.map(str::to_owned).filter(|_| layered));
         texts.extend([rule.from.clone(), rule.notes.join("; ")]);
         texts
@@ -153,6 +164,7 @@ fn noted(
             layer: rule.layer,
             from: rule.from.clone(),
             notes,
+            decided: rule.decided,
         });
     }
     rows
@@ -269,6 +281,36 @@ pub struct Suggestions {
     pub found: Vec<Suggestion>,
     /// Yeses for which no rule can be written that would allow no more.
     pub without: usize,
+}
+
+/// How many calls of the sessions since then each rule would decide now, by its text and its place.
+pub fn decided_calls(
+    context: &HubContext,
+    (policy, here): (&Policy, &Scope),
+    after: Timestamp,
+) -> Result<HashMap<(String, String), u64>, String> {
+    let mut counts = HashMap::new();
+    let listed = context.store.list_written()?;
+    let recent = |ts: &str| ts.parse::<Timestamp>().is_ok_and(|ts| ts >= after);
+    let listed = listed.iter().filter(|s| recent(&s.updated));
+    for session in listed.take(MAX_SESSIONS) {
+        let Ok((entries, _)) = context.store.read(&session.id) else {
+            continue;
+        };
+        let scope = scope_of(here, &entries);
+        for declared in audit::declared(&entries, &scope) {
+            let decision = policy.decide(Call {
+                tool: &declared.tool,
+                accesses: &declared.accesses,
+                scope: &scope,
+                resolved: &[],
+            });
+            if let (Some(rule), Some(from)) = (decision.rule, decision.from) {
+                *counts.entry((rule, from)).or_insert(0) += 1;
+            }
+        }
+    }
+    Ok(counts)
 }
 
 /// The smallest rules for what was allowed by hand since then.
@@ -458,6 +500,7 @@ fn held(rules: &Rules, permissions: &PermissionState, scope: &Scope, language: L
                 true => own.to_owned(),
                 false => rule.from.clone(),
             },
+            decided: None,
         })
     });
     let no_tool = |name: &str| language.fill(Word::BootNoTool, &[name]);

@@ -1,12 +1,14 @@
 //! `/context`: what fills the window.
 
+use super::context::column;
 use crate::compaction;
 use crate::log::Log;
 use ostler_context::conversation::Conversation;
 use ostler_context::digest::Plan;
 use ostler_context::transcript::BYTES_PER_TOKEN;
 use ostler_wire::{
-    Entry, Language, Part, Role, ShownEntry, Table, View, Word, format_share, thousands,
+    Cell, Column, ColumnKind, Entry, Language, Part, Role, Row, ShownEntry, Table, View, Word,
+    format_share,
 };
 
 /// Cells of a full window.
@@ -38,34 +40,48 @@ pub fn context(
     let scaled = |part: u64| part.saturating_mul(used) / bytes.max(1);
     let window = conversation.model.target().window;
     let mut rows = Vec::new();
-    let mut row = |word: Word, tokens: u64| {
+    let mut row = |kind: &str, word: Word, tokens: u64| {
         let share = match window {
-            0 => String::new(),
-            _ => format_share(tokens, window),
+            0 => Cell::absent(),
+            _ => Cell::named(format_share(tokens, window), tokens as f64 / window as f64),
         };
-        rows.push(vec![language.say(word).into(), thousands(tokens), share]);
+        rows.push(Row::new(vec![
+            Cell::text(language.say(word)),
+            Cell::count(tokens),
+            share,
+            Cell::named("", kind),
+        ]));
     };
     for (word, part) in parts.into_iter().filter(|(_, b)| *b > 0) {
-        row(word, scaled(part));
+        row("part", word, scaled(part));
     }
-    row(Word::RowTotal, used);
+    row("total", Word::RowTotal, used);
     if window > 0 {
-        row(Word::PartFree, window.saturating_sub(used));
+        row("free", Word::PartFree, window.saturating_sub(used));
     }
     let outlook = compaction::outlook(conversation, &entries);
     for (word, tokens) in [
         (Word::RowPinned, outlook.pinned),
         (Word::RowSaves, outlook.saves),
     ] {
-        row(word, scaled(tokens * BYTES_PER_TOKEN));
+        row("compaction", word, scaled(tokens * BYTES_PER_TOKEN));
     }
-    let head = [Word::ColPart, Word::ColTokens, Word::ColShare];
-    let head = head.map(|word| language.say(word).to_owned());
-    let table = View::Table(Table::of_texts(head.to_vec(), rows));
+    let table = View::Table(Table::new(columns(language), rows));
     match window {
         0 => table,
         _ => View::Group(vec![View::Text(map(used, window, ratio, language)), table]),
     }
+}
+
+fn columns(language: Language) -> Vec<Column> {
+    let column = |kind, key, word| column(language, kind, key, word);
+    vec![
+        column(ColumnKind::Text, "part", Word::ColPart),
+        column(ColumnKind::Number, "tokens", Word::ColTokens),
+        column(ColumnKind::Number, "share", Word::ColShare),
+        // Parts, their sum, what is free, and what a compaction would do.
+        Column::data("kind"),
+    ]
 }
 
 /// The window as a row of cells: what is used, what is free, and where it is compacted.

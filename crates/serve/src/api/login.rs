@@ -194,7 +194,8 @@ fn form(app: &App, refused: Option<Refused>) -> Response {
     let page = format!(
         "<!doctype html>\n<html lang=\"{lang}\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Ostler</title>\
-         <link rel=\"stylesheet\" href=\"/login.css?{}\"></head><body><main><h1>Ostler</h1>{told}\
+         <link rel=\"icon\" href=\"/icon.svg\"><link rel=\"stylesheet\" href=\"/login.css?{}\"></head><body><main>\
+         <h1><img src=\"/icon.svg\" alt=\"\" width=\"30\" height=\"30\"> Ostler</h1>{told}\
          <form method=\"post\" action=\"/login\"><label for=\"key\">{label}</label>\
          <input id=\"key\" name=\"{name}\" type=\"password\" autocomplete=\"current-password\" required autofocus>\
          <button>{button}</button></form><p>{}</p></main></body></html>\n",

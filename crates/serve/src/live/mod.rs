@@ -1,5 +1,6 @@
 //! The sessions that this server has open, and the list of all sessions with what each is at.
 
+pub mod lines;
 pub mod session;
 
 use crate::backend::{Backend, Listing, Refusal};

@@ -1,5 +1,6 @@
 //! One session that the server has open: a client of it that stays, what it has shown so far, and who waits for replies.
 
+use super::lines::Lines;
 use crate::backend::Backend;
 use crate::problem::{Kind, Problem};
 use ostler_wire::{
@@ -48,6 +49,7 @@ pub struct OpenSession {
     source: Arc<dyn EntrySource>,
     shared: Mutex<Shared>,
     loose: broadcast::Sender<Arc<Reply>>,
+    lines: Lines,
     /// The session is over, or is no longer held open here.
     over: CancellationToken,
 }
@@ -110,6 +112,7 @@ impl OpenSession {
                 quiet_since: Instant::now(),
             }),
             loose: broadcast::Sender::new(LOOSE),
+            lines: Lines::default(),
             over: CancellationToken::new(),
         };
         (Arc::new(session), events)
@@ -128,6 +131,11 @@ impl OpenSession {
             true => State::Closed,
             false => self.lock().state(),
         }
+    }
+
+    /// Long entries as streams write them.
+    pub fn lines(&self) -> &Lines {
+        &self.lines
     }
 
     pub fn over(&self) -> &CancellationToken {

@@ -378,3 +378,44 @@ fn only_files_are_logs() {
     assert!(Log::open(&link).is_err());
     assert!(check_free(&link).is_ok());
 }
+
+#[test]
+fn a_page_from_the_end_of_a_long_log_is_that_of_the_whole() {
+    let folder = Folder::new();
+    let path = folder.path();
+    let mut log = Log::plan(&path);
+    let long = |n: usize| notice(&format!("{n} {}", "x".repeat(1000)));
+    log.append((0..3000).map(long).collect()).unwrap();
+    let whole = |before: Option<u64>, limit: usize| {
+        let mut all = branch(read(&path).unwrap().0);
+        all.retain(|entry| before.is_none_or(|before| entry.entry < before));
+        let older = all.len().saturating_sub(limit);
+        (texts(&all[older..]), older > 0)
+    };
+    let paged = |before: Option<u64>, limit: usize| {
+        let (entries, more) = page(&path, before, limit).unwrap();
+        (texts(&entries), more)
+    };
+    let same = |what: &str| {
+        for limit in [1, 200, 900, 2900, 3000, 5000] {
+            assert_eq!(paged(None, limit), whole(None, limit), "{what}, {limit}");
+        }
+        assert_eq!(paged(Some(1500), 10), whole(Some(1500), 10), "{what}");
+    };
+    same("one branch");
+    assert!(tail(&path, 200).unwrap().is_some(), "only the end was read");
+    assert!(tail(&path, 2900).unwrap().is_none());
+    // What was left by a rewind is not there, wherever it lies.
+    log.set_head(100);
+    log.append(vec![notice("another way")]).unwrap();
+    assert_eq!(paged(None, 2).0[1], "another way");
+    same("two branches");
+    log.append((0..1500).map(long).collect()).unwrap();
+    same("far behind the fork");
+    // A line that is cut, or none, in the end.
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.extend_from_slice(b"nonsense\n{\"type\": \"noti");
+    std::fs::write(&path, bytes).unwrap();
+    same("a torn end");
+    assert!(page(&path.with_extension("gone"), None, 5).is_err());
+}

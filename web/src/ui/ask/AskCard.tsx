@@ -54,15 +54,17 @@ export function AskCard(props: Props) {
   const isHead = ask.kind === "trust" && !ask.title && !!ask.preview;
   const title = ask.title || (isHead ? ask.subject : ask.kind === "question" ? words.question : "");
   const use = textUse(ask);
+  const subject = subjectOf(ask);
   return (
     <section class={`ask ask-${ask.kind}`} ref={card} tabIndex={-1} role="group" aria-label={(isHead ? cleanAsk(title) : `${title} ${cleanAsk(ask.subject)}`).slice(0, 200)} data-ask={ask.ask} data-ready={state.ready ? "true" : "false"}>
       <header class="ask-head">
         <h2>{title ? cleanAsk(title) : words.question}</h2>
+        {subject !== ask.subject ? <code class="ask-tool">{cleanAsk(ask.tool ?? "")}</code> : null}
         {ask.from ? <span class="faint">{words.askFrom(cleanAsk(ask.from))}</span> : null}
         {count > 1 ? <span class="badge">{words.askCount(1, count)}</span> : null}
       </header>
       <div class="ask-body" ref={body} tabIndex={0} role="group" aria-label={title || words.question}>
-        {isHead ? null : ask.kind === "permission" || ask.kind === "trust" ? <pre class="ask-subject">{cleanAsk(ask.subject)}</pre> : <div class="ask-words"><Markdown text={cleanAsk(ask.subject)} /></div>}
+        {isHead ? null : ask.kind === "permission" || ask.kind === "trust" ? <pre class="ask-subject">{cleanAsk(subject)}</pre> : <div class="ask-words"><Markdown text={cleanAsk(ask.subject)} /></div>}
         <Preview ask={ask} state={state} />
       </div>
       {state.note ? <p class="note warn" role="status">{state.note}</p> : null}
@@ -95,6 +97,12 @@ function escapeAnswers({ ask, interrupt }: Props): boolean {
 
 function labelOf(ask: Ask, id: string): string {
   return cleanAsk(options(ask).find((choice) => choice.id === id)?.label ?? "–");
+}
+
+/** What it is about. Where a title says what is wanted, the name of the tool stands beside that. */
+function subjectOf(ask: Ask): string {
+  const tool = `${ask.tool ?? ""}: `;
+  return ask.kind === "permission" && ask.title && ask.tool && ask.subject.startsWith(tool) ? ask.subject.slice(tool.length) : ask.subject;
 }
 
 /** The file of rules without the folders that it lies in; the rule itself is never cut. */
@@ -241,7 +249,7 @@ function Preview({ ask, state }: { ask: Ask; state: AskState }) {
 }
 
 /** Characters of a detail that a column has room for. */
-const LONG_DETAIL = 90;
+const LONG_DETAIL = 60;
 const COLUMNS = 4;
 
 /** Of more choices than there are columns, one without a key of its own stands below them. */
@@ -254,18 +262,23 @@ function Buttons({ ask, state }: { ask: Ask; state: AskState }) {
   const words = useWords();
   if (state.editing) return null;
   // A long rule is read in a line of its own.
-  const isLong = options(ask).some((choice) => shortFile(choice.detail ?? "").length > LONG_DETAIL);
+  const reason = textUse(ask) === "reason" && state.text.trim() !== "";
+  const inColumns = options(ask).filter((_, at) => !isExtra(ask, at)).length;
+  const isLong = (ask.kind === "permission" && inColumns > COLUMNS) || options(ask).some((choice) => shortFile(choice.detail ?? "").length > LONG_DETAIL);
   return (
-    <div class={`ask-buttons cols-${isLong ? 1 : Math.min(COLUMNS, options(ask).filter((_, at) => !isExtra(ask, at)).length)} ${isLong ? "in-rows" : ""}`} role="group" aria-label={words.question}>
+    <div class={`ask-buttons cols-${isLong ? 1 : Math.min(COLUMNS, inColumns)} ${isLong ? "in-rows" : ""}`} role="group" aria-label={words.question}>
       {options(ask).map((choice, at) => {
         const key = choice.key ?? String(at + 1);
         const confirms = state.confirming === choice.id;
         const isMarked = state.marked.includes(choice.id);
+        // With a reason written, the no is what is about to be sent.
+        const isMeant = reason && choice.refuses;
+        const look = choice.refuses ? (isMeant ? "no meant" : "no") : reason ? "other" : at === 0 && !confirms && !ask.multi ? "yes" : "";
         return (
           <button
             type="button"
             key={choice.id}
-            class={`ask-choice ${isExtra(ask, at) ? "extra" : ""} ${choice.refuses ? "no" : at === 0 && !confirms ? "yes" : ""} ${confirms ? "confirming" : ""} ${isMarked ? "picked" : ""}`}
+            class={`ask-choice ${isExtra(ask, at) ? "extra" : ""} ${look} ${confirms ? "confirming" : ""} ${isMarked ? "ticked" : ""}`}
             aria-disabled={!state.ready || state.busy}
             aria-pressed={ask.multi && !choice.refuses ? isMarked : undefined}
             aria-keyshortcuts={key}
@@ -274,8 +287,8 @@ function Buttons({ ask, state }: { ask: Ask; state: AskState }) {
           >
             <span class="ask-label">
               {ask.multi && !choice.refuses ? <span class="tick" aria-hidden="true">{isMarked ? "☑" : "☐"}</span> : null}
-              {confirms ? words.confirm(cleanAsk(choice.label)) : cleanAsk(choice.label)}
-              <kbd>{key}</kbd>
+              {confirms ? words.confirm(cleanAsk(choice.label)) : isMeant ? words.withThis(cleanAsk(choice.label)) : cleanAsk(choice.label)}
+              <kbd>{isMeant ? "⏎" : key}</kbd>
             </span>
             {choice.detail ? <span class="ask-detail" title={cleanAsk(choice.detail)}>{shortFile(cleanAsk(choice.detail))}</span> : null}
           </button>
@@ -327,7 +340,7 @@ function useKeys(field: { current: HTMLTextAreaElement | null }, state: AskState
       event.preventDefault();
       state.write();
       state.setText(state.text + event.key);
-      state.setNote(latest.current.words.typedSoFar);
+      if (!state.writing) state.setNote(latest.current.words.typedSoFar);
       if (field.current) field.current.focus();
       else requestAnimationFrame(() => field.current?.focus());
     };

@@ -5,7 +5,7 @@ import { clean, cleanOutput, lastLines, oneLine } from "../../lib/clean";
 import { duration } from "../../lib/format";
 import { languageOf } from "../../lib/highlight";
 import { change, useApp, useWords } from "../../state/app";
-import { readOutcome, stateOf, subject, verb, wholeInput, type Body, type CallState } from "../../state/outcome";
+import { progressOf, readOutcome, stateOf, subject, verb, wholeInput, type Body, type CallState } from "../../state/outcome";
 import type { Row } from "../../state/transcript";
 import type { Child, RunningCall } from "../../wire";
 import { Code } from "../Code";
@@ -42,11 +42,14 @@ export function CallRow({ row, running, asked, since, session }: CallProps) {
   const now = useNow(running !== null && since !== null);
   const whole = useMemo(() => wholeInput(call), [call]);
   const took = result ? result.duration_ms : since !== null && running ? now - since : 0;
+  const progress = progressOf(call);
+  const why = row.approval?.decision === "deny" ? (row.approval.reason ?? row.approval.rule ?? "") : "";
   const facts = [
     ...(call.by === "person" ? [words.byYou] : []),
+    ...(progress ? [progress] : []),
     ...(outcome?.facts ?? []),
-    ...(row.approval ? [row.approval.decision === "deny" ? words.deniedAs(row.approval.reason ?? row.approval.rule ?? "–") : words.approvedAs(row.approval.decision)] : []),
-    ...(["asked", "denied", "stopped"].includes(state) ? [words.callState[state]] : []),
+    ...(why ? [words.deniedAs(why)] : row.approval && row.approval.decision !== "deny" ? [words.approvedAs(row.approval.decision)] : []),
+    ...(["asked", "stopped"].includes(state) || (state === "denied" && !why) ? [words.callState[state]] : []),
   ].map((fact) => oneLine(fact, 100));
   const mark = failed ? "failed" : state;
   const more = (outcome?.body.length ?? 0) > 0 || whole !== null;
@@ -56,8 +59,8 @@ export function CallRow({ row, running, asked, since, session }: CallProps) {
       <button type="button" class="call-head" aria-expanded={more ? open : undefined} onClick={toggle} disabled={!more}>
         <span class="call-mark" aria-hidden="true">{MARKS[mark]}</span>
         <span class="hidden">{words.callState[mark]}: </span>
-        <span class="call-verb">{verb(call, words, !result && !row.ended)}</span>
-        <span class="call-subject">{about.split("\n")[0]}</span>
+        <span class="call-verb">{verb(call, words, state === "denied" || (!result && !row.ended))}</span>
+        {about ? <span class="call-subject">{about.split("\n")[0]}</span> : null}
         <span class="call-facts">{facts.join(" · ")}</span>
         {took >= 100 ? <span class="call-time">{duration(took)}</span> : null}
         {more ? <span class="call-fold" aria-hidden="true"><Icon name={open ? "down" : "right"} /></span> : null}

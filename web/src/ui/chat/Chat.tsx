@@ -28,6 +28,17 @@ function guess(row: Row): number {
   return GUESS[row.kind];
 }
 
+/** Items of rows at which nothing happens: they are the same as long as the row is. */
+const QUIET = new WeakMap<Row, Item>();
+
+function quiet(row: Row): Item {
+  const known = QUIET.get(row);
+  if (known) return known;
+  const made: Item = { key: row.key, guess: guess(row), is: "row", row, running: null, asked: false, since: null };
+  QUIET.set(row, made);
+  return made;
+}
+
 function itemsOf(view: SessionView): Item[] {
   const { transcript, live } = view;
   const running = new Map(live.running.map((call) => [call.id, call]));
@@ -41,7 +52,7 @@ function itemsOf(view: SessionView): Item[] {
     const call = row.kind === "call" && !row.result ? (running.get(row.call.id) ?? null) : null;
     const asked = row.kind === "call" && !row.result && !row.ended && call === null && takeOne(tools, row.call.name);
     const since = call ? (view.since.get(call.id) ?? null) : null;
-    items.push({ key: row.key, guess: guess(row), is: "row", row, running: call, asked, since });
+    items.push(call || asked ? { key: row.key, guess: guess(row), is: "row", row, running: call, asked, since } : quiet(row));
   }
   items.push(...shown.map(shownItem));
   if (live.reasoning) items.push({ key: "live.thought", guess: 60, is: "thought", text: live.reasoning, since: view.since.get("thought") ?? null });
@@ -131,7 +142,7 @@ export function drawRow({ row, running, asked, since, session }: { row: Row; run
     case "notice":
       return <NoticeRow text={row.text} />;
     case "error":
-      return <ErrorRow row={row} />;
+      return <ErrorRow row={row} session={session} />;
     case "setting":
       return <SettingRow row={row} />;
     case "compaction":

@@ -2,12 +2,13 @@
 
 import { clean, oneLine } from "../../lib/clean";
 import { clock, cost, duration, percent, tokens } from "../../lib/format";
-import { useWords, type Pending, type Shown } from "../../state/app";
-import { perform, command, rewindTo } from "../../state/sessions";
+import { useApp, useWords, type Pending, type Shown } from "../../state/app";
+import { perform, command, rewindTo, sayText } from "../../state/sessions";
 import type { Row } from "../../state/transcript";
 import type { Image } from "../../wire";
 import { Markdown } from "../Markdown";
 import { CopyButton, Icon, Shot, useNow } from "../parts";
+import { modeName, postureName } from "../names";
 import { ViewPart } from "../ViewPart";
 import { useOpen } from "./open";
 
@@ -111,23 +112,43 @@ export function SettingRow({ row }: { row: Extract<Row, { kind: "setting" }> }) 
     row.model ? words.modelIs(row.model) : "",
     row.effort ? words.effortIs(row.effort) : "",
     row.title ? words.titleIs(row.title) : "",
-    row.mode ? words.modeIs(row.mode, row.posture ?? "") : "",
+    row.mode ? words.modeIs(modeName(row.mode, words), postureName(row.posture ?? "ask", words)) : "",
   ].filter(Boolean);
   return <p class="note faint">{texts.map((text) => clean(text)).join(" · ")}</p>;
 }
 
-export function ErrorRow({ row }: { row: Extract<Row, { kind: "error" }> }) {
+/** Letters between back-ticks as code. */
+function WithCode({ text }: { text: string }) {
+  return <>{text.split(/`([^`\n]+)`/).map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</>;
+}
+
+export function ErrorRow({ row, session }: { row: Extract<Row, { kind: "error" }>; session: string }) {
   const words = useWords();
   const [open, toggle] = useOpen(row.key, false);
   const kind = words.errors[row.error as keyof typeof words.errors] ?? words.errors.other;
   return (
     <div class="failure">
       <p class="failure-head">✗ {kind}</p>
-      <p class="failure-text lines">{clean(row.message).slice(0, 4000)}</p>
+      <p class="failure-text lines"><WithCode text={clean(row.message).slice(0, 4000)} /></p>
+      <TryAgain session={session} entry={row.entry} />
       {row.details ? <button type="button" class="quiet small" aria-expanded={open} onClick={toggle}>{words.more}</button> : null}
       {open ? <pre class="output">{clean(JSON.stringify(row.details, null, 2)).slice(0, 20_000)}</pre> : null}
     </div>
   );
+}
+
+/** Says what was said last once more, while nothing came after this failure. */
+function TryAgain({ session, entry }: { session: string; entry: number }) {
+  const words = useWords();
+  const last = useApp((now) => {
+    const view = now.sessions[session];
+    if (!view || view.live.working || view.closed || view.pending.length > 0) return null;
+    const row = view.transcript.rows.findLast((one) => one.kind === "user");
+    const isLast = !view.transcript.rows.some((one) => one.kind === "user" && one.entry > entry);
+    return isLast && row?.kind === "user" ? row : null;
+  });
+  if (!last) return null;
+  return <button type="button" class="small" onClick={() => sayText(session, last.text, "queue", last.images)}>{words.tryAgain}</button>;
 }
 
 export function CompactionRow({ row }: { row: Extract<Row, { kind: "compaction" }> }) {
