@@ -114,7 +114,7 @@ fn bare_row(command: &str, tags: &str) -> String {
     let words = texts(command.split(' '));
     format!(
         "Reader {{ words: {words}, style: Style::Posix, options: &[], operands: Operands::None, check: \"\", \
-         tags: &[{tags}], #[cfg(test)] yes: &[], #[cfg(test)] no: &[] }}"
+         tags: &[{tags}], #[cfg(any(test, debug_assertions))] yes: &[], #[cfg(any(test, debug_assertions))] no: &[] }}"
     )
 }
 
@@ -129,7 +129,7 @@ fn reader_row(row: &Reader, sets: &Sets<String>) -> String {
     let tags: Vec<String> = row.tags.iter().map(|tag| variant("Tag", tag)).collect();
     format!(
         "Reader {{ words: {}, style: {}, options: &[{}], operands: {}, check: {:?}, tags: &[{}], \
-         #[cfg(test)] yes: {}, #[cfg(test)] no: {} }}",
+         #[cfg(any(test, debug_assertions))] yes: {}, #[cfg(any(test, debug_assertions))] no: {} }}",
         texts(row.command.split(' ')),
         variant("Style", row.style.as_deref().unwrap_or("posix")),
         options.join(", "),

@@ -16,9 +16,10 @@ pub struct Reader {
     /// A further look at the words, by name; see `checks`.
     pub check: &'static str,
     tags: &'static [Tag],
-    #[cfg(test)]
+    /// For tests of this crate and of others.
+    #[cfg(any(test, debug_assertions))]
     pub yes: &'static [&'static str],
-    #[cfg(test)]
+    #[cfg(any(test, debug_assertions))]
     pub no: &'static [&'static str],
 }
 
@@ -168,7 +169,7 @@ pub fn of(name: &str) -> &'static [Reader] {
         .unwrap_or_default()
 }
 
-#[cfg(test)]
+#[cfg(any(test, debug_assertions))]
 pub fn all() -> impl Iterator<Item = &'static Reader> {
     ROWS.iter().copied().flatten()
 }
