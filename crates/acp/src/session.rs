@@ -10,7 +10,7 @@ use crate::turn::Turn;
 use crate::updates::{Origin, Updates, chunk};
 use ostler_wire::{
     Ask, Body, Client, CommandInfo, Delta, Entry, Event, GoalState, Language, Mode, Op, OpSender,
-    Role, Settings, Subscription, Word,
+    Settings, Subscription, Word,
 };
 use replies::Waiting;
 use std::collections::{HashMap, VecDeque};
@@ -365,25 +365,14 @@ impl Session {
         let updates = self.updates.entry(entry, origin);
         self.send(updates).await;
         let ended = self.turn.as_mut().is_some_and(|turn| turn.follow(entry));
-        match &entry.body {
-            Body::Message(message) if message.role == Role::User => self.working = true,
-            Body::TurnEnd(_) => self.working = false,
-            Body::Mode(mode) => self.set_mode(mode).await,
-            Body::Settings(settings) => self.settings(settings).await,
-            Body::Message(_)
-            | Body::Meta(_)
-            | Body::ToolUse(_)
-            | Body::ToolResult(_)
-            | Body::Usage(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Child(_)
-            | Body::Notice(_)
-            | Body::Error(_)
-            | Body::Interrupted(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => {}
+        if entry.body.prompt().is_some() {
+            self.working = true;
+        } else if let Body::TurnEnd(_) = &entry.body {
+            self.working = false;
+        } else if let Body::Mode(mode) = &entry.body {
+            self.set_mode(mode).await;
+        } else if let Body::Settings(settings) = &entry.body {
+            self.settings(settings).await;
         }
         let waits = self.turn.as_ref().is_some_and(|turn| turn.is_command);
         if ended && !waits && !self.goes_on() {

@@ -54,30 +54,13 @@ impl Turn {
     /// Takes in what an entry says of how it goes. True when the turn has ended.
     pub fn follow(&mut self, entry: &Entry) -> bool {
         self.began |= self.is_own(entry);
-        match &entry.body {
-            Body::Message(message) if message.role == Role::Assistant => {
-                self.is_cut = message.stop == Some(Stop::Length);
-            }
-            Body::Error(error) => self.error = Some(error.message.clone()),
-            Body::TurnEnd(end) => {
-                self.outcome = Some(end.outcome);
-                return true;
-            }
-            Body::Message(_)
-            | Body::Meta(_)
-            | Body::ToolUse(_)
-            | Body::ToolResult(_)
-            | Body::Usage(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Child(_)
-            | Body::Notice(_)
-            | Body::Interrupted(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => {}
+        if let Some(message) = entry.body.answer() {
+            self.is_cut = message.stop == Some(Stop::Length);
+        } else if let Body::Error(error) = &entry.body {
+            self.error = Some(error.message.clone());
+        } else if let Body::TurnEnd(end) = &entry.body {
+            self.outcome = Some(end.outcome);
+            return true;
         }
         false
     }

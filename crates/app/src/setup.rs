@@ -3,6 +3,9 @@
 mod desk;
 mod local;
 mod plan;
+mod questions;
+
+pub use questions::SetupQuestions;
 
 use crate::boot::Boot;
 use crate::cmd::choose::{self, Picked};
@@ -23,8 +26,15 @@ use ostler_llm::Secret;
 use ostler_tui::dialog::{Question, Typing};
 use ostler_wire::{Language, Word};
 use plan::Plan;
+use questions::Line;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Setup with a front end that puts its questions.
+async fn with_client(boot: &Boot, line: Line) -> anyhow::Result<()> {
+    let work = async |desk: &mut Desk| set_up(boot, &Setup::default(), desk).await;
+    at_desk(boot, Desk::Client(line), work).await.map(drop)
+}
 
 /// Models of a server that are written down.
 const MAX_LISTED: usize = 100;
@@ -40,7 +50,7 @@ pub enum Outcome {
 pub async fn run(boot: &Boot, args: Setup) -> anyhow::Result<Outcome> {
     let desk = Desk::look(boot)?;
     // Who was led through it goes on to the conversation; a script does not.
-    let is_led = desk.is_screen() && args.provider.is_none() && args.base_url.is_none();
+    let is_led = desk.shows_lists() && args.provider.is_none() && args.base_url.is_none();
     let work = async |desk: &mut Desk| {
         let written = set_up(boot, &args, desk).await?;
         Ok(match written {
@@ -112,7 +122,7 @@ async fn set_up(boot: &Boot, args: &Setup, desk: &mut Desk) -> anyhow::Result<Wr
             Ok(Some(plan)) => plan,
             Ok(None) => return Ok(Written::No),
             // Somebody who chose what cannot be used chooses again.
-            Err(error) if desk.is_screen() && args.provider.is_none() => {
+            Err(error) if desk.shows_lists() && args.provider.is_none() => {
                 desk.complain(&boot.language.told(&error))?;
                 continue;
             }
@@ -121,7 +131,7 @@ async fn set_up(boot: &Boot, args: &Setup, desk: &mut Desk) -> anyhow::Result<Wr
         let is_named = args.provider.is_some() || args.base_url.is_some();
         match of_plan(boot, args, desk, &probe, plan).await? {
             Written::Yes => return Ok(Written::Yes),
-            Written::No if desk.is_screen() && !is_named => {}
+            Written::No if desk.shows_lists() && !is_named => {}
             Written::No => return Ok(Written::No),
         }
     }
@@ -144,7 +154,7 @@ async fn of_plan(
             false => match test(probe, &plan, desk, language).await? {
                 Tested::Listed(models) => models,
                 Tested::Left => return Ok(Written::No),
-                Tested::Failed(message) if desk.is_screen() => {
+                Tested::Failed(message) if desk.shows_lists() => {
                     desk.complain(&message)?;
                     match after_failure(&mut plan, desk, language).await? {
                         Failed::Again => continue,
@@ -314,18 +324,18 @@ async fn choose_model(
     let mut options: Vec<String> = known.cloned().collect();
     options.extend(listed.iter().filter(|m| !plan.models.contains(m)).cloned());
     match options.as_slice() {
-        [] if desk.is_screen() => return name_model(provider, desk, language).await,
+        [] if desk.shows_lists() => return name_model(provider, desk, language).await,
         [] => return Err(UsageError(language.filled(Word::SetWhich, &[&provider])).into()),
-        [only] if !desk.is_screen() => return Ok(Some(only.clone())),
+        [only] if !desk.shows_lists() => return Ok(Some(only.clone())),
         [first, ..] if desk.is_away() => return Ok(Some(first.clone())),
         [_, ..] => {}
     }
     let row = |model: &String| Row::new(model.as_str(), models::about(model, language));
-    let mut rows: Vec<Row> = match desk.is_screen() {
+    let mut rows: Vec<Row> = match desk.shows_lists() {
         true => options.iter().map(row).collect(),
         false => options.iter().map(|m| Row::new(m.as_str(), "")).collect(),
     };
-    if desk.is_screen() {
+    if desk.shows_lists() {
         rows.push(Row::new(language.say(Word::SetOtherModel), ""));
     }
     let question = language.say(Word::SetWhichModel);
@@ -408,7 +418,7 @@ fn write(
         lines.push(set(boot, &file, &key, &value)?);
     }
     lines.push(set(boot, &file, "default_model", &quoted(&reference))?);
-    if desk.is_screen() {
+    if desk.shows_lists() {
         let key = key_file.map(|path| language.filled(Word::SetKeyIn, &[&path.display()]));
         let (file, key) = (file.display(), key.unwrap_or_default());
         desk.say(&language.filled(Word::SetWritten, &[&reference, &file, &key]))?;

@@ -123,25 +123,7 @@ pub fn exact_commands(policy: &Policy, accesses: &[Access], scope: &Scope) -> Op
         if (!segment.read_only || segment.does.iter().any(reads)) && !allows(segment) {
             rules.push(exact_command(segment).filter(|_| segment.plain)?);
         }
-        for need in segment.needs.iter().filter(|n| n.needs_permission()) {
-            rules.push(match need {
-                Access::Write(path) => {
-                    let text = match path.strip_prefix(&scope.root) {
-                        Ok(below) => format!("./{}", below.to_str()?),
-                        Err(_) => path.to_str()?.to_owned(),
-                    };
-                    is_literal(&text).then(|| format!("Edit({text})"))?
-                }
-                Access::Net(host) => net(host)?,
-                Access::Read(_)
-                | Access::Run(_)
-                | Access::Mcp { .. }
-                | Access::Job(_)
-                | Access::Delegate { .. }
-                | Access::Memory
-                | Access::History => return None,
-            });
-        }
+        rules.extend(of_needs(segment, |path| literal_edit(path, scope))?);
     }
     Some(rules)
 }
@@ -152,21 +134,35 @@ fn of_segments(segments: &[Segment], scope: &Scope) -> Option<Vec<String>> {
         if !segment.read_only {
             rules.push(command(segment)?);
         }
-        for need in segment.needs.iter().filter(|n| n.needs_permission()) {
-            rules.push(match need {
-                Access::Write(path) => edit(path, scope)?,
-                Access::Net(host) => net(host)?,
-                Access::Read(_)
-                | Access::Run(_)
-                | Access::Mcp { .. }
-                | Access::Job(_)
-                | Access::Delegate { .. }
-                | Access::Memory
-                | Access::History => return None,
-            });
-        }
+        rules.extend(of_needs(segment, |path| edit(path, scope))?);
     }
     Some(rules)
+}
+
+/// Rules for what a command does to files and hosts; none where a rule cannot say it.
+fn of_needs(segment: &Segment, edit: impl Fn(&Path) -> Option<String>) -> Option<Vec<String>> {
+    let needs = segment.needs.iter().filter(|n| n.needs_permission());
+    let rules = needs.map(|need| match need {
+        Access::Write(path) => edit(path),
+        Access::Net(host) => net(host),
+        Access::Read(_)
+        | Access::Run(_)
+        | Access::Mcp { .. }
+        | Access::Job(_)
+        | Access::Delegate { .. }
+        | Access::Memory
+        | Access::History => None,
+    });
+    rules.collect()
+}
+
+/// A rule for this very file.
+fn literal_edit(path: &Path, scope: &Scope) -> Option<String> {
+    let text = match path.strip_prefix(&scope.root) {
+        Ok(below) => format!("./{}", below.to_str()?),
+        Err(_) => path.to_str()?.to_owned(),
+    };
+    is_literal(&text).then(|| format!("Edit({text})"))
 }
 
 /// A prefix where more words do no more harm, else exactly this command.

@@ -9,11 +9,9 @@ mod dialect;
 mod effects;
 mod feed;
 mod find;
-mod handing;
 mod hidden;
 mod leads;
 mod programs;
-mod public;
 #[cfg(test)]
 mod recorded;
 mod redirect;
@@ -31,9 +29,8 @@ use ostler_wire::{Access, Segment};
 use std::path::{Path, PathBuf};
 use walk::Walker;
 
-pub use commands::PREFIXES;
+pub use commands::{LISTED, PREFIXES, PUBLIC, is_listed};
 pub use effects::{DEEP, DEEP_VISIBLE};
-pub use public::{LISTED, PUBLIC, is_listed};
 pub use word::is_hiding;
 
 /// Where a command would run.

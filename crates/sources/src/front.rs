@@ -1,6 +1,7 @@
 //! Front matter of Markdown files (commands, roles, skills): the part of YAML that people write there. Pure. A value it
-//! does not understand is left out, a file whose front matter has no end is refused. A YAML library would refuse much of
-//! what is written: colons in a description, several brackets in a hint, a backtick or `@` at the start.
+//! does not understand is left out, a file whose front matter has no end is refused. A YAML library would refuse some of
+//! what is written, mostly for a colon in a description: 8 of 627 files of three public collections, all of which are read
+//! here, with the values that a library reads of the others.
 
 pub use ostler_guard::definitions::body;
 use ostler_guard::definitions::split_front;
@@ -87,6 +88,7 @@ fn values(value: &str, below: &[&str]) -> Vec<String> {
     match block {
         "|" => vec![below.join("\n").trim().to_owned()],
         ">" => vec![folded(below.iter().copied())],
+        "" if is_value(below) => values(&folded(below.iter().copied()), &[]),
         "" => {
             let items = below.iter().filter_map(|line| line.strip_prefix('-'));
             items.map(|item| unquoted(item.trim())).collect()
@@ -101,17 +103,49 @@ fn values(value: &str, below: &[&str]) -> Vec<String> {
     }
 }
 
+/// Whether the lines below a key are its value, and neither a list nor keys of their own.
+fn is_value(below: &[&str]) -> bool {
+    let first = below.iter().find(|line| !line.is_empty());
+    first.is_some_and(|line| {
+        let is_key = line.contains(": ") || line.ends_with(':');
+        line.starts_with(['[', '"', '\'']) || !is_key && !line.starts_with(['-', '#'])
+    })
+}
+
 fn folded<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let lines: Vec<&str> = lines.map(str::trim).filter(|l| !l.is_empty()).collect();
     lines.join(" ")
 }
 
 fn unquoted(value: &str) -> String {
-    let inner = ['"', '\''].iter().find_map(|quote| {
-        let rest = value.strip_prefix(*quote)?;
-        rest.strip_suffix(*quote)
-    });
-    inner.unwrap_or(value).to_owned()
+    let within = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+    match (within('"'), within('\'')) {
+        (Some(inner), _) => unescaped(inner),
+        (None, Some(inner)) => inner.replace("''", "'"),
+        (None, None) => value.to_owned(),
+    }
+}
+
+/// What a text between double quotes means. A sequence that means nothing stays as it is.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(letter) = rest.next() {
+        if letter != '\\' {
+            out.push(letter);
+            continue;
+        }
+        match rest.next() {
+            Some('n') => out.push('\n'),
+            Some('t') => out.push('\t'),
+            Some(letter @ ('"' | '\\' | '/')) => out.push(letter),
+            other => {
+                out.push('\\');
+                out.extend(other);
+            }
+        }
+    }
+    out
 }
 
 fn apart(text: &str) -> Vec<String> {
@@ -201,6 +235,18 @@ mod tests {
         assert_eq!(front.list("flow"), ["one", "two"]);
         assert_eq!(front.flag("on"), Some(true));
         assert_eq!(front.flag("name"), None);
+    }
+
+    #[test]
+    fn values_below_their_key_and_in_quotes() {
+        let text = "---\ntools:\n  [\"Read\", 'Write',\n  \"Bash(git log, x)\"]\ndescription: \"says \\\"yes\\\" \\\\ no\\tc:\\x\"\nname: 'it''s'\nwhen:\n  any time\n  of day\nbelow:\n  key: x\n---\n";
+        let (front, _) = read(text, Language::English).unwrap();
+        assert_eq!(front.list("tools"), ["Read", "Write", "Bash(git log, x)"]);
+        let described = front.text("description");
+        assert_eq!(described.as_deref(), Some("says \"yes\" \\ no\tc:\\x"));
+        assert_eq!(front.text("name").as_deref(), Some("it's"));
+        assert_eq!(front.text("when").as_deref(), Some("any time of day"));
+        assert_eq!(front.text("below"), None);
     }
 
     /// Agents and commands in public repositories have these, and no YAML parser takes them.

@@ -12,7 +12,7 @@ use crate::markdown::Stream;
 use crate::text;
 use crate::theme::Role as Part;
 use crate::{diff, grid, markdown};
-use ostler_wire::{Body, Delta, Event, GoalState, Language, Message, Role, View, Word};
+use ostler_wire::{Body, Delta, Event, Goal, GoalState, Language, Message, Role, View, Word};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -322,68 +322,62 @@ impl Transcript {
     }
 
     fn entry(&mut self, body: &Body, now: Instant) {
-        match body {
-            Body::Message(message) => match message.role {
+        if let Body::Message(message) = body {
+            match message.role {
                 Role::User => {
                     self.turn.since.get_or_insert(now);
                     self.cells(body);
                 }
                 Role::Assistant => self.said(message, now),
                 Role::System => {}
-            },
-            Body::ToolUse(call) => self.calls.push(Call {
+            }
+        } else if let Body::ToolUse(call) = body {
+            self.calls.push(Call {
                 cell: Tool::new(call),
                 since: None,
-            }),
-            Body::ToolResult(result) => {
-                let at = self
-                    .calls
-                    .iter()
-                    .position(|c| c.cell.id == result.tool_use_id);
-                if let Some(at) = at {
-                    let mut call = self.calls.remove(at);
-                    call.cell.finish(result, self.language);
-                    self.over(call.cell);
-                }
+            });
+        } else if let Body::ToolResult(result) = body {
+            let mut calls = self.calls.iter();
+            if let Some(at) = calls.position(|c| c.cell.id == result.tool_use_id) {
+                let mut call = self.calls.remove(at);
+                call.cell.finish(result, self.language);
+                self.over(call.cell);
             }
-            Body::Todo(todo) => self.plan_changed(todo.clone().into()),
-            Body::Error(_) => {
-                self.turn.failed = true;
-                self.cells(body);
-            }
+        } else if let Body::Todo(todo) = body {
+            self.plan_changed(todo.clone().into());
+        } else if let Body::Error(_) = body {
+            self.turn.failed = true;
+            self.cells(body);
+        } else if let Body::TurnEnd(_) = body {
             // The error has said it.
-            Body::TurnEnd(_) if std::mem::take(&mut self.turn.failed) => self.count_turn(now),
-            Body::Usage(usage) => {
-                self.turn.retry = None;
-                // What was asked between two turns belongs to neither.
-                if usage.role.is_none() || self.turn.since.is_some() {
-                    self.turn.usage.add(usage);
-                }
-            }
-            Body::TurnEnd(_) => {
+            if !std::mem::take(&mut self.turn.failed) {
                 self.cells(body);
-                self.count_turn(now);
             }
-            Body::Approval(approval) if Approved::from(approval.clone()).goes_without_saying() => {}
-            // The answer to the command says it, and the status line. A turn of a goal begins by it: nobody said anything.
-            Body::Mode(mode) => {
-                let goal = mode.goal.as_ref();
-                if goal.is_some_and(|goal| goal.state == GoalState::Active) {
-                    if self.turn.since.is_none() && goal.is_some_and(|goal| goal.turn > 0) {
-                        self.cells(body);
-                    }
-                    self.turn.since.get_or_insert(now);
-                }
+            self.count_turn(now);
+        } else if let Body::Usage(usage) = body {
+            self.turn.retry = None;
+            // What was asked between two turns belongs to neither.
+            if usage.role.is_none() || self.turn.since.is_some() {
+                self.turn.usage.add(usage);
             }
-            Body::Meta(_)
-            | Body::Settings(_)
-            | Body::Approval(_)
-            | Body::Child(_)
-            | Body::Notice(_)
-            | Body::Interrupted(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => self.cells(body),
+        } else if let Body::Mode(mode) = body {
+            self.mode_changed(mode.goal.as_ref(), body, now);
+        } else if let Body::Approval(approval) = body {
+            if !Approved::from(approval.clone()).goes_without_saying() {
+                self.cells(body);
+            }
+        } else {
+            self.cells(body);
+        }
+    }
+
+    /// The answer to the command says it, and the status line. A turn of a goal begins by it: nobody said anything.
+    fn mode_changed(&mut self, goal: Option<&Goal>, body: &Body, now: Instant) {
+        if goal.is_some_and(|goal| goal.state == GoalState::Active) {
+            if self.turn.since.is_none() && goal.is_some_and(|goal| goal.turn > 0) {
+                self.cells(body);
+            }
+            self.turn.since.get_or_insert(now);
         }
     }
 

@@ -1,6 +1,6 @@
 //! How a session stands: what a client that attaches in the middle needs to draw what the others see.
 
-use crate::{Ask, Clients, CommandInfo, Delta, Entry, Mode, QueuedPrompt, Role, Task};
+use crate::{Ask, Clients, CommandInfo, Delta, Entry, Mode, QueuedPrompt, Task};
 use crate::{Body, Event};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,44 +73,29 @@ impl Snapshot {
     }
 
     fn follow_entry(&mut self, entry: &Entry) {
-        match &entry.body {
-            Body::Message(message) => {
-                if message.role == Role::Assistant {
-                    self.forget_partial();
-                } else if message.role == Role::User {
-                    // A prompt that steers belongs to the turn that runs.
-                    if !self.working {
-                        self.turn = Some(entry.entry);
-                    }
-                    self.working = true;
-                }
+        let body = &entry.body;
+        if body.answer().is_some() {
+            self.forget_partial();
+        } else if body.prompt().is_some() {
+            // A prompt that steers belongs to the turn that runs.
+            if !self.working {
+                self.turn = Some(entry.entry);
             }
-            Body::ToolResult(result) => {
-                self.running.retain(|call| call.id != result.tool_use_id);
+            self.working = true;
+        } else if let Body::ToolResult(result) = body {
+            self.running.retain(|call| call.id != result.tool_use_id);
+        } else if let Body::Mode(mode) = body {
+            self.mode.clone_from(mode);
+        } else if let Body::Settings(settings) = body {
+            if let Some(model) = &settings.model {
+                self.model.clone_from(model);
             }
-            Body::Mode(mode) => self.mode.clone_from(mode),
-            Body::Settings(settings) => {
-                if let Some(model) = &settings.model {
-                    self.model.clone_from(model);
-                }
-            }
-            Body::TurnEnd(_) | Body::Interrupted(_) | Body::Error(_) => {
-                self.forget_partial();
-                if matches!(entry.body, Body::TurnEnd(_)) {
-                    self.running.clear();
-                    self.working = false;
-                }
-            }
-            Body::Meta(_)
-            | Body::ToolUse(_)
-            | Body::Usage(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Child(_)
-            | Body::Notice(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => {}
+        } else if let Body::Interrupted(_) | Body::Error(_) = body {
+            self.forget_partial();
+        } else if let Body::TurnEnd(_) = body {
+            self.forget_partial();
+            self.running.clear();
+            self.working = false;
         }
     }
 

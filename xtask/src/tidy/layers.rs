@@ -73,7 +73,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("exec", &["asking", "boot", "color", "conversation", "errors", "exit", "flags", "input", "ops", "print", "schema_check"]),
     ("resume", &["boot", "conversation", "errors", "exec", "flags"]),
     ("demo", &["boot", "color", "exec", "flags", "front", "looks", "output", "print"]),
-    ("serve", &["auth", "boot", "cmd", "conversation", "errors", "exit", "flags", "grants", "output", "sandbox", "secret", "wiring"]),
+    ("serve", &["auth", "boot", "cmd", "conversation", "errors", "exit", "flags", "grants", "output", "sandbox", "secret", "setup", "wiring"]),
     ("acp", &["boot", "conversation", "errors", "exit", "flags", "output", "sandbox", "wiring"]),
     ("mcp_server", &["boot", "cmd", "conversation", "delegates", "errors", "exit", "flags", "output", "policy", "sandbox", "serve", "wiring"]),
     ("conformance", &["auth"]),

@@ -2,6 +2,7 @@
 //! What it cannot count (names, comments, whether a test can fail) stays with the reader.
 
 mod edges;
+mod entry_kinds;
 mod layers;
 mod report;
 mod rooms;
@@ -9,6 +10,7 @@ mod rules;
 mod source;
 mod spawns;
 mod tool_names;
+mod walk;
 
 use crate::root;
 use anyhow::Context as _;
@@ -57,6 +59,8 @@ fn check() -> anyhow::Result<Vec<Violation>> {
     found.extend(layers::check(&rooms));
     found.extend(rules::check(&sources));
     found.extend(tool_names::check(&rules::production(&sources)));
+    found.extend(walk::check(&rules::production(&sources)));
+    found.extend(entry_kinds::check(&rules::production(&sources)));
     found.sort();
     Ok(found)
 }

@@ -1,7 +1,9 @@
 //! `cargo xtask tidy --report`: the figures of the house, counted in one way for everybody.
 
+use super::entry_kinds;
 use super::rooms::Rooms;
 use super::source::Source;
+use super::walk;
 use std::collections::BTreeMap;
 
 /// What a crate holds.
@@ -45,6 +47,13 @@ pub fn print(production: &[&Source], rooms: &[Rooms]) {
     }
     println!("product    {total:>12}");
     println!("widest struct: {} fields, {}", widest.0, widest.1);
+    println!("stops of a prompt: {}", walk::stops());
+    let places = entry_kinds::places(production);
+    println!(
+        "places of an entry kind: {}, {}",
+        places.len(),
+        places.join(" ")
+    );
 }
 
 fn crate_of(path: &str) -> Option<&str> {

@@ -2,11 +2,17 @@
 
 use super::http::{Form, Http};
 use anyhow::bail;
+use oauth2::basic::BasicClient;
+use oauth2::{AuthType, ClientId, ClientSecret, EndpointNotSet, EndpointSet, TokenUrl};
 use ostler_config::oauth::{OauthConfig, parse_address};
 use ostler_config::text::{Explain as _, phrase};
 use ostler_wire::Word;
 use serde_json::{Map, Value};
 use url::Url;
+
+/// A client whose address for tokens is known.
+pub type Client =
+    BasicClient<EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
 
 /// The addresses of an issuer, and who we are there.
 #[derive(Debug, Clone)]
@@ -59,15 +65,15 @@ impl Endpoints {
         })
     }
 
-    /// A form with who we are in it.
-    pub fn form(&self, grant: Option<&str>) -> Form {
-        let grant = grant.map(|grant| ("grant_type".to_owned(), grant.to_owned()));
-        let secret = self.client_secret.iter();
-        grant
-            .into_iter()
-            .chain([("client_id".to_owned(), self.client_id.clone())])
-            .chain(secret.map(|secret| ("client_secret".to_owned(), secret.clone())))
-            .collect()
+    /// Us at this issuer. A secret goes into the body, where every issuer takes it.
+    pub fn client(&self) -> Client {
+        let client = BasicClient::new(ClientId::new(self.client_id.clone()))
+            .set_auth_type(AuthType::RequestBody)
+            .set_token_uri(TokenUrl::from_url(self.token.clone()));
+        match &self.client_secret {
+            Some(secret) => client.set_client_secret(ClientSecret::new(secret.clone())),
+            None => client,
+        }
     }
 }
 

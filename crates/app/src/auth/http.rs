@@ -1,10 +1,16 @@
 //! Requests to an issuer: forms go out, small JSON objects come back, and what went wrong is typed by what can be done.
 
 use crate::client;
+use oauth2::{
+    AsyncHttpClient, ErrorResponseType, HttpRequest, HttpResponse, RequestTokenError,
+    StandardErrorResponse, http,
+};
 use ostler_config::text::phrase;
 use ostler_wire::{Why, Word, one_line};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use std::fmt::Display;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::time::Duration;
 use tokio::sync::OnceCell;
 use url::{Url, form_urlencoded};
@@ -16,6 +22,13 @@ const MAX_BYTES: usize = 1024 * 1024;
 const QUOTE_CHARS: usize = 200;
 /// Shorter values are no secrets worth hiding, and would blank out ordinary words.
 const MIN_SECRET_CHARS: usize = 4;
+
+/// A longer life of a token is a mistake of the issuer, and would overflow the calendar.
+const MAX_LIFE: u64 = 100 * 365 * 24 * 3600;
+/// How many seconds a code for another device lasts whose issuer does not say it.
+const USUAL_LIFE: u64 = 15 * 60;
+/// The most seconds between two questions about such a code.
+pub const MAX_INTERVAL: u64 = 60;
 
 /// Parameters of a request.
 pub type Form = Vec<(String, String)>;
@@ -90,6 +103,16 @@ impl Http {
         judge(&shown(url), status, &body, hide)
     }
 
+    /// Sends a request that the protocol's library made, and judges the answer before the library reads it.
+    pub async fn call(&self, request: HttpRequest) -> Result<HttpResponse, IssuerError> {
+        let url = Url::parse(&request.uri().to_string());
+        let url = url.map_err(|error| IssuerError::NotAnIssuer(error.to_string().into()))?;
+        let form = form_urlencoded::parse(request.body())
+            .into_owned()
+            .collect();
+        respond(self.post(&url, &form).await)
+    }
+
     /// A document, or None when there is none at this address.
     pub async fn get(&self, url: &Url) -> Result<Option<Map<String, Value>>, IssuerError> {
         let request = self.client().await?.get(url.clone());
@@ -129,6 +152,91 @@ impl Http {
             }
         }
         Ok((answer.status().as_u16(), body))
+    }
+}
+
+impl<'c> AsyncHttpClient<'c> for Http {
+    type Error = IssuerError;
+    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, IssuerError>> + Send + 'c>>;
+
+    fn call(&'c self, request: HttpRequest) -> Self::Future {
+        Box::pin(self.call(request))
+    }
+}
+
+/// An answer as the library reads it: an object, or a refusal. Anything else is an error of ours.
+pub fn respond(
+    answer: Result<Map<String, Value>, IssuerError>,
+) -> Result<HttpResponse, IssuerError> {
+    let (status, body) = match answer {
+        Ok(mut object) => {
+            tolerate(&mut object);
+            (http::StatusCode::OK, Value::Object(object))
+        }
+        Err(IssuerError::Refused {
+            error, description, ..
+        }) => {
+            let body = json!({"error": error, "error_description": description});
+            (http::StatusCode::BAD_REQUEST, body)
+        }
+        Err(error @ (IssuerError::Unreachable(_) | IssuerError::NotAnIssuer(_))) => {
+            return Err(error);
+        }
+    };
+    let mut response = HttpResponse::new(body.to_string().into_bytes());
+    *response.status_mut() = status;
+    Ok(response)
+}
+
+/// Puts right what issuers write in their own ways and the library takes literally.
+fn tolerate(object: &mut Map<String, Value>) {
+    object.retain(|_, value| !value.is_null());
+    if object.contains_key("access_token") {
+        object
+            .entry("token_type")
+            .or_insert_with(|| "bearer".into());
+    }
+    if object.contains_key("device_code") {
+        object.entry("expires_in").or_insert(USUAL_LIFE.into());
+    }
+    let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+    if object.get("refresh_token").is_some_and(|v| !is_text(v)) {
+        object.remove("refresh_token");
+    }
+    for (key, least, most) in [("expires_in", 0, MAX_LIFE), ("interval", 1, MAX_INTERVAL)] {
+        let Some(value) = object.remove(key) else {
+            continue;
+        };
+        if let Some(seconds) = seconds(&value) {
+            object.insert(key.to_owned(), seconds.clamp(least, most).into());
+        }
+    }
+}
+
+/// Some issuers write numbers as text.
+fn seconds(value: &Value) -> Option<u64> {
+    value
+        .as_u64()
+        .or_else(|| value.as_f64().filter(|n| *n >= 0.0).map(|n| n as u64))
+        .or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+/// The library's error as one of ours. `unread` says what an answer lacks that it cannot read.
+pub fn fault<T: ErrorResponseType + Display>(
+    error: RequestTokenError<IssuerError, StandardErrorResponse<T>>,
+    url: &Url,
+    unread: Word,
+) -> IssuerError {
+    match error {
+        RequestTokenError::Request(error) => error,
+        RequestTokenError::ServerResponse(answer) => IssuerError::Refused {
+            host: shown(url),
+            error: answer.error().to_string(),
+            description: answer.error_description().cloned().unwrap_or_default(),
+        },
+        RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
+            IssuerError::NotAnIssuer(Why::from(unread))
+        }
     }
 }
 

@@ -1,54 +1,53 @@
-//! The browser's way in, without the browser: proof keys (RFC 7636), the address to open, and what the address means that
-//! it comes back with. Pure but for randomness.
+//! The browser's way in, without the browser: the address to open, what the address means that it comes back with, and the
+//! tokens for the code in it.
 
 use super::endpoints::Endpoints;
-use super::http::{Form, quote};
+use super::http::{Form, Http, fault, quote};
+use super::tokens::Tokens;
 use anyhow::{anyhow, bail};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use oauth2::{
+    AuthUrl, AuthorizationCode, CsrfToken, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl,
+};
 use ostler_config::text::phrase;
 use ostler_wire::{Why, Word};
-use sha2::{Digest as _, Sha256};
+use std::borrow::Cow;
 use url::Url;
-use uuid::Uuid;
 
 /// The path of the address that the browser comes back to.
 pub const PATH: &str = "/callback";
 
 /// One attempt to log in.
 pub struct Attempt {
-    verifier: String,
-    state: String,
-    redirect: String,
+    verifier: PkceCodeVerifier,
+    state: CsrfToken,
+    redirect: RedirectUrl,
 }
 
 impl Attempt {
     /// `port` is where we listen on the loopback address.
-    pub fn new(port: u16) -> Self {
-        // 244 random bits in 64 characters.
-        let random = || Uuid::new_v4().simple().to_string();
-        Self {
-            verifier: random() + &random(),
-            state: random(),
-            redirect: format!("http://127.0.0.1:{port}{PATH}"),
-        }
+    pub fn new(port: u16) -> anyhow::Result<Self> {
+        let (_, verifier) = PkceCodeChallenge::new_random_sha256();
+        Ok(Self {
+            verifier,
+            state: CsrfToken::new_random(),
+            redirect: RedirectUrl::new(format!("http://127.0.0.1:{port}{PATH}"))?,
+        })
     }
 
     /// What the person opens.
     pub fn url(&self, from: &Endpoints, wanted: &Form) -> anyhow::Result<Url> {
-        let mut url = from
-            .authorize
-            .clone()
-            .ok_or_else(|| Why::from(Word::AuthNoAuthorizeUrl))?;
-        url.query_pairs_mut()
-            .append_pair("response_type", "code")
-            .append_pair("client_id", &from.client_id)
-            .append_pair("redirect_uri", &self.redirect)
-            .append_pair("state", &self.state)
-            .append_pair("code_challenge", &challenge(&self.verifier))
-            .append_pair("code_challenge_method", "S256")
-            .extend_pairs(wanted);
-        Ok(url)
+        let address = from.authorize.clone();
+        let address = address.ok_or_else(|| Why::from(Word::AuthNoAuthorizeUrl))?;
+        let client = from.client().set_auth_uri(AuthUrl::from_url(address));
+        let challenge = PkceCodeChallenge::from_code_verifier_sha256(&self.verifier);
+        let request = client
+            .authorize_url(|| self.state.clone())
+            .set_pkce_challenge(challenge)
+            .set_redirect_uri(Cow::Borrowed(&self.redirect));
+        let request = wanted.iter().fold(request, |request, (name, value)| {
+            request.add_extra_param(name, value)
+        });
+        Ok(request.url().0)
     }
 
     /// The code in the query that the browser came back with.
@@ -57,7 +56,7 @@ impl Attempt {
             let mut pairs = url::form_urlencoded::parse(query.as_bytes());
             pairs.find(|(name, _)| name == key).map(|(_, v)| v)
         };
-        if find("state").is_none_or(|state| *state != *self.state) {
+        if find("state").is_none_or(|state| *state != **self.state.secret()) {
             bail!(Why::from(Word::AuthOtherState));
         }
         if let Some(error) = find("error") {
@@ -90,20 +89,22 @@ impl Attempt {
         }
     }
 
-    /// What turns the code into tokens.
-    pub fn exchange(&self, code: String, from: &Endpoints) -> Form {
-        let mut form = from.form(Some("authorization_code"));
-        form.extend([
-            ("code".to_owned(), code),
-            ("redirect_uri".to_owned(), self.redirect.clone()),
-            ("code_verifier".to_owned(), self.verifier.clone()),
-        ]);
-        form
+    /// What the issuer gives for the code.
+    pub async fn tokens(
+        self,
+        code: String,
+        from: &Endpoints,
+        http: &Http,
+    ) -> anyhow::Result<Tokens> {
+        let client = from.client();
+        let request = client
+            .exchange_code(AuthorizationCode::new(code))
+            .set_pkce_verifier(self.verifier)
+            .set_redirect_uri(Cow::Borrowed(&self.redirect));
+        let answer = request.request_async(http).await;
+        let tokens = answer.map_err(|error| fault(error, &from.token, Word::AuthNoToken))?;
+        Ok(Tokens::check(&tokens)?)
     }
-}
-
-fn challenge(verifier: &str) -> String {
-    URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()))
 }
 
 #[cfg(test)]
@@ -122,40 +123,35 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_example_of_the_standard() {
+    fn attempt() -> Attempt {
+        // The verifier of the example in RFC 7636.
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-        let expect = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
-        assert_eq!(challenge(verifier), expect);
+        Attempt {
+            verifier: PkceCodeVerifier::new(verifier.into()),
+            state: CsrfToken::new("s".into()),
+            redirect: RedirectUrl::new("http://127.0.0.1:7/callback".into()).unwrap(),
+        }
     }
 
     #[test]
     fn attempts_differ_and_fit_the_standard() {
-        let (a, b) = (Attempt::new(1), Attempt::new(1));
-        assert!(a.verifier != b.verifier && a.state != b.state);
-        assert!((43..=128).contains(&a.verifier.len()));
-        assert!(a.verifier.bytes().all(|c| c.is_ascii_alphanumeric()));
+        let (a, b) = (Attempt::new(1).unwrap(), Attempt::new(1).unwrap());
+        assert_ne!(a.verifier.secret(), b.verifier.secret());
+        assert_ne!(a.state.secret(), b.state.secret());
+        assert!((43..=128).contains(&a.verifier.secret().len()));
     }
 
     #[test]
     fn the_address_to_open() {
-        let attempt = Attempt {
-            verifier: "v".into(),
-            state: "s".into(),
-            redirect: "http://127.0.0.1:7/callback".into(),
-        };
+        let attempt = attempt();
         let wanted = vec![("scope".into(), "a b".into())];
         let url = attempt.url(&endpoints(), &wanted).unwrap();
-        insta::assert_snapshot!(url, @"https://id.test/authorize?tenant=a%20b&response_type=code&client_id=cli&redirect_uri=http%3A%2F%2F127.0.0.1%3A7%2Fcallback&state=s&code_challenge=TJRIXgwhrmxBzh3-e2v6zupato5AokdvUCCOUm9QYIA&code_challenge_method=S256&scope=a+b");
+        insta::assert_snapshot!(url, @"https://id.test/authorize?tenant=a%20b&response_type=code&client_id=cli&state=s&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256&redirect_uri=http%3A%2F%2F127.0.0.1%3A7%2Fcallback&scope=a+b");
     }
 
     #[test]
     fn what_the_browser_comes_back_with() {
-        let attempt = Attempt {
-            verifier: "v".into(),
-            state: "s".into(),
-            redirect: "r".into(),
-        };
+        let attempt = attempt();
         let check = |query: &str| match attempt.code(query, &endpoints()) {
             Ok(code) => format!("{query} -> {code}"),
             Err(error) => format!("{query} -> ! {error}"),

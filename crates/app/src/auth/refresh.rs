@@ -1,9 +1,11 @@
 //! The tokens of a login as a key for requests: read from the store each time, renewed before they end and when they are
 //! refused, by one process at a time.
 
-use super::http::{Form, Http, IssuerError};
+use super::endpoints::Endpoints;
+use super::http::{Http, IssuerError, fault};
 use super::tokens::Tokens;
 use jiff::Timestamp;
+use oauth2::RefreshToken;
 use ostler_config::logins::{Login, Logins, StoreError};
 use ostler_config::oauth::parse_address;
 use ostler_config::text::phrase;
@@ -11,6 +13,7 @@ use ostler_engine::redact::Redactor;
 use ostler_llm::{Error, KeyFuture, KeySource, Secret};
 use ostler_wire::{Why, Word};
 use std::sync::Arc;
+use url::Url;
 
 /// The login of a provider at an origin.
 #[derive(Clone)]
@@ -131,8 +134,7 @@ impl Inner {
         // The address is the one that the token came from, whatever a configuration says by now.
         let url = parse_address(&login.token_url)
             .map_err(|error| self.ended(phrase(Word::AuthCannotRenew, &[&error])))?;
-        let answer = self.http.post(&url, &self.form(&login, refresh)).await;
-        match answer.and_then(|answer| Tokens::read(&answer)) {
+        match self.tokens(&login, refresh, url).await {
             Ok(tokens) => {
                 tokens.renew(&mut login, Timestamp::now());
                 self.learn(&login);
@@ -164,15 +166,27 @@ impl Inner {
         self.redactor.learn(login.tokens().map(String::as_str));
     }
 
-    fn form(&self, login: &Login, refresh: String) -> Form {
-        let mut form = vec![
-            ("grant_type".to_owned(), "refresh_token".to_owned()),
-            ("refresh_token".to_owned(), refresh),
-            ("client_id".to_owned(), login.client_id.clone()),
-        ];
-        let secret = self.client_secret.iter();
-        form.extend(secret.map(|s| ("client_secret".to_owned(), s.reveal().to_owned())));
-        form
+    async fn tokens(
+        &self,
+        login: &Login,
+        refresh: String,
+        url: Url,
+    ) -> Result<Tokens, IssuerError> {
+        let from = Endpoints {
+            issuer: None,
+            authorize: None,
+            token: url,
+            device: None,
+            revoke: None,
+            client_id: login.client_id.clone(),
+            client_secret: self.client_secret.as_ref().map(|s| s.reveal().to_owned()),
+        };
+        let refresh = RefreshToken::new(refresh);
+        let client = from.client();
+        let answer = client.exchange_refresh_token(&refresh);
+        let answer = answer.request_async(&self.http).await;
+        let tokens = answer.map_err(|error| fault(error, &from.token, Word::AuthNoToken))?;
+        Tokens::check(&tokens)
     }
 
     fn ended(&self, how: Why) -> Error {

@@ -3,14 +3,14 @@
 use super::endpoints::Endpoints;
 use super::http::IssuerError;
 use jiff::{SignedDuration, Timestamp};
+use oauth2::TokenResponse as _;
+use oauth2::basic::{BasicTokenResponse, BasicTokenType};
 use ostler_config::logins::Login;
 use ostler_wire::{Why, Word};
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 /// No header takes more.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
-/// A longer life is a mistake of the issuer, and would overflow the calendar.
-const MAX_LIFE_SECONDS: u64 = 100 * 365 * 24 * 3600;
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct Tokens {
@@ -20,25 +20,24 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    pub fn read(answer: &Map<String, Value>) -> Result<Self, IssuerError> {
-        let fault = |what: Why| Err(IssuerError::NotAnIssuer(what));
-        let text = |key: &str| {
-            let text = answer.get(key).and_then(Value::as_str);
-            text.filter(|text| !text.is_empty()).map(str::to_owned)
-        };
-        let Some(access) = text("access_token") else {
-            return fault(Why::from(Word::AuthNoToken));
-        };
-        if !is_sendable(&access) {
-            return fault(Why::from(Word::AuthBadToken));
+    pub fn check(answer: &BasicTokenResponse) -> Result<Self, IssuerError> {
+        let fault = |what: Word| Err(IssuerError::NotAnIssuer(Why::from(what)));
+        let access = answer.access_token().secret();
+        if access.is_empty() {
+            return fault(Word::AuthNoToken);
         }
-        if text("token_type").is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
-            return fault(Why::from(Word::AuthNotBearer));
+        if !is_sendable(access) {
+            return fault(Word::AuthBadToken);
         }
+        if *answer.token_type() != BasicTokenType::Bearer {
+            return fault(Word::AuthNotBearer);
+        }
+        let refresh = answer.refresh_token().map(|token| token.secret().clone());
+        let life = answer.expires_in().map(|life| life.as_secs());
         Ok(Self {
-            access,
-            refresh: text("refresh_token").filter(|token| token.len() <= MAX_TOKEN_BYTES),
-            life: answer.get("expires_in").and_then(seconds),
+            access: access.clone(),
+            refresh: refresh.filter(|token| token.len() <= MAX_TOKEN_BYTES),
+            life: life.and_then(|life| Some(SignedDuration::from_secs(life.try_into().ok()?))),
         })
     }
 
@@ -77,30 +76,25 @@ fn is_sendable(token: &str) -> bool {
     token.len() <= MAX_TOKEN_BYTES && token.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Some issuers write numbers as text.
-fn seconds(value: &Value) -> Option<SignedDuration> {
-    let number = value
-        .as_u64()
-        .or_else(|| value.as_f64().filter(|n| *n >= 0.0).map(|n| n as u64))
-        .or_else(|| value.as_str()?.trim().parse().ok())?;
-    let number = number.min(MAX_LIFE_SECONDS);
-    Some(SignedDuration::from_secs(i64::try_from(number).ok()?))
-}
-
 fn day_and_second(time: Timestamp) -> String {
     format!("{time:.0}")
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::http::respond;
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn check(answer: Value) -> String {
         let Value::Object(answer) = answer else {
             return "not an object".into();
         };
-        match Tokens::read(&answer) {
+        let answer = respond(Ok(answer)).unwrap();
+        let answer = serde_json::from_slice(answer.body());
+        let unread = |_| IssuerError::NotAnIssuer(Why::from(Word::AuthNoToken));
+        let answer = answer.map_err(unread);
+        match answer.and_then(|answer| Tokens::check(&answer)) {
             Ok(t) => format!(
                 "{} {:?} {:?}",
                 t.access,

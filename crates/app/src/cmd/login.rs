@@ -376,7 +376,7 @@ async fn by_browser(
         hint,
     } = person;
     let loopback = Loopback::bind(language).await?;
-    let attempt = Attempt::new(loopback.port);
+    let attempt = Attempt::new(loopback.port)?;
     let url = attempt.url(from, &wanted(oauth))?;
     say(&language.fill(Word::LoginPage, &[url.as_ref()]));
     if show == Show::Open
@@ -399,10 +399,7 @@ async fn by_browser(
             bail!(language.filled(Word::AuthBrowserLate, &[&(BROWSER_PATIENCE.as_secs() / 60)]))
         }
     };
-    let answer = http
-        .post(&from.token, &attempt.exchange(code, from))
-        .await?;
-    Ok(Tokens::read(&answer)?)
+    attempt.tokens(code, from, http).await
 }
 
 /// The code in a line that the person pastes. Never ends when nobody does.

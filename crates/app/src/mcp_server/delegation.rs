@@ -46,12 +46,7 @@ pub struct Delegations<'a> {
 
 impl Delegations<'_> {
     pub async fn three(&self, mut request: Request) -> ToolAnswer {
-        let place = match self.place(request.cd.as_deref()) {
-            Ok(place) => place,
-            Err(why) => return ToolAnswer::error(why),
-        };
-        request.cd = Some(place.folder.display().to_string());
-        let team = match self.team(&place, request.client.as_deref()) {
+        let team = match self.begin(&mut request.cd, request.client.as_deref()) {
             Ok(team) => team,
             Err(why) => return ToolAnswer::error(why),
         };
@@ -109,12 +104,7 @@ impl Delegations<'_> {
     }
 
     pub async fn roundtable(&self, mut request: RoundtableRequest) -> ToolAnswer {
-        let place = match self.place(request.cd.as_deref()) {
-            Ok(place) => place,
-            Err(why) => return ToolAnswer::error(why),
-        };
-        request.cd = Some(place.folder.display().to_string());
-        let team = match self.team(&place, request.client.as_deref()) {
+        let team = match self.begin(&mut request.cd, request.client.as_deref()) {
             Ok(team) => team,
             Err(why) => return ToolAnswer::error(why),
         };
@@ -134,12 +124,7 @@ impl Delegations<'_> {
     }
 
     pub async fn info(&self, mut request: InfoRequest) -> ToolAnswer {
-        let place = match self.place(request.cd.as_deref()) {
-            Ok(place) => place,
-            Err(why) => return ToolAnswer::error(why),
-        };
-        request.cd = Some(place.folder.display().to_string());
-        let team = match self.team(&place, request.client.as_deref()) {
+        let team = match self.begin(&mut request.cd, request.client.as_deref()) {
             Ok(team) => team,
             Err(why) => return ToolAnswer::error(why),
         };
@@ -160,6 +145,13 @@ impl Delegations<'_> {
             (None, false) => lines.join("\n"),
         };
         answer(text, &info, info.error.is_none())
+    }
+
+    /// Who works on a call, in the folder that its request then names.
+    fn begin(&self, cd: &mut Option<String>, client: Option<&str>) -> Result<Team, String> {
+        let place = self.place(cd.as_deref())?;
+        *cd = Some(place.folder.display().to_string());
+        self.team(&place, client)
     }
 
     fn team(&self, place: &Place, name: Option<&str>) -> Result<Team, String> {

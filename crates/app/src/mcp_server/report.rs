@@ -2,8 +2,8 @@
 
 use ostler_mcp::server::ToolAnswer;
 use ostler_wire::{
-    Approval, Body, Checkpoint, Entry, GoalState, Language, Message, Outcome, Role, ToolKind,
-    ToolUse, Usage, When, clip, one_line,
+    Approval, Body, Checkpoint, Entry, GoalState, Language, Message, Outcome, ToolKind, ToolUse,
+    Usage, When, clip, one_line,
 };
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
@@ -89,31 +89,30 @@ pub struct Report {
 impl Report {
     /// Takes an entry in. Breaks when the task has ended.
     pub fn follow(&mut self, entry: &Entry) -> ControlFlow<Outcome> {
-        match &entry.body {
-            Body::Message(message) => self.message(message),
-            Body::ToolUse(call) => {
-                self.calls.insert(call.id.clone(), call.clone());
+        let body = &entry.body;
+        if let Some(message) = body.answer() {
+            self.message(message);
+        } else if let Body::ToolUse(call) = body {
+            self.calls.insert(call.id.clone(), call.clone());
+        } else if let Body::ToolResult(result) = body {
+            let call = self.calls.remove(&result.tool_use_id);
+            if let Some(call) = call.filter(|_| result.ok) {
+                self.edited.extend(edited(&call));
             }
-            Body::ToolResult(result) => {
-                let call = self.calls.remove(&result.tool_use_id);
-                if let Some(call) = call.filter(|_| result.ok) {
-                    self.edited.extend(edited(&call));
-                }
-            }
-            Body::Usage(usage) => self.spent(usage),
-            Body::Error(error) => self.error = Some(error.message.clone()),
-            Body::Notice(notice) => self.warn(&notice.text),
-            Body::Approval(approval) => self.refused(approval),
-            Body::Checkpoint(checkpoint) => self.saved(checkpoint),
-            Body::Mode(mode) => self.goal = mode.goal.as_ref().map(|goal| goal.state),
-            Body::TurnEnd(end) => return self.ended(end.outcome),
-            Body::Meta(_)
-            | Body::Settings(_)
-            | Body::Todo(_)
-            | Body::Interrupted(_)
-            | Body::Compaction(_)
-            | Body::Rewind(_)
-            | Body::Child(_) => {}
+        } else if let Body::Usage(usage) = body {
+            self.spent(usage);
+        } else if let Body::Error(error) = body {
+            self.error = Some(error.message.clone());
+        } else if let Body::Notice(notice) = body {
+            self.warn(&notice.text);
+        } else if let Body::Approval(approval) = body {
+            self.refused(approval);
+        } else if let Body::Checkpoint(checkpoint) = body {
+            self.saved(checkpoint);
+        } else if let Body::Mode(mode) = body {
+            self.goal = mode.goal.as_ref().map(|goal| goal.state);
+        } else if let Body::TurnEnd(end) = body {
+            return self.ended(end.outcome);
         }
         ControlFlow::Continue(())
     }
@@ -130,9 +129,6 @@ impl Report {
     }
 
     fn message(&mut self, message: &Message) {
-        if message.role != Role::Assistant {
-            return;
-        }
         self.turns += 1;
         if !message.text.trim().is_empty() {
             self.answer.clone_from(&message.text);
@@ -281,27 +277,13 @@ pub fn describe(call: &ToolUse) -> String {
 
 /// What an entry says of how far the task has come.
 pub fn progress(entry: &Entry) -> Option<String> {
-    match &entry.body {
-        Body::ToolUse(call) => Some(describe(call)),
-        Body::Message(message) if message.role == Role::Assistant => {
-            let line = message.text.lines().find(|line| !line.trim().is_empty())?;
-            Some(clip(&one_line(line.trim()), MAX_LINE))
-        }
-        Body::Compaction(_) => Some("Compacting the conversation".into()),
-        Body::Message(_)
-        | Body::Meta(_)
-        | Body::ToolResult(_)
-        | Body::Usage(_)
-        | Body::Settings(_)
-        | Body::Mode(_)
-        | Body::Approval(_)
-        | Body::Todo(_)
-        | Body::Notice(_)
-        | Body::Error(_)
-        | Body::Interrupted(_)
-        | Body::TurnEnd(_)
-        | Body::Checkpoint(_)
-        | Body::Rewind(_)
-        | Body::Child(_) => None,
+    if let Body::ToolUse(call) = &entry.body {
+        return Some(describe(call));
     }
+    if let Body::Compaction(_) = &entry.body {
+        return Some("Compacting the conversation".into());
+    }
+    let message = entry.body.answer()?;
+    let line = message.text.lines().find(|line| !line.trim().is_empty())?;
+    Some(clip(&one_line(line.trim()), MAX_LINE))
 }

@@ -6,6 +6,7 @@ use crate::cmd::answers::Answers;
 use crate::conversation::hub::{Attendance, ConversationHub};
 use crate::conversation::questions::StartQuestions;
 use crate::errors::Told as _;
+use crate::setup::{self, SetupQuestions};
 use crate::wiring::plugins::learn;
 use ostler_config::files::{Access, lock, write};
 use ostler_config::trust::State;
@@ -33,6 +34,7 @@ pub struct Workbench {
     boot: Arc<Boot>,
     /// In the order in which they were named: the folder that it was started in is the first.
     projects: Mutex<Vec<Arc<Place>>>,
+    setup: SetupQuestions,
     pub(super) stored: stored::Cache,
 }
 
@@ -69,6 +71,7 @@ impl Workbench {
         }
         Ok(Self {
             projects: Mutex::new(projects),
+            setup: SetupQuestions::new(boot.clone()),
             stored: stored::Cache::default(),
             boot,
         })
@@ -157,6 +160,19 @@ impl Workbench {
         }
     }
 
+    /// What setup wants to know next. When it is over, sessions are opened with what it wrote.
+    async fn next_of_setup(&self) -> Result<Vec<Arc<Ask>>, Refusal> {
+        let next = self.setup.next().await;
+        let next = next.map_err(|why| Refusal::new(Fault::Failed, why))?;
+        if next.is_none() {
+            let all = self.all();
+            all.iter()
+                .filter_map(|place| place.hub.get())
+                .for_each(|hub| hub.expire());
+        }
+        Ok(next.into_iter().collect())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Place>>> {
         self.projects.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -203,9 +219,16 @@ impl backend::StartQuestions for Served {
         let (bench, id) = (self.0.clone(), project.to_owned());
         let list = move || {
             let boot = bench.boot_of(&*bench.find(&id)?)?;
-            Ok(StartQuestions::new(boot).questions())
+            let is_new = setup::is_needed(&boot);
+            Ok((StartQuestions::new(boot).questions(), is_new))
         };
-        Box::pin(blocking(list))
+        Box::pin(async move {
+            let (asks, is_new) = blocking(list).await?;
+            match is_new && asks.is_empty() {
+                true => self.0.next_of_setup().await,
+                false => Ok(asks),
+            }
+        })
     }
 
     fn answer(
@@ -215,6 +238,14 @@ impl backend::StartQuestions for Served {
         answer: AskAnswer,
     ) -> BoxFuture<'_, Result<(), Refusal>> {
         let (bench, id) = (self.0.clone(), project.to_owned());
+        if SetupQuestions::is_one(&ask) {
+            return Box::pin(async move {
+                let taken = bench.setup.answer(&ask, &answer);
+                taken.map_err(|HubError(why)| Refusal::new(Fault::Conflict, why))?;
+                // What it wrote is there when its last answer is taken.
+                bench.next_of_setup().await.map(drop)
+            });
+        }
         let answer = move || {
             let place = bench.find(&id)?;
             // The name of an ask is the hash of what it shows: what has changed since then is asked about anew.

@@ -1,5 +1,7 @@
-//! Whom `setup` talks to: a person before a terminal that can show lists, one who reads plain lines, or nobody.
+//! Whom `setup` talks to: a person before a terminal that can show lists, one who reads plain lines, the client of another
+//! front end, or nobody. What it wants to know is an ask, whoever puts it.
 
+use super::questions::Line;
 use crate::boot::Boot;
 use crate::cmd::choose::{self, Person, Picked};
 use crate::keyboard::{Keys, keyboard};
@@ -7,13 +9,18 @@ use crate::{looks, output};
 use ostler_host::signals::{Signals, Stop};
 use ostler_tui::dialog::{Dialog, Question, Typing};
 use ostler_tui::theme::Role;
-use ostler_wire::{Act, Action, Item, Language, List, Word};
+use ostler_wire::{Act, Action, Ask, AskKind, Choice, Escape, Item, Language, List, Silence, Word};
 use std::io::{self, BufWriter, Stdout};
+use uuid::Uuid;
+
+/// What the names of its asks begin with.
+pub const NAMES: &str = "setup-";
 
 pub enum Desk {
     Away,
     Lines,
     Screen(Box<Dialog<Keys, BufWriter<Stdout>>>),
+    Client(Line),
 }
 
 /// One of several to choose from.
@@ -47,8 +54,9 @@ impl Desk {
         })
     }
 
-    pub fn is_screen(&self) -> bool {
-        matches!(self, Self::Screen(_))
+    /// The person sees lists, and can go back a step.
+    pub fn shows_lists(&self) -> bool {
+        matches!(self, Self::Screen(_) | Self::Client(_))
     }
 
     pub fn is_away(&self) -> bool {
@@ -62,22 +70,22 @@ impl Desk {
         rows: &[Row],
         language: Language,
     ) -> anyhow::Result<Picked> {
-        match self {
-            Self::Away => Ok(Picked::Left),
+        let ask = list_ask(question, rows);
+        let chosen = match self {
+            Self::Away => return Ok(Picked::Left),
             Self::Lines => {
-                let text = |row: &Row| format!("{:12} {}", row.label, row.detail);
-                let options: Vec<String> = rows
-                    .iter()
-                    .map(|row| text(row).trim_end().to_owned())
-                    .collect();
-                Ok(choose::pick(question, &options, 0, language)?)
+                let detail = |choice: &Choice| choice.detail.clone().unwrap_or_default();
+                let text = |choice: &Choice| format!("{:12} {}", choice.label, detail(choice));
+                let options = ask.options.iter().map(text);
+                let options: Vec<String> = options.map(|o| o.trim_end().to_owned()).collect();
+                return Ok(choose::pick(&ask.subject, &options, 0, language)?);
             }
-            Self::Screen(dialog) => {
-                let picked = dialog.choose(list(question, rows, language)).await?;
-                let at = picked.and_then(|at| at.parse().ok());
-                Ok(at.map_or(Picked::Left, Picked::Option))
-            }
-        }
+            Self::Screen(dialog) => dialog.choose(list(&ask, language)).await?,
+            Self::Client(line) => line.put(ask).await,
+        };
+        let at = chosen.and_then(|id| id.parse().ok());
+        let at = at.filter(|at| *at < rows.len());
+        Ok(at.map_or(Picked::Left, Picked::Option))
     }
 
     /// A line of text; none where the person left.
@@ -91,6 +99,7 @@ impl Desk {
                 Ok(choose::ask(&format!("{}: ", question.title))?)
             }
             Self::Screen(dialog) => Ok(dialog.ask(*question).await?),
+            Self::Client(line) => Ok(line.put(text_ask(question)).await),
         }
     }
 
@@ -111,7 +120,7 @@ impl Desk {
         work: impl Future<Output = T>,
     ) -> anyhow::Result<Option<T>> {
         match self {
-            Self::Away | Self::Lines => Ok(Some(work.await)),
+            Self::Away | Self::Lines | Self::Client(_) => Ok(Some(work.await)),
             Self::Screen(dialog) => Ok(dialog.wait(says, work).await?),
         }
     }
@@ -121,6 +130,7 @@ impl Desk {
         match self {
             Self::Away | Self::Lines => output::say(text),
             Self::Screen(dialog) => dialog.tell(text, Role::Text)?,
+            Self::Client(line) => line.tell(text),
         }
         Ok(())
     }
@@ -130,6 +140,7 @@ impl Desk {
         match self {
             Self::Away | Self::Lines => output::say(text),
             Self::Screen(dialog) => dialog.tell(text, Role::Error)?,
+            Self::Client(line) => line.tell(text),
         }
         Ok(())
     }
@@ -139,6 +150,7 @@ impl Desk {
         match self {
             Self::Away | Self::Lines => output::print_foreign(text)?,
             Self::Screen(dialog) => dialog.tell(text, Role::Faint)?,
+            Self::Client(line) => line.tell(text),
         }
         Ok(())
     }
@@ -146,7 +158,7 @@ impl Desk {
     /// The terminal is as before.
     fn close(self) -> anyhow::Result<()> {
         match self {
-            Self::Away | Self::Lines => Ok(()),
+            Self::Away | Self::Lines | Self::Client(_) => Ok(()),
             Self::Screen(dialog) => Ok(dialog.close()?),
         }
     }
@@ -158,7 +170,7 @@ pub async fn at_desk<T>(
     mut desk: Desk,
     work: impl AsyncFnOnce(&mut Desk) -> anyhow::Result<T>,
 ) -> anyhow::Result<Option<T>> {
-    if !desk.is_screen() {
+    if !matches!(desk, Desk::Screen(_)) {
         return work(&mut desk).await.map(Some);
     }
     let mut signals = Signals::new()?;
@@ -178,19 +190,58 @@ pub async fn at_desk<T>(
     closed.and(ended)
 }
 
-fn list(question: &str, rows: &[Row], language: Language) -> List {
-    let item = |(at, row): (usize, &Row)| Item {
-        label: row.label.clone(),
-        detail: row.detail.clone(),
+/// An ask to choose from rows; the number of a row is the id of its choice.
+fn list_ask(question: &str, rows: &[Row]) -> Ask {
+    let choice = |(at, row): (usize, &Row)| {
+        let choice = Choice::new(at.to_string(), row.label.as_str());
+        match row.detail.is_empty() {
+            true => choice,
+            false => choice.with_detail(row.detail.as_str()),
+        }
+    };
+    Ask {
+        options: rows.iter().enumerate().map(choice).collect(),
+        ..bare_ask(question)
+    }
+}
+
+/// An ask for a line of text.
+fn text_ask(question: &Question<'_>) -> Ask {
+    Ask {
+        free_text: true,
+        secret: question.typing == Typing::Hidden,
+        preview: Some(question.hint.to_owned()).filter(|hint| !hint.is_empty()),
+        ..bare_ask(question.title)
+    }
+}
+
+/// Who answers with nothing leaves setup, or goes back a step.
+fn bare_ask(question: &str) -> Ask {
+    Ask {
+        ask: format!("{NAMES}{}", Uuid::new_v4().simple()),
+        kind: AskKind::Question,
+        subject: question.to_owned(),
+        silence: Silence {
+            escape: Escape::Answer,
+            ..Silence::default()
+        },
+        ..Ask::default()
+    }
+}
+
+fn list(ask: &Ask, language: Language) -> List {
+    let item = |choice: &Choice| Item {
+        label: choice.label.clone(),
+        detail: choice.detail.clone().unwrap_or_default(),
         actions: vec![Action {
             label: language.say(Word::ActUse).into(),
-            act: Act::Command(at.to_string()),
+            act: Act::Command(choice.id.clone()),
         }],
         ..Item::default()
     };
     List {
-        title: question.to_owned(),
-        items: rows.iter().enumerate().map(item).collect(),
+        title: ask.subject.clone(),
+        items: ask.options.iter().map(item).collect(),
         ..List::default()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::common::Scene;
 use super::http::{Events, Request, Response};
-use ostler_testkit::{Kind, Running, Signal, Step};
+use ostler_testkit::{Kind, Running, Server, Signal, Step};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -24,6 +24,15 @@ impl Bench {
     pub fn with(config: &str, steps: impl IntoIterator<Item = Step>) -> Bench {
         let config = format!("[serve]\ntoken = '{TOKEN}'\n{config}");
         let scene = Scene::with_config(Kind::Chat, &config, steps);
+        Bench::of(scene, &[])
+    }
+
+    /// A server whose person has no model yet; the vendor is there all the same.
+    pub fn without_model(vendor: Server) -> Bench {
+        let scene = Scene::of(Kind::Chat, "", vendor);
+        let config = format!("[serve]\ntoken = '{TOKEN}'\n");
+        let file = scene.space.home().join("config.toml");
+        scene.space.write(file, config);
         Bench::of(scene, &[])
     }
 

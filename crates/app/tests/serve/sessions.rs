@@ -3,7 +3,7 @@
 use super::bench::Bench;
 use super::common::{of_type, wait_for};
 use super::http::Response;
-use ostler_testkit::{Place, Step, json_lines};
+use ostler_testkit::{Kind, Place, Server, Step, json_lines};
 use serde_json::{Value, json};
 
 fn list(bench: &Bench, query: &str) -> Vec<Value> {
@@ -395,4 +395,52 @@ fn a_project_is_trusted_in_the_browser() {
         .bare("POST", &path)
         .json(&json!({"ask": "x", "choice": "trust"}));
     bare.send().refuses(401, "unauthorized");
+}
+
+/// Where no model is set up, the questions of setup come to the browser one by one, and the last answer leaves a session to
+/// be opened.
+#[test]
+fn a_model_is_set_up_in_the_browser() {
+    let vendor = Server::builder()
+        .answering(|_| Step::answer().text("Hello."))
+        .models(["mock-large", "mock-small"])
+        .start();
+    let bench = Bench::without_model(vendor);
+    let project = bench.project();
+    let asks = || bench.get(&format!("/api/projects/{project}/questions"))["asks"].clone();
+    let answer = |ask: &Value, choice: &str| {
+        let path = format!("/api/projects/{project}/answers");
+        let body = json!({"ask": ask["ask"], "choice": choice});
+        bench.ask("POST", &path).json(&body).send()
+    };
+    let choice = |ask: &Value, label: &str| {
+        let options = ask["options"].as_array().cloned().unwrap_or_default();
+        let found = options.iter().find(|option| option["label"] == label);
+        let found = found.unwrap_or_else(|| panic!("no {label} in {ask}"));
+        found["id"].as_str().unwrap_or_default().to_owned()
+    };
+    let first = asks()[0].clone();
+    assert_eq!(first["kind"], "question", "{first}");
+    assert_eq!(asks()[0]["ask"], first["ask"]);
+    answer(&first, &choice(&first, "another")).is(204);
+    let address = asks()[0].clone();
+    assert_eq!(
+        (&address["free_text"], &address["options"]),
+        (&json!(true), &Value::Null)
+    );
+    // An answer counts once.
+    answer(&first, "0").refuses(409, "conflict");
+    answer(&address, &bench.scene.server.base_url_for(Kind::Chat)).is(204);
+    let model = asks()[0].clone();
+    assert!(model["preview"].to_string().contains("2 models"), "{model}");
+    answer(&model, &choice(&model, "mock-small")).is(204);
+    assert_eq!(asks(), json!([]));
+    let config = bench
+        .scene
+        .space
+        .read(bench.scene.space.home().join("config.toml"));
+    assert!(config.contains("/mock-small"), "{config}");
+    let id = bench.new_session();
+    bench.turn(&id, "hi");
+    assert_eq!(bench.scene.server.request(0).body["model"], "mock-small");
 }

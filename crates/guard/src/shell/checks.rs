@@ -1,69 +1,10 @@
 //! A further look at readers whose harm lies in an operand: programs of sed, awk and jq, tests, formats, listings. Each
 //! check accepts a form that it surely understands, and says which files it reads beyond those the table knows.
 
+use super::commands::{NPM, NPM_OPTIONS, PUBLIC_ENV, RUSTUP, YARN};
 use super::programs::{awk, jq, sed};
 use super::spec::{Reader, Sorted};
 use super::word::Word;
-
-/// Environment that says nothing secret of the person.
-const PUBLIC_ENV: &[&str] = &[
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "LANG",
-    "LANGUAGE",
-    "SHELL",
-    "PWD",
-    "OLDPWD",
-    "TERM",
-    "TMPDIR",
-    "EDITOR",
-    "VISUAL",
-    "PAGER",
-    "TZ",
-    "HOSTNAME",
-    "DISPLAY",
-    "SHLVL",
-    "CI",
-    "COLUMNS",
-    "LINES",
-    "NODE_ENV",
-    "RUST_LOG",
-    "RUST_BACKTRACE",
-    "VIRTUAL_ENV",
-    "CONDA_DEFAULT_ENV",
-    "NVM_DIR",
-    "CARGO_TARGET_DIR",
-    "RUSTFLAGS",
-    "GOFLAGS",
-    "CFLAGS",
-    "CXXFLAGS",
-    "LDFLAGS",
-    "CC",
-    "CXX",
-    "OSTYPE",
-    "MACHTYPE",
-    "HOSTTYPE",
-    "UID",
-    "EUID",
-    "PPID",
-    "RANDOM",
-    "SECONDS",
-    "LINENO",
-    "COLORTERM",
-    "XDG_SESSION_TYPE",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_CACHE_HOME",
-    "XDG_RUNTIME_DIR",
-    "MAKEFLAGS",
-    "BASH_VERSION",
-    "ZSH_VERSION",
-    "IFS",
-    "OPTARG",
-    "OPTIND",
-];
 
 /// Whether a variable of the environment may be shown unasked.
 pub fn is_public(name: &str) -> bool {
@@ -98,7 +39,7 @@ pub fn run(row: &Reader, sorted: &Sorted<'_>, args: Args<'_>) -> Option<Vec<Stri
             .all(|w| !w.contains('/') && !w.starts_with('.')),
         "listed" => !sorted.options.is_empty(),
         "pager" => words.iter().all(|w| !w.starts_with('+') || is_place(w)),
-        "sinks" => words.iter().all(|w| super::public::SINKS.contains(w)),
+        "sinks" => words.iter().all(|w| super::commands::SINKS.contains(w)),
         "make" => makes_nothing(sorted, &words),
         "cargofmt" => sorted.has("--check") || words.contains(&"--check"),
         "ip" => ip(&words),
@@ -234,72 +175,6 @@ fn ip(words: &[&str]) -> bool {
         _ => false,
     }
 }
-
-const RUSTUP: &[&str] = &[
-    "show",
-    "--version",
-    "-V",
-    "toolchain list",
-    "target list",
-    "target list --installed",
-    "component list",
-    "component list --installed",
-    "which cargo",
-    "which rustc",
-    "show active-toolchain",
-    "show home",
-    "toolchain list -v",
-    "which rustfmt",
-    "which clippy-driver",
-    "which rust-analyzer",
-    "show profile",
-    "target list --installed --quiet",
-    "doc --path",
-];
-const NPM: &[&str] = &[
-    "ls",
-    "list",
-    "la",
-    "ll",
-    "root",
-    "prefix",
-    "bin",
-    "explain",
-    "why",
-    "query",
-    "pkg get",
-    "config get",
-    "config list",
-    "config ls",
-    "help",
-    "-v",
-    "--version",
-];
-const YARN: &[&str] = &[
-    "--version",
-    "-v",
-    "list",
-    "why",
-    "config get",
-    "workspaces info",
-    "workspaces list",
-];
-const NPM_OPTIONS: &[&str] = &[
-    "-g",
-    "--global",
-    "--all",
-    "--json",
-    "--long",
-    "-l",
-    "--prod",
-    "--production",
-    "--parseable",
-    "-p",
-    "--silent",
-    "-s",
-    "-r",
-    "--recursive",
-];
 
 fn starts_with(words: &[&str], list: &[&str]) -> bool {
     words.first().is_some_and(|w| list.contains(w))

@@ -3,8 +3,7 @@
 
 use super::checks;
 use super::commands::{self, Files};
-use super::public;
-use super::spec::{self, Operands, Reader, Sorted};
+use super::spec::{self, Operands, Reader, Sorted, Tag};
 use super::word::Word;
 use crate::address::with_local_port;
 use ostler_wire::Mark;
@@ -49,7 +48,7 @@ pub fn of(words: &[Word]) -> Effects {
     if let Some(found) = Found::new(words) {
         // Where links lead is in no word.
         out.reader = (!found.sorted.follows_links()).then_some(found.row);
-        out.walks = found.row.has("walks") || found.sorted.is_marked('r');
+        out.walks = found.row.has(Tag::Walks) || found.sorted.is_marked('r');
         found.reads(&mut out);
         return out;
     }
@@ -82,7 +81,7 @@ pub fn of(words: &[Word]) -> Effects {
     }
     if let Some(writer) = commands::WRITERS.iter().find(|w| w.name == base) {
         out.understood = true;
-        out.marks.extend(writer.mark);
+        out.marks.extend(writer.deletes.then_some(Mark::Delete));
         writes(writer.files, args, &mut out);
     }
     match base {
@@ -175,7 +174,7 @@ impl<'a> Found<'a> {
         let sorted = row.sort(&args)?;
         let more = checks::run(row, &sorted, &args)?;
         let response =
-            row.has("response") && sorted.operands.iter().any(|w| w.text.starts_with('@'));
+            row.has(Tag::Response) && sorted.operands.iter().any(|w| w.text.starts_with('@'));
         (!response).then_some(Self {
             row,
             sorted,
@@ -208,27 +207,27 @@ impl<'a> Found<'a> {
             out.touches
                 .extend(super::tracked::shown(&args).into_iter().map(Touch::Read));
         }
-        let deep = row.has("deep") || sorted.is_marked('d');
-        let below = match row.has("visible") {
+        let deep = row.has(Tag::Deep) || sorted.is_marked('d');
+        let below = match row.has(Tag::Visible) {
             true if sorted.is_marked('h') || self.has_odd_glob() => Some(DEEP),
             true => Some(DEEP_VISIBLE),
             false => deep.then_some(DEEP),
         };
         let listed = self.listed();
-        let here = row.has("here") && (row.operands != Operands::Pattern || below.is_some());
+        let here = row.has(Tag::Here) && (row.operands != Operands::Pattern || below.is_some());
         if listed.is_empty() && here {
             out.touches
                 .push(Touch::Read(format!(".{}", below.unwrap_or_default())));
         }
         for word in listed {
             out.touches.push(Touch::Read(word.text.clone()));
-            let folder = !public::STREAMS.contains(&word.text.as_str());
+            let folder = !commands::STREAMS.contains(&word.text.as_str());
             if let Some(below) = below.filter(|_| folder) {
                 let folder = word.text.trim_end_matches('/');
                 out.touches.push(Touch::Read(format!("{folder}{below}")));
             }
         }
-        if row.has("visible") {
+        if row.has(Tag::Visible) {
             out.touches
                 .extend(self.hidden().into_iter().map(Touch::Read));
         }
@@ -345,7 +344,7 @@ fn writes(files: Files, args: &[Word], out: &mut Effects) {
     let target = value_of(args, "-t", "--target-directory")
         .filter(|_| matches!(files, Files::CopyToLast | Files::Move));
     match files {
-        Files::Write | Files::WriteAfterFirst => list.iter().for_each(|w| write(&w.text)),
+        Files::Write => list.iter().for_each(|w| write(&w.text)),
         Files::CopyToLast | Files::Move => {
             let moved = list.len() - usize::from(target.is_none() && !list.is_empty());
             let last = target.or_else(|| list.last().map(|w| w.text.clone()));

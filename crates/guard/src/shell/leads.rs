@@ -2,70 +2,15 @@
 //! of git that run their words. An allow rule covers such a word only where it spells it out. Pure but for the names that
 //! this machine has; links are followed in `decide`.
 
-use super::commands;
+use super::commands::{
+    self, BY_LOGIN, COMPILERS, CONTAINERS, ELSEWHERE, ELSEWHERE_BEHIND, GIT_MESSAGES, GIT_RUNS,
+    GIT_RUNS_WORDS, NAMED_FREELY, PRINTS, SCRIPT_FIRST,
+};
 use super::word::Word;
 use ostler_host::is_this_machine;
 
-/// Commands of git that run the words behind them.
-const GIT_RUNS_WORDS: &[&str] = &["bisect run", "submodule foreach", "hook run"];
-/// Commands of git whose words, options or surroundings name programs or other repositories, and those that serve others.
-const GIT_RUNS: &[&str] = &[
-    "archimport",
-    "credential",
-    "credential-cache",
-    "credential-store",
-    "cvsexportcommit",
-    "cvsimport",
-    "cvsserver",
-    "daemon",
-    "difftool",
-    "filter-branch",
-    "filter-repo",
-    "for-each-repo",
-    "http-backend",
-    "imap-send",
-    "instaweb",
-    "merge-index",
-    "merge-one-file",
-    "mergetool",
-    "p4",
-    "quiltimport",
-    "receive-pack",
-    "remote-ext",
-    "remote-fd",
-    "send-email",
-    "send-pack",
-    "shell",
-    "svn",
-    "upload-archive",
-    "upload-pack",
-];
-/// Programs whose first operand, or the value of `-e`, is a script.
-const SCRIPT_FIRST: &[&str] = &["sed", "awk", "gawk", "mawk", "nawk", "perl", "jq", "yq"];
-/// Programs whose operands mean files of another machine or of a container.
-const ELSEWHERE: &[&str] = &["ssh", "docker exec", "podman exec", "docker compose exec"];
-/// The same of the words behind `--`.
-const ELSEWHERE_BEHIND: &[&str] = &["kubectl exec", "oc exec"];
-/// Programs that print their words.
-const PRINTS: &[&str] = &["echo", "printf"];
-/// Part of a word behind which a container's path stands.
-const CONTAINERS: &[&str] = &["docker", "docker-compose", "nerdctl", "podman"];
-const COMPILERS: &[&str] = &["c++", "cc", "clang", "clang++", "g++", "gcc"];
-/// Commands of git that take a message behind `-m`.
-const GIT_MESSAGES: &[&str] = &["commit", "merge", "notes", "stash", "tag"];
 /// Options of texts that people read.
 const MESSAGES: &[&str] = &["--message", "--body", "--title", "--notes", "--description"];
-/// System files that a word may name: headers, and names of streams.
-const HARMLESS: &[&str] = &[
-    "/dev/fd",
-    "/dev/null",
-    "/dev/stderr",
-    "/dev/stdout",
-    "/usr/include",
-    "/usr/local/include",
-];
-/// Programs that log in to another machine and bring files here or there.
-const BY_LOGIN: &[&str] = &["git", "rsync", "scp", "sftp"];
 const LOGIN_SCHEMES: &[&str] = &["ssh", "git", "git+ssh", "ssh+git", "rsync", "scp", "sftp"];
 /// Options of `ssh` that take the next word.
 const SSH_VALUED: &str = "BbcDEeFIiJLlmOopQRSWw";
@@ -95,7 +40,7 @@ pub(super) fn leading(words: &[Word], is_inside: impl Fn(&str) -> bool) -> Vec<S
         let climbs = piece.split('/').any(|part| part == "..");
         is_path
             && (piece.starts_with('~')
-                || !is_inside(piece) && (climbs || runs || !HARMLESS.iter().any(harmless)))
+                || !is_inside(piece) && (climbs || runs || !NAMED_FREELY.iter().any(harmless)))
     };
     let mut found: Vec<String> = Vec::new();
     for (i, text) in args.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Redirections and here-documents: which files and hosts they open, and what text they carry.
 
-use super::public::SINKS;
+use super::commands::SINKS;
 use super::walk::{Walker, gaps_are_blank, has_line_end, is_local_name, text};
 use ostler_wire::{Access, Mark, Segment};
 use tree_sitter::Node;

@@ -1,10 +1,10 @@
 //! One simple command: taken out of its wrappers, then judged by its words.
 
+use super::commands::{self, PUBLIC, is_listed};
 use super::effects::DEEP;
 use super::effects::{self, Effects, Touch};
 use super::hidden::{hands_over, hidden, tails, takes_trees};
 use super::leads;
-use super::public::{self, PUBLIC, is_listed};
 use super::spec::Reader;
 use super::walk::{Walker, is_local_name};
 use super::word::Word;
@@ -292,9 +292,9 @@ impl Walker<'_> {
                 Touch::Write(text) => (text, false),
             };
             let nothing = if reads {
-                public::STREAMS
+                commands::STREAMS
             } else {
-                public::SINKS
+                commands::SINKS
             };
             if text == "-" || nothing.contains(&text.as_str()) {
                 continue;

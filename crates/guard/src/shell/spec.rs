@@ -1,51 +1,77 @@
-//! The table of readers, `readers.txt`, and the reading of a command's words by it: every option is known by its exact
-//! name with what it takes, or the command is no known reader. Pure; the table is read once, when first needed.
+//! The table of readers, made of `commands/readers/*.toml`, and the reading of a command's words by it: every option is known
+//! by its exact name with what it takes, or the command is no known reader. Pure.
 
+use super::commands::{NO_PROGRAMS, OWN_PARTS, RUNS_REST};
 use super::word::Word;
-use std::collections::HashMap;
-use std::sync::LazyLock;
+
+include!(concat!(env!("OUT_DIR"), "/readers.rs"));
 
 /// One row: a command by its first words.
 pub struct Reader {
-    pub words: Vec<&'static str>,
+    pub words: &'static [&'static str],
     style: Style,
-    options: HashMap<&'static str, Takes>,
+    /// By name, in their order.
+    options: &'static [(&'static str, Takes)],
     pub operands: Operands,
     /// A further look at the words, by name; see `checks`.
     pub check: &'static str,
-    tags: Vec<&'static str>,
-    pub yes: Vec<&'static str>,
-    pub no: Vec<&'static str>,
+    tags: &'static [Tag],
+    /// For tests of this crate and of others.
+    #[cfg(any(test, debug_assertions))]
+    pub yes: &'static [&'static str],
+    #[cfg(any(test, debug_assertions))]
+    pub no: &'static [&'static str],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Tag {
+    /// It runs or obeys files of the project: settings, toolchain files, manifests.
+    Code,
+    /// No option of it writes, runs a program or changes what later commands see: a pattern may become any of them.
+    Globs,
+    /// A word may begin with a dash.
+    Free,
+    /// It reads the folder without operands.
+    Here,
+    /// It goes through folders.
+    Walks,
+    /// It leaves hidden files out.
+    Visible,
+    /// It reads all below its operands.
+    Deep,
+    /// A word that begins with `@` is a file of options.
+    Response,
 }
 
 impl Reader {
-    /// It runs or obeys files of the project: settings, toolchain files, manifests.
     pub fn runs_project_code(&self) -> bool {
-        self.has("code")
+        self.has(Tag::Code)
     }
 
-    /// No option of it writes, runs a program or changes what later commands see: a pattern may become any of them.
     pub fn takes_patterns(&self) -> bool {
-        self.has("globs")
+        self.has(Tag::Globs)
     }
 
     /// Its options with whether they take a value, for those who make commands of them.
     pub fn option_names(&self) -> Vec<(&'static str, bool)> {
         let takes = |takes: &Takes| matches!(takes.value, Value::Yes | Value::Two);
-        let mut names: Vec<_> = self.options.iter().map(|(n, t)| (*n, takes(t))).collect();
-        names.sort_unstable();
-        names
+        self.options.iter().map(|(n, t)| (*n, takes(t))).collect()
     }
 
     /// It may show what lies below a folder that it is given.
     pub fn shows_trees(&self) -> bool {
-        self.has("visible")
-            || self.has("deep")
-            || self.options.values().any(|o| o.marks.contains('d'))
+        self.has(Tag::Visible)
+            || self.has(Tag::Deep)
+            || self.options.iter().any(|(_, o)| o.marks.has('d'))
     }
 
-    pub fn has(&self, tag: &str) -> bool {
+    pub fn has(&self, tag: Tag) -> bool {
         self.tags.contains(&tag)
+    }
+
+    fn option(&self, name: &str) -> Option<&'static (&'static str, Takes)> {
+        let at = self.options.binary_search_by_key(&name, |(name, _)| name);
+        self.options.get(at.ok()?)
     }
 }
 
@@ -79,7 +105,18 @@ struct Takes {
     value: Value,
     /// The value names a file.
     file: bool,
-    marks: &'static str,
+    marks: Marks,
+}
+
+/// Small letters, each a bit.
+#[derive(Clone, Copy, Default)]
+struct Marks(u32);
+
+impl Marks {
+    fn has(self, letter: char) -> bool {
+        let at = u32::from(letter).wrapping_sub(u32::from('a'));
+        self.0.checked_shr(at).is_some_and(|bits| bits & 1 == 1)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -103,12 +140,12 @@ pub struct Sorted<'a> {
     pub files: Vec<String>,
     /// Letters of the options that were given: `d` deep, `h` hidden files too, `p` gives the pattern, `c` shows
     /// content, `s` shows a summary only, `l` lists, `f`, `k`, `r` and `n` are for links.
-    marks: String,
+    marks: Marks,
 }
 
 impl Sorted<'_> {
     pub fn is_marked(&self, mark: char) -> bool {
-        self.marks.contains(mark)
+        self.marks.has(mark)
     }
 
     /// Whether links below a folder are followed, wherever they lead.
@@ -122,138 +159,23 @@ impl Sorted<'_> {
     }
 }
 
-static TABLE: LazyLock<HashMap<&'static str, Vec<Reader>>> = LazyLock::new(|| {
-    let mut table: HashMap<&str, Vec<Reader>> = HashMap::new();
-    for reader in rows(include_str!("readers.txt")) {
-        let first = reader.words.first().copied().unwrap_or_default();
-        table.entry(first).or_default().push(reader);
-    }
-    // The longest first words win.
-    for rows in table.values_mut() {
-        rows.sort_by_key(|row| std::cmp::Reverse(row.words.len()));
-    }
-    table
-});
-
 /// The rows whose first word is this.
 pub fn of(name: &str) -> &'static [Reader] {
-    TABLE.get(name).map(Vec::as_slice).unwrap_or_default()
+    let first = |rows: &&[Reader]| rows.first()?.words.first().copied();
+    let at = ROWS.binary_search_by_key(&Some(name), first);
+    at.ok()
+        .and_then(|at| ROWS.get(at))
+        .copied()
+        .unwrap_or_default()
 }
 
+#[cfg(any(test, debug_assertions))]
 pub fn all() -> impl Iterator<Item = &'static Reader> {
-    TABLE.values().flatten()
+    ROWS.iter().copied().flatten()
 }
 
 /// Stands for one plain word in the first words of a row.
 const ANY: &str = "*";
-/// Parts of programs that run the words behind them.
-const RUNS_REST: &[&str] = &["bisect", "create", "difftool", "exec", "run", "start", "x"];
-/// Programs that take an unknown part for a script of the project, and the parts that are their own.
-const OWN_PARTS: &[(&str, &[&str])] = &[
-    (
-        "bun",
-        &[
-            "add", "build", "create", "init", "install", "link", "outdated", "patch", "pm",
-            "publish", "remove", "repl", "run", "test", "unlink", "update", "upgrade", "x",
-        ],
-    ),
-    (
-        "pnpm",
-        &[
-            "add", "audit", "config", "deploy", "dlx", "exec", "fetch", "import", "init",
-            "install", "licenses", "link", "list", "ls", "outdated", "pack", "patch", "prune",
-            "publish", "rebuild", "remove", "run", "store", "unlink", "update", "why",
-        ],
-    ),
-    (
-        "yarn",
-        &[
-            "add",
-            "audit",
-            "bin",
-            "cache",
-            "config",
-            "create",
-            "dlx",
-            "exec",
-            "info",
-            "init",
-            "install",
-            "link",
-            "list",
-            "outdated",
-            "pack",
-            "publish",
-            "remove",
-            "run",
-            "unlink",
-            "up",
-            "upgrade",
-            "version",
-            "why",
-            "workspace",
-            "workspaces",
-        ],
-    ),
-];
-/// Words that are no program of their own: what they say holds for the shell, or they run other words.
-const NO_PROGRAMS: &[&str] = &[
-    ".",
-    "alias",
-    "bg",
-    "bind",
-    "break",
-    "builtin",
-    "caller",
-    "cd",
-    "chdir",
-    "command",
-    "compgen",
-    "complete",
-    "compopt",
-    "continue",
-    "declare",
-    "dirs",
-    "disown",
-    "emulate",
-    "enable",
-    "eval",
-    "exec",
-    "exit",
-    "export",
-    "fc",
-    "fg",
-    "functions",
-    "getopts",
-    "hash",
-    "history",
-    "jobs",
-    "let",
-    "local",
-    "logout",
-    "mapfile",
-    "popd",
-    "pushd",
-    "read",
-    "readarray",
-    "readonly",
-    "return",
-    "set",
-    "setopt",
-    "shift",
-    "shopt",
-    "source",
-    "suspend",
-    "trap",
-    "typeset",
-    "ulimit",
-    "umask",
-    "unalias",
-    "unset",
-    "unsetopt",
-    "wait",
-    "zmodload",
-];
 
 /// The rows of a program whose first words these are, options and all.
 pub fn named<'a>(base: &str, words: &'a [&str]) -> impl Iterator<Item = &'static Reader> + 'a {
@@ -307,90 +229,7 @@ fn is_help_of_part(row: &Reader, words: &[&Word]) -> bool {
     parts.iter().take(1).all(is_own) && !parts.iter().take(before_last).any(runs_rest)
 }
 
-fn rows(text: &'static str) -> Vec<Reader> {
-    let mut out: Vec<Reader> = Vec::new();
-    let mut shared: HashMap<&str, &str> = HashMap::new();
-    for line in text.lines() {
-        let line = line.trim_end();
-        let Some((key, rest)) = line.trim_start().split_once(' ') else {
-            continue;
-        };
-        match key {
-            "#" => {}
-            "set" => shared.extend(rest.split_once(' ')),
-            "reader" => out.push(Reader::new(rest.split(' ').collect())),
-            "versions" => {
-                for (name, flags) in rest.split(' ').filter_map(|entry| entry.split_once(':')) {
-                    out.extend(flags.split(',').map(|flag| Reader {
-                        operands: Operands::None,
-                        ..Reader::new(vec![name, flag])
-                    }));
-                }
-            }
-            "exact" => out.push(Reader {
-                operands: Operands::None,
-                tags: vec!["code", "exact"],
-                ..Reader::new(rest.split(' ').collect())
-            }),
-            _ => {
-                if let Some(row) = out.last_mut() {
-                    row.extend(key, rest, &shared);
-                }
-            }
-        }
-    }
-    out
-}
-
 impl Reader {
-    fn new(words: Vec<&'static str>) -> Self {
-        Self {
-            words,
-            style: Style::Posix,
-            options: HashMap::new(),
-            operands: Operands::Files,
-            check: "",
-            tags: Vec::new(),
-            yes: Vec::new(),
-            no: Vec::new(),
-        }
-    }
-
-    fn extend(&mut self, key: &str, rest: &'static str, shared: &HashMap<&str, &'static str>) {
-        match key {
-            "options" => {
-                for token in rest.split(' ').filter(|t| !t.is_empty()) {
-                    match token.strip_prefix('$').and_then(|name| shared.get(name)) {
-                        Some(list) => self.options.extend(list.split(' ').filter_map(option)),
-                        None => self.options.extend(option(token)),
-                    }
-                }
-            }
-            "style" => {
-                self.style = match rest {
-                    "whole" => Style::Whole,
-                    "plain" => Style::Plain,
-                    _ => Style::Posix,
-                }
-            }
-            "operands" => {
-                self.operands = match rest {
-                    "files" => Operands::Files,
-                    "one" => Operands::One,
-                    "text" => Operands::Text,
-                    "pattern" => Operands::Pattern,
-                    "known" => Operands::Known,
-                    _ => Operands::None,
-                }
-            }
-            "check" => self.check = rest,
-            "tags" => self.tags.extend(rest.split(' ')),
-            "yes" => self.yes.push(rest),
-            "no" => self.no.push(rest),
-            _ => {}
-        }
-    }
-
     /// The arguments by this row; `None` where one of them is not known to be harmless.
     pub fn sort<'a>(&self, args: &[&'a Word]) -> Option<Sorted<'a>> {
         if args.iter().any(|a| a.odd) {
@@ -419,8 +258,8 @@ impl Reader {
     /// Whether a word is a long option with a pattern or braces for its value, which no shell makes another option of.
     fn is_valued(&self, word: &Word) -> bool {
         let name = word.text.split_once('=').map(|(name, _)| name);
-        let option = name.and_then(|name| self.options.get(name));
-        let takes = option.is_some_and(|takes| takes.value == Value::Yes && !takes.file);
+        let option = name.and_then(|name| self.option(name));
+        let takes = option.is_some_and(|(_, takes)| takes.value == Value::Yes && !takes.file);
         takes
             && word.text.starts_with("--")
             && word.known
@@ -430,7 +269,7 @@ impl Reader {
 
     /// Whether a word is an option; `None` where it may become one that is not known.
     fn is_option(&self, word: &Word) -> Option<bool> {
-        let open = self.takes_patterns() || self.options.is_empty() && self.has("free");
+        let open = self.takes_patterns() || self.options.is_empty() && self.has(Tag::Free);
         match word.is_sure() {
             true => Some(word.text.len() > 1 && word.text.starts_with('-')),
             false if (word.may_be_option() || word.many) && !open => None,
@@ -479,7 +318,7 @@ impl Reader {
             return self.took(name, attached, rest, out);
         }
         let digits = text.get(1..)?.bytes().all(|b| b.is_ascii_digit());
-        if digits && self.options.contains_key("-#") {
+        if digits && self.option("-#").is_some() {
             return self.took("-#", None, rest, out);
         }
         let letters = text.get(1..)?;
@@ -487,7 +326,7 @@ impl Reader {
             let end = i + letter.len_utf8();
             let name = format!("-{letter}");
             let after = letters.get(end..).filter(|v| !v.is_empty());
-            match self.options.get(name.as_str())?.value {
+            match self.option(&name)?.1.value {
                 Value::No => self.took(&name, None, rest, out)?,
                 Value::Yes | Value::Maybe | Value::Two => {
                     return self.took(&name, after, rest, out);
@@ -505,7 +344,7 @@ impl Reader {
         rest: &mut impl Iterator<Item = &'a Word>,
         out: &mut Sorted<'a>,
     ) -> Option<()> {
-        let (name, takes) = self.options.get_key_value(name)?;
+        let (name, takes) = self.option(name)?;
         let value = match (takes.value, attached) {
             (Value::No | Value::Two, Some(_)) => return None,
             (Value::No, None) | (Value::Maybe, None) => None,
@@ -519,7 +358,7 @@ impl Reader {
         if takes.file {
             out.files.extend(value.clone());
         }
-        out.marks.push_str(takes.marks);
+        out.marks.0 |= takes.marks.0;
         out.options.push((name, value));
         Some(())
     }
@@ -531,75 +370,25 @@ fn one(word: &Word, takes: &Takes) -> Option<String> {
     one.then(|| word.text.clone())
 }
 
-/// `-n`, `-n=` with a value, `-n=@` with a file, `-n?` with an attached value or none; then `:` and marks.
-fn option(token: &'static str) -> Option<(&'static str, Takes)> {
-    let (token, marks) = match token.rsplit_once(':') {
-        Some((token, marks)) if !token.is_empty() => (token, marks),
-        Some(_) | None => (token, ""),
-    };
-    let (token, file) = match token.strip_suffix('@') {
-        Some(token) => (token, true),
-        None => (token, false),
-    };
-    let (name, value) = match (token.strip_suffix('='), token.strip_suffix('?')) {
-        (Some(name), _) if name.ends_with('=') => (name.trim_end_matches('='), Value::Two),
-        (Some(name), _) => (name, Value::Yes),
-        (None, Some(name)) if name.len() > 1 => (name, Value::Maybe),
-        (None, Some(_) | None) => (token, Value::No),
-    };
-    let takes = Takes { value, file, marks };
-    (name.len() > 1).then_some((name, takes))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_well_formed() {
-        let keys = [
-            "#", "set", "versions", "exact", "reader", "options", "style", "operands", "check",
-            "tags", "yes", "no",
-        ];
-        for (n, line) in include_str!("readers.txt").lines().enumerate() {
-            let key = line.trim_start().split(' ').next().unwrap_or_default();
-            assert!(
-                key.is_empty() || keys.contains(&key),
-                "line {}: {line}",
-                n + 1
-            );
-        }
+    fn every_check_is_known() {
         for reader in all() {
-            let version =
-                reader.has("exact") || reader.words.len() == 2 && reader.operands == Operands::None;
-            assert!(
-                version || !reader.yes.is_empty(),
-                "{:?} needs an example",
-                reader.words
-            );
             assert!(
                 super::super::checks::is_known(reader.check),
                 "{}",
                 reader.check
-            );
-            let tags = [
-                "code", "globs", "free", "here", "names", "visible", "deep", "response", "sub",
-                "exact", "walks",
-            ];
-            assert!(
-                reader.tags.iter().all(|t| tags.contains(t)),
-                "{:?}",
-                reader.words
             );
         }
     }
 
     #[test]
     fn options_are_taken_by_their_exact_names() {
-        let row = |text: &'static str| rows(text).remove(0);
-        let grep = row(
-            "reader grep\noptions -n -r:d -e=:p -f=@:p --color? --include= -#\noperands pattern",
-        );
+        let mut rows = of("grep").iter();
+        let grep = rows.find(|row| row.words == ["grep"]).unwrap();
         for (args, expect) in [
             ("x a", true),
             ("-nr x", true),
@@ -610,7 +399,7 @@ mod tests {
             ("--include=*.rs x", true),
             ("--inc=*.rs x", false),
             ("-5 x", true),
-            ("-nz x", false),
+            ("-nJ x", false),
             ("-n=1 x", false),
             ("-e", false),
             ("-- -z", true),

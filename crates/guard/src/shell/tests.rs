@@ -21,8 +21,8 @@ fn is_reader(command: &str) -> bool {
 fn every_row_keeps_its_examples() {
     let mut wrong = Vec::new();
     for reader in spec::all() {
-        for example in &reader.yes {
-            let mut words = example.split(' ').zip(&reader.words);
+        for example in reader.yes {
+            let mut words = example.split(' ').zip(reader.words);
             assert!(
                 words.all(|(have, want)| *want == "*" || have == *want),
                 "{example}"
@@ -31,7 +31,7 @@ fn every_row_keeps_its_examples() {
                 wrong.push(format!("asked: {example} {:?}", run(example)));
             }
         }
-        for example in &reader.no {
+        for example in reader.no {
             let first = reader.words[0];
             assert!(first == "*" || example.starts_with(first), "{example}");
             if is_reader(example) {
@@ -40,6 +40,120 @@ fn every_row_keeps_its_examples() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The words of an example in which nothing is quoted.
+fn plain(example: &str) -> Vec<word::Word> {
+    example.split(' ').map(word::Word::plain).collect()
+}
+
+/// The examples that are not as a table says.
+fn misjudged(table: &str, yes: &[&str], no: &[&str], is: impl Fn(&str) -> bool) -> Vec<String> {
+    assert!(!yes.is_empty() && !no.is_empty(), "{table} has no examples");
+    let missed = yes.iter().filter(|example| !is(example));
+    let wrong = no.iter().filter(|example| is(example));
+    let line = |example: &&str| format!("{table}: {example}");
+    missed.chain(wrong).map(line).collect()
+}
+
+#[test]
+fn wrappers_run_the_command_in_their_words() {
+    let inside = |example: &str| match wrappers::peel(&plain(example), &mut Default::default()) {
+        Some(wrappers::Inside::Command(words)) => {
+            words.first().is_some_and(|word| word.text == "ls")
+        }
+        Some(wrappers::Inside::Script(..) | wrappers::Inside::Unsure) | None => false,
+    };
+    let rows = commands::WRAPPERS.iter();
+    let wrong: Vec<String> = rows
+        .flat_map(|row| misjudged(row.name, row.yes, row.no, inside))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn writers_change_the_files_they_name() {
+    let changes = |example: &str| {
+        let a = Access::Write("/repo/a".into());
+        accesses(run(example)).contains(&a)
+    };
+    let rows = commands::WRITERS.iter();
+    let wrong: Vec<String> = rows
+        .flat_map(|row| misjudged(row.name, row.yes, row.no, changes))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn options_that_run_others_are_known_in_every_spelling() {
+    let hands_over = |example: &str| hidden::hands_over(&plain(example));
+    let rows = commands::RUNS_OPTION.iter();
+    let wrong: Vec<String> = rows
+        .flat_map(|row| misjudged(row.command, row.yes, row.no, hands_over))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_list_keeps_its_examples() {
+    let examples = commands::EXAMPLES.iter();
+    let wrong: Vec<String> = examples
+        .flat_map(|(list, yes, no)| misjudged(list, yes, no, |example| is_in(list, example)))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Whether a command has the effect that its list says, by the code that uses the list.
+fn is_in(list: &str, example: &str) -> bool {
+    let words = plain(example);
+    let texts: Vec<&str> = example.split(' ').collect();
+    let effects = || effects::of(&words);
+    let leads = || !leads::leading(&words, |path| !path.starts_with('/')).is_empty();
+    let runs_hidden = || {
+        run(example)
+            .iter()
+            .any(|s| s.text == "rm x" || s.also.iter().any(|also| also == "rm x"))
+    };
+    let path = || Path::new(example);
+    match list {
+        "SHELLS" | "INTERPRETERS" => effects().runs_text,
+        "NET_OPERANDS" | "NET_ANY" => {
+            let is_net = |touch: &effects::Touch| matches!(touch, effects::Touch::Net(_));
+            effects().touches.iter().any(is_net)
+        }
+        "PRIVILEGE" => run(example)
+            .iter()
+            .any(|s| s.marks.contains(&Mark::Privilege)),
+        "PROCESS" => run(example)
+            .iter()
+            .any(|s| s.marks.contains(&Mark::Process)),
+        "RUNS_WORDS" | "RUNS_QUOTED" => runs_hidden(),
+        "PROSE" => !runs_hidden(),
+        "RUNS_PACKAGES" | "GIT_PLACES" | "MAKE_VARIABLES" => hidden::hands_over(&words),
+        "GIT_SETTINGS" => !hidden::hands_over(&words),
+        "RUNS_FILES" => leads::runs_files(&words),
+        "TREES" => hidden::takes_trees(&words),
+        "PREFIXES" => PREFIXES.contains(&example),
+        "ELSEWHERE" | "ELSEWHERE_BEHIND" | "CONTAINERS" | "PRINTS" | "SCRIPT_FIRST"
+        | "GIT_MESSAGES" | "NAMED_FREELY" | "COMPILERS" => !leads(),
+        "BY_LOGIN" | "GIT_RUNS" | "GIT_RUNS_WORDS" => leads(),
+        "NO_PROGRAMS" | "RUNS_REST" => !is_reader(example),
+        "OWN_PARTS" | "RUSTUP" | "NPM" | "NPM_OPTIONS" | "YARN" | "PUBLIC_ENV" => {
+            is_reader(example)
+        }
+        "HARMLESS_ENV" | "HARMLESS_PAIRS" => {
+            let (name, value) = example.split_once('=').unwrap_or_default();
+            is_harmless(name, Some(value))
+        }
+        "GIT_CONTENT_FREE" | "GIT_QUIET" | "GIT_SUMMARY" | "GIT_NAMES_ONLY" | "GIT_STASH_QUIET" => {
+            tracked::shown(&texts[1..]).is_empty()
+        }
+        "PUBLIC" => PUBLIC.iter().any(|public| path().starts_with(public)),
+        "LISTED" => is_listed(path()),
+        "STREAMS" => commands::STREAMS.contains(&example),
+        "SINKS" => commands::SINKS.contains(&example),
+        _ => panic!("{list} has no test"),
+    }
 }
 
 #[test]

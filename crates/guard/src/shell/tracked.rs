@@ -1,6 +1,8 @@
 //! Which git commands show the content of tracked files that their words do not name, and how narrow their pathspecs
 //! keep it. What is tracked is looked up elsewhere.
 
+use super::commands::{GIT_CONTENT_FREE, GIT_NAMES_ONLY, GIT_QUIET, GIT_STASH_QUIET, GIT_SUMMARY};
+
 /// A path that ends so stands for the files below it that git tracks: `src/(tracked files)`.
 pub const TRACKED: &str = "(tracked files";
 /// The same for all of a repository, wherever in it the command runs.
@@ -76,207 +78,6 @@ pub fn looks_further(args: &[&str]) -> bool {
     rest.next() == Some(&"grep") && rest.any(far)
 }
 
-/// Commands that show no content of files, whatever their options; those with another rule are in `has_content`.
-const CONTENT_FREE: &[&str] = &[
-    "add",
-    "am",
-    "apply",
-    "bisect",
-    "branch",
-    "check-attr",
-    "check-ignore",
-    "checkout",
-    "cherry",
-    "cherry-pick",
-    "clean",
-    "clone",
-    "config",
-    "count-objects",
-    "describe",
-    "fetch",
-    "for-each-ref",
-    "fsck",
-    "gc",
-    "help",
-    "hash-object",
-    "init",
-    "lfs",
-    "ls-files",
-    "ls-remote",
-    "ls-tree",
-    "maintenance",
-    "merge",
-    "merge-base",
-    "mv",
-    "name-rev",
-    "notes",
-    "prune",
-    "pull",
-    "push",
-    "rebase",
-    "reflog",
-    "remote",
-    "repack",
-    "reset",
-    "restore",
-    "rev-list",
-    "rev-parse",
-    "revert",
-    "rm",
-    "shortlog",
-    "show-branch",
-    "show-ref",
-    "sparse-checkout",
-    "submodule",
-    "switch",
-    "symbolic-ref",
-    "tag",
-    "update-index",
-    "update-ref",
-    "var",
-    "version",
-    "write-tree",
-    "blame",
-    "annotate",
-    "worktree",
-    "--version",
-];
-
-/// Options that leave a command without content where all of its options are among these; the value may follow.
-const QUIET: &[&str] = &[
-    "--oneline",
-    "--graph",
-    "--decorate",
-    "--no-decorate",
-    "--all",
-    "--format",
-    "--pretty",
-    "--date",
-    "--since",
-    "--until",
-    "--after",
-    "--before",
-    "--author",
-    "--committer",
-    "--grep",
-    "-i",
-    "-E",
-    "-F",
-    "-n",
-    "--max-count",
-    "--skip",
-    "--first-parent",
-    "--merges",
-    "--no-merges",
-    "--reverse",
-    "--follow",
-    "--abbrev-commit",
-    "--abbrev",
-    "--topo-order",
-    "--date-order",
-    "--branches",
-    "--tags",
-    "--remotes",
-    "--left-right",
-    "--stat",
-    "--shortstat",
-    "--numstat",
-    "--name-only",
-    "--name-status",
-    "--summary",
-    "--dirstat",
-    "--compact-summary",
-    "--raw",
-    "-s",
-    "--no-patch",
-    "--quiet",
-    "-q",
-    "--diff-filter",
-    "-M",
-    "-C",
-    "--find-renames",
-    "--no-renames",
-    "--no-color",
-    "--color",
-    "--cached",
-    "--staged",
-    "--ignore-submodules",
-    "-w",
-    "-b",
-    "-z",
-    "-r",
-    "-t",
-    "--root",
-    "--no-ext-diff",
-    "--no-commit-id",
-    "-l",
-    "-L",
-    "-c",
-    "--files-with-matches",
-    "--files-without-match",
-    "--count",
-    "--exit-code",
-    "--short",
-    "--branch",
-    "--porcelain",
-    "--long",
-    "--show-stash",
-    "--untracked-files",
-    "--ignored",
-    "-u",
-    "-sb",
-    "-S",
-    "-G",
-    "--pickaxe-regex",
-    "--simplify-by-decoration",
-    "--cherry-pick",
-    "--source",
-    "--relative-date",
-    "--no-notes",
-    "--merge-base",
-    "--relative",
-    "--regexp-ignore-case",
-    "--list",
-    "-v",
-    "--index",
-    "-e",
-    "-I",
-    "--ignore-case",
-    "--word-regexp",
-    "--line-number",
-];
-
-const SUMMARY: &[&str] = &[
-    "--stat",
-    "--shortstat",
-    "--numstat",
-    "--name-only",
-    "--name-status",
-    "--summary",
-    "--dirstat",
-    "--compact-summary",
-    "--raw",
-    "-s",
-    "--no-patch",
-    "--quiet",
-];
-
-const NAMES_ONLY: &[&str] = &[
-    "-l",
-    "-L",
-    "-c",
-    "--files-with-matches",
-    "--files-without-match",
-    "--count",
-    "--name-only",
-    "-q",
-    "--quiet",
-];
-
-const STASH_QUIET: &[&str] = &[
-    "push", "pop", "apply", "drop", "clear", "save", "branch", "create", "store",
-];
-
 /// An option without its value.
 fn name_of(arg: &str) -> &str {
     arg.split_once('=').map_or(arg, |(name, _)| name)
@@ -285,7 +86,7 @@ fn name_of(arg: &str) -> &str {
 /// Whether an option is known to bring no content.
 fn is_quiet(arg: &str) -> bool {
     let is_count = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    QUIET.contains(&name_of(arg))
+    GIT_QUIET.contains(&name_of(arg))
         || arg.get(1..).is_some_and(is_count)
         || arg.strip_prefix("-n").is_some_and(is_count)
 }
@@ -300,7 +101,7 @@ fn names_file(object: &str) -> bool {
 
 /// Whether a command may show the content of tracked files that its words do not name: unless it surely does not.
 fn has_content(sub: &str, args: &[&str]) -> bool {
-    if CONTENT_FREE.contains(&sub) {
+    if GIT_CONTENT_FREE.contains(&sub) {
         return sub == "worktree" && args.first() == Some(&"add");
     }
     let options = || args.iter().filter(|a| a.len() > 1 && a.starts_with('-'));
@@ -319,19 +120,19 @@ fn has_content(sub: &str, args: &[&str]) -> bool {
         }),
         "log" => patch || has(&["-L"]),
         "diff-tree" | "diff-files" | "diff-index" => patch,
-        "diff" => patch || !has(SUMMARY),
+        "diff" => patch || !has(GIT_SUMMARY),
         "show" => {
             let named = objects().count() > 0 && objects().all(|o| names_file(o));
-            (patch || !has(SUMMARY)) && (loud || !named)
+            (patch || !has(GIT_SUMMARY)) && (loud || !named)
         }
         "stash" => match args.first() {
             None => false,
-            Some(first) if STASH_QUIET.contains(first) => false,
+            Some(first) if GIT_STASH_QUIET.contains(first) => false,
             Some(&"list") => args.len() > 1,
             Some(&"show") => loud || has(&["-u"]),
             Some(_) => true,
         },
-        "grep" => loud || !has(NAMES_ONLY),
+        "grep" => loud || !has(GIT_NAMES_ONLY),
         "cat-file" => {
             let named = |o: &&str| names_file(o) || *o == "HEAD" && args.contains(&"-p");
             let tells_kind = matches!(args, ["-t" | "-s" | "-e", _]);

@@ -149,7 +149,8 @@ pub async fn usage(
     Ok(Json(UsageList { rows: rows.await? }))
 }
 
-/// What is to be answered before a session opens: whether the project's files are trusted.
+/// What is to be answered before a session opens: whether the project's files are trusted, and, where no model is set up,
+/// the questions of setup one by one. It waits while setup tries a provider.
 #[utoipa::path(get, path = "/api/projects/{project}/questions", tag = "projects",
     params(("project" = String, Path)),
     responses((status = 200, body = AskList), (status = 404, body = ProblemBody)))]

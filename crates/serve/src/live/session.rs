@@ -5,7 +5,7 @@ use crate::backend::Backend;
 use crate::problem::{Kind, Problem};
 use ostler_wire::{
     Body, BoxFuture, Client, ClientId, Delta, Entry, EntrySource, Event, Op, OpLine, OpSender,
-    Outcome, Posted, Replies, Reply, Role, Snapshot, Subscription, Word,
+    Outcome, Posted, Replies, Reply, Snapshot, Subscription, Word,
 };
 use serde::Serialize;
 use std::collections::HashMap;
@@ -351,38 +351,18 @@ impl Shared {
 
     fn follow_entry(&mut self, entry: &Entry) {
         self.head = Some(entry.entry);
-        match &entry.body {
-            Body::Message(message) if message.role == Role::User => {
-                self.failed = false;
-                if let Some(op) = &message.op {
-                    self.finish(op);
+        if let Some(message) = entry.body.prompt() {
+            self.failed = false;
+            if let Some(op) = &message.op {
+                self.finish(op);
+            }
+        } else if let Body::TurnEnd(end) = &entry.body {
+            self.failed = match end.outcome {
+                Outcome::Done | Outcome::Interrupted => false,
+                Outcome::Error | Outcome::MaxSteps | Outcome::EmptyResponse | Outcome::Refusal => {
+                    true
                 }
-            }
-            Body::TurnEnd(end) => {
-                self.failed = match end.outcome {
-                    Outcome::Done | Outcome::Interrupted => false,
-                    Outcome::Error
-                    | Outcome::MaxSteps
-                    | Outcome::EmptyResponse
-                    | Outcome::Refusal => true,
-                };
-            }
-            Body::Message(_)
-            | Body::Meta(_)
-            | Body::ToolUse(_)
-            | Body::ToolResult(_)
-            | Body::Usage(_)
-            | Body::Approval(_)
-            | Body::Mode(_)
-            | Body::Settings(_)
-            | Body::Todo(_)
-            | Body::Child(_)
-            | Body::Notice(_)
-            | Body::Interrupted(_)
-            | Body::Error(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => {}
+            };
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{AWAY, Effect, MAX_TITLE, State, help};
 use crate::canvas::Canvas;
 use crate::layer::{Layer, Picker};
-use ostler_wire::{Body, Delta, Entry, Event, Reply, Rewind, Role, View, Word};
+use ostler_wire::{Body, Delta, Entry, Event, Message, Reply, Rewind, Settings, View, Word};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -82,69 +82,62 @@ impl State {
 
     /// What an entry means beyond its cell.
     fn follow(&mut self, body: &Body, now: Instant) {
-        match body {
-            Body::Message(message) if message.role == Role::Assistant => {
-                self.work.unanswered = None
-            }
-            Body::Message(message) if message.role == Role::User => {
-                self.work
-                    .begin(message.typed.as_ref().unwrap_or(&message.text));
-                let at = self
-                    .work
-                    .waiting
-                    .iter()
-                    .position(|(text, _)| *text == message.text);
-                if let Some(at) = at {
-                    self.work.waiting.remove(at);
-                }
-                self.work.since.get_or_insert(now);
-            }
+        if body.answer().is_some() {
+            self.work.unanswered = None;
+        } else if let Some(prompt) = body.prompt() {
+            self.prompted(prompt, now);
+        } else if let Body::TurnEnd(end) = body {
             // A goal goes on: the next turn begins at once.
-            Body::TurnEnd(_) if self.status.is_pursuing() => {}
-            Body::TurnEnd(end) => {
+            if !self.status.is_pursuing() {
                 self.put_back_failed(end.outcome, now);
                 self.turn_ended(now);
             }
+        } else if let Body::ToolUse(call) = body {
             // What the person runs themselves can be stopped like a turn.
-            Body::ToolUse(call) if call.by.is_some() && self.work.since.is_none() => {
+            if call.by.is_some() && self.work.since.is_none() {
                 self.work.since = Some(now);
                 self.work.own = Some(call.id.clone());
             }
-            Body::ToolResult(result) if self.work.own.as_ref() == Some(&result.tool_use_id) => {
+        } else if let Body::ToolResult(result) = body {
+            if self.work.own.as_ref() == Some(&result.tool_use_id) {
                 self.work.own = None;
                 self.work.since = None;
                 self.work.stopping = false;
             }
-            Body::Usage(usage) => self.status.count(usage),
-            Body::Compaction(compaction) => self.status.folded(compaction.tokens_after),
-            Body::Rewind(Rewind {
-                tokens: Some(tokens),
-                ..
-            }) => self.status.folded(*tokens),
-            Body::Mode(mode) => self.status.mode = Some(mode.clone()),
-            Body::Settings(settings) => {
-                if let Some(model) = &settings.model {
-                    self.status.model.clone_from(model);
-                }
-                if settings.effort.is_some() {
-                    self.status.effort.clone_from(&settings.effort);
-                }
-                if settings.title.is_some() {
-                    self.work.task.clone_from(&settings.title);
-                }
+        } else if let Body::Usage(usage) = body {
+            self.status.count(usage);
+        } else if let Body::Compaction(compaction) = body {
+            self.status.folded(compaction.tokens_after);
+        } else if let Body::Rewind(rewind) = body {
+            if let Some(tokens) = rewind.tokens {
+                self.status.folded(tokens);
             }
-            Body::Message(_)
-            | Body::Meta(_)
-            | Body::ToolUse(_)
-            | Body::ToolResult(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Child(_)
-            | Body::Notice(_)
-            | Body::Error(_)
-            | Body::Interrupted(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => {}
+        } else if let Body::Mode(mode) = body {
+            self.status.mode = Some(mode.clone());
+        } else if let Body::Settings(settings) = body {
+            self.settings_changed(settings);
+        }
+    }
+
+    fn prompted(&mut self, prompt: &Message, now: Instant) {
+        let typed = prompt.typed.as_ref().unwrap_or(&prompt.text);
+        self.work.begin(typed);
+        let mut waiting = self.work.waiting.iter();
+        if let Some(at) = waiting.position(|(text, _)| *text == prompt.text) {
+            self.work.waiting.remove(at);
+        }
+        self.work.since.get_or_insert(now);
+    }
+
+    fn settings_changed(&mut self, settings: &Settings) {
+        if let Some(model) = &settings.model {
+            self.status.model.clone_from(model);
+        }
+        if settings.effort.is_some() {
+            self.status.effort.clone_from(&settings.effort);
+        }
+        if settings.title.is_some() {
+            self.work.task.clone_from(&settings.title);
         }
     }
 

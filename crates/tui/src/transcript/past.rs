@@ -48,33 +48,17 @@ pub fn cells(entries: &[Arc<Entry>], to: Language) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     let mut open: Vec<(String, usize)> = Vec::new();
     for entry in entries {
-        match &entry.body {
-            Body::ToolUse(call) => {
-                open.push((call.id.clone(), cells.len()));
-                cells.push(Cell::Tool(Box::new(Tool::new(call))));
+        if let Body::ToolUse(call) = &entry.body {
+            open.push((call.id.clone(), cells.len()));
+            cells.push(Cell::Tool(Box::new(Tool::new(call))));
+        } else if let Body::ToolResult(result) = &entry.body {
+            let at = open.iter().position(|(id, _)| *id == result.tool_use_id);
+            let at = at.map(|at| open.swap_remove(at).1);
+            if let Some(Cell::Tool(tool)) = at.and_then(|at| cells.get_mut(at)) {
+                tool.finish(result, to);
             }
-            Body::ToolResult(result) => {
-                let at = open.iter().position(|(id, _)| *id == result.tool_use_id);
-                let at = at.map(|at| open.swap_remove(at).1);
-                if let Some(Cell::Tool(tool)) = at.and_then(|at| cells.get_mut(at)) {
-                    tool.finish(result, to);
-                }
-            }
-            Body::Message(_)
-            | Body::Meta(_)
-            | Body::Usage(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Child(_)
-            | Body::Notice(_)
-            | Body::Error(_)
-            | Body::Interrupted(_)
-            | Body::TurnEnd(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => cells.extend(Cell::of(&entry.body, to)),
+        } else {
+            cells.extend(Cell::of(&entry.body, to));
         }
     }
     cells
