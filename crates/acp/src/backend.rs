@@ -68,6 +68,11 @@ pub enum Reach {
         url: String,
         headers: Vec<(String, String)>,
     },
+    /// An address that sends events, as HTTP servers of 2024 do.
+    Events {
+        url: String,
+        headers: Vec<(String, String)>,
+    },
 }
 
 /// A stored session.

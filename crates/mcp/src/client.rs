@@ -5,6 +5,7 @@ use crate::content::Content;
 use crate::failure::{Failure, FailureCode, MAX_SAID, Place, on_the_way};
 use crate::form::Asker;
 use crate::handler::{CallAsker, Handler, PendingCalls};
+use crate::http_client::RedirectTarget;
 use crate::stdio::{ServerLog, with_log_tail};
 use crate::text;
 use ostler_wire::{Why, Word};
@@ -365,9 +366,9 @@ impl Connection {
             }
             (ServiceError::TransportSend(error), Some(url)) => {
                 let place = Place {
-                    server: &self.name,
-                    url,
-                    redirect: None,
+                    server: self.name.clone(),
+                    url: url.clone(),
+                    redirect: RedirectTarget::default(),
                 };
                 on_the_way(error.error.as_ref(), &place)
             }

@@ -8,6 +8,7 @@ mod cache;
 mod client;
 mod connect;
 mod content;
+mod event_stream;
 mod failure;
 mod form;
 mod handle;
@@ -36,8 +37,8 @@ pub use names::{server_name, tool_name};
 pub use sampling::{SamplingAnswer, SamplingEnd, SamplingMessage, SamplingRequest, SamplingRole};
 pub use servers::{OfferedTool, Offers, Servers};
 pub use settings::{
-    Address, Endpoint, McpSettings, Redaction, Registration, Sampling, Server, ServerContext,
-    TokenStore, ToolTrust, Trust,
+    Address, Endpoint, HttpForm, McpSettings, Redaction, Registration, Sampling, Server,
+    ServerContext, TokenStore, ToolTrust, Trust,
 };
 pub use stdio::{MAX_MESSAGE, ServerLog, describe_exit, with_log_tail};
 

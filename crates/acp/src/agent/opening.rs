@@ -153,11 +153,13 @@ impl Agent {
                     headers: headers(one.headers).collect(),
                 },
             },
-            s::McpServer::Sse(one) => {
-                let why = self.language().say(Word::ServerSse);
-                let values = [one.name.as_str(), why];
-                return Err(invalid(self.language().fill(Word::AcpServerName, &values)));
-            }
+            s::McpServer::Sse(one) => Server {
+                name: one.name,
+                reach: Reach::Events {
+                    url: one.url,
+                    headers: headers(one.headers).collect(),
+                },
+            },
             _ => {
                 let values = ["?", "type"];
                 return Err(invalid(self.language().fill(Word::AcpServerName, &values)));

@@ -11,7 +11,7 @@ use crate::wiring::plugins::learn;
 use ostler_acp::backend::{
     About, Backend, EditorFiles, Fault, Listed, Place, Reach, Refusal, Server,
 };
-use ostler_config::schema::PluginConfig;
+use ostler_config::schema::{PluginConfig, PluginKind};
 use ostler_engine::log;
 use ostler_engine::store::{Store, info, root_of};
 use ostler_host::Host;
@@ -306,7 +306,7 @@ fn shown(server: &Server) -> String {
             let words: Vec<String> = words.collect();
             format!("{}: {}{}", server.name, words.join(" "), names(env))
         }
-        Reach::Address { url, headers } => {
+        Reach::Address { url, headers } | Reach::Events { url, headers } => {
             format!("{}: {url}{}", server.name, names(headers))
         }
     };
@@ -326,6 +326,12 @@ fn configured(server: &Server) -> PluginConfig {
             ..plugin
         },
         Reach::Address { url, headers } => PluginConfig {
+            url: Some(url.clone()),
+            headers: headers.iter().cloned().collect(),
+            ..plugin
+        },
+        Reach::Events { url, headers } => PluginConfig {
+            kind: Some(PluginKind::Sse),
             url: Some(url.clone()),
             headers: headers.iter().cloned().collect(),
             ..plugin
