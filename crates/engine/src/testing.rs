@@ -51,6 +51,7 @@ pub fn call_sandbox(cx: &Context) -> CallSandbox {
         terms: Terms::default(),
         history: None,
         pane: None,
+        terminal: None,
     }
 }
 

@@ -54,7 +54,7 @@ pub use files::{
 pub use hide::hide;
 pub use host::{CheckpointFut, Fut, Host, NetworkFut};
 pub use local::Local;
-pub use process::{Input, Leftovers, Process, TreeEnd};
+pub use process::{Input, Leftovers, Process, TreeEnd, far};
 pub use program::Programs;
 pub use scratch::Scratch;
 

@@ -19,6 +19,7 @@ use ostler_host::Host;
 use ostler_host::pane::Pane;
 use ostler_llm::Params;
 use ostler_mcp::{McpSettings, ServerContext};
+use ostler_tools::EditorTerminal;
 use ostler_wire::Language;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -181,6 +182,8 @@ pub struct ToolSources {
     pub elsewhere: Option<Elsewhere>,
     /// The pane that the person shares, if commands run in one.
     pub pane: Option<Pane>,
+    /// Terminals of an editor, if commands run in them.
+    pub terminal: Option<Arc<dyn EditorTerminal>>,
 }
 
 /// A session whose project lies at another place. What is the person's own runs on this machine as always.
