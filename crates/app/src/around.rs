@@ -108,6 +108,14 @@ impl Places {
         all.split_off(skip)
     }
 
+    /// Keeps a prompt for the next time.
+    pub fn remember(&self, text: &str) -> io::Result<()> {
+        match self.forgets || text.trim().is_empty() {
+            true => Ok(()),
+            false => self.add(text),
+        }
+    }
+
     fn folder(&self, named: &str) -> PathBuf {
         match (named.strip_prefix("~/"), &self.user_home) {
             (Some(rest), Some(home)) => home.join(rest),

@@ -94,7 +94,7 @@ async fn ask_first(boot: Arc<Boot>) -> anyhow::Result<(Arc<Boot>, Asked)> {
     Ok((questions.boot(), asked))
 }
 
-fn places(boot: &Boot) -> Places {
+pub fn places(boot: &Boot) -> Places {
     let project = ostler_engine::store::project_name(&boot.places.root);
     Places {
         root: boot.places.root.clone(),
