@@ -6,6 +6,7 @@ use super::http::{Form, quote};
 use anyhow::{anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ostler_config::oauth::Exchange;
 use ostler_config::text::phrase;
 use ostler_wire::{Why, Word};
 use sha2::{Digest as _, Sha256};
@@ -40,6 +41,15 @@ impl Attempt {
             .authorize
             .clone()
             .ok_or_else(|| Why::from(Word::AuthNoAuthorizeUrl))?;
+        if from.exchange == Exchange::Key {
+            let back = format!("{}?state={}", self.local_redirect(), self.state);
+            url.query_pairs_mut()
+                .append_pair("callback_url", &back)
+                .append_pair("code_challenge", &challenge(&self.verifier))
+                .append_pair("code_challenge_method", "S256")
+                .extend_pairs(wanted);
+            return Ok(url);
+        }
         url.query_pairs_mut()
             .append_pair("response_type", "code")
             .append_pair("client_id", &from.client_id)
@@ -49,6 +59,11 @@ impl Attempt {
             .append_pair("code_challenge_method", "S256")
             .extend_pairs(wanted);
         Ok(url)
+    }
+
+    /// The address that we listen at by the name that vendors document for it.
+    fn local_redirect(&self) -> String {
+        self.redirect.replacen("127.0.0.1", "localhost", 1)
     }
 
     /// The code in the query that the browser came back with.
@@ -90,6 +105,15 @@ impl Attempt {
         }
     }
 
+    /// What turns the code into a key.
+    pub fn key_request(&self, code: String) -> Form {
+        vec![
+            ("code".to_owned(), code),
+            ("code_verifier".to_owned(), self.verifier.clone()),
+            ("code_challenge_method".to_owned(), "S256".to_owned()),
+        ]
+    }
+
     /// What turns the code into tokens.
     pub fn exchange(&self, code: String, from: &Endpoints) -> Form {
         let mut form = from.form(Some("authorization_code"));
@@ -119,6 +143,7 @@ mod tests {
             revoke: None,
             client_id: "cli".into(),
             client_secret: None,
+            exchange: Exchange::Token,
         }
     }
 
@@ -147,6 +172,21 @@ mod tests {
         let wanted = vec![("scope".into(), "a b".into())];
         let url = attempt.url(&endpoints(), &wanted).unwrap();
         insta::assert_snapshot!(url, @"https://id.test/authorize?tenant=a%20b&response_type=code&client_id=cli&redirect_uri=http%3A%2F%2F127.0.0.1%3A7%2Fcallback&state=s&code_challenge=TJRIXgwhrmxBzh3-e2v6zupato5AokdvUCCOUm9QYIA&code_challenge_method=S256&scope=a+b");
+    }
+
+    #[test]
+    fn a_page_that_hands_out_keys_is_told_where_to_come_back_to() {
+        let attempt = Attempt {
+            verifier: "v".into(),
+            state: "s".into(),
+            redirect: "http://127.0.0.1:7/callback".into(),
+        };
+        let from = Endpoints {
+            exchange: Exchange::Key,
+            ..endpoints()
+        };
+        let url = attempt.url(&from, &Vec::new()).unwrap();
+        insta::assert_snapshot!(url, @"https://id.test/authorize?tenant=a%20b&callback_url=http%3A%2F%2Flocalhost%3A7%2Fcallback%3Fstate%3Ds&code_challenge=TJRIXgwhrmxBzh3-e2v6zupato5AokdvUCCOUm9QYIA&code_challenge_method=S256");
     }
 
     #[test]

@@ -42,6 +42,22 @@ impl Tokens {
         })
     }
 
+    /// A key in place of tokens. It has no end of which we know, and is not renewed.
+    pub fn read_key(answer: &Map<String, Value>) -> Result<Self, IssuerError> {
+        let key = answer.get("key").and_then(Value::as_str);
+        let Some(key) = key.filter(|key| !key.is_empty()) else {
+            return Err(IssuerError::NotAnIssuer(Word::AuthNoToken.into()));
+        };
+        if !is_sendable(key) {
+            return Err(IssuerError::NotAnIssuer(Word::AuthBadToken.into()));
+        }
+        Ok(Self {
+            access: key.to_owned(),
+            refresh: None,
+            life: None,
+        })
+    }
+
     /// A new login of a provider at an origin.
     pub fn login(self, provider: &str, origin: &str, from: &Endpoints, now: Timestamp) -> Login {
         Login {
@@ -94,6 +110,7 @@ fn day_and_second(time: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ostler_config::oauth::Exchange;
     use serde_json::json;
 
     fn check(answer: Value) -> String {
@@ -149,6 +166,7 @@ mod tests {
             revoke: None,
             client_id: "c".into(),
             client_secret: None,
+            exchange: Exchange::Token,
         };
         let tokens = |life: Option<i64>, refresh: Option<&str>| Tokens {
             access: "a".into(),
