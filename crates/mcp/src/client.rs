@@ -2,10 +2,9 @@
 //! sentence that says what to do. It knows nothing of sessions.
 
 use crate::content::Content;
-use crate::failure::{Failure, FailureCode, MAX_SAID, Place, on_the_way};
+use crate::failure::{Failure, FailureCode, MAX_SAID, Place, RedirectTarget, on_the_way};
 use crate::form::Asker;
 use crate::handler::{CallAsker, Handler, PendingCalls};
-use crate::http_client::RedirectTarget;
 use crate::stdio::{ServerLog, with_log_tail};
 use crate::text;
 use ostler_wire::{Why, Word};

@@ -4,9 +4,12 @@
 use crate::auth;
 use crate::client::Connection;
 use crate::event_stream::{self, Requests};
-use crate::failure::{Failure, FailureCode, MAX_SAID, Place, on_the_way};
+use crate::failure::{
+    ConnectError, Failure, FailureCode, MAX_SAID, Place, RedirectTarget, is_oauth, login_hint,
+    on_the_way,
+};
 use crate::handler::{Handler, PendingCalls};
-use crate::http_client::{RedirectTarget, client};
+use crate::http_client::client;
 use crate::launch::Program;
 use crate::settings::{Address, Endpoint, HttpForm, Redaction, Sampling, Server, ServerContext};
 use crate::stdio::{self, MAX_MESSAGE, ServerLog, with_log_tail};
@@ -296,27 +299,7 @@ impl Greeting<'_> {
     }
 }
 
-/// Why a connection does not stand, and whether another way may.
-pub struct ConnectError {
-    /// The same for programs.
-    pub code: FailureCode,
-    pub why: Why,
-    /// Its words to whoever is to log in.
-    pub challenge: Option<String>,
-    pub(crate) again: bool,
-}
-
 impl ConnectError {
-    pub(crate) fn finally(failure: Failure) -> Self {
-        let Failure { code, why } = failure;
-        Self {
-            code,
-            why,
-            challenge: None,
-            again: false,
-        }
-    }
-
     /// A program that ended at once may have looked for files of the project: where it was started instead is said.
     async fn with_folder(mut self, server: &Server, context: &ServerContext) -> Self {
         let Endpoint::Program(program) = &server.endpoint else {
@@ -465,12 +448,6 @@ fn explain(
     }
 }
 
-/// Other ways to say who one is have no page to go to.
-pub(crate) fn is_oauth(challenge: &str) -> bool {
-    let scheme = challenge.trim_start().get(..6);
-    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
-}
-
 fn ended_early(server: &Server, log: &ServerLog) -> Failure {
     if let (Endpoint::Address(_), Some(fault)) = (&server.endpoint, log.fault()) {
         return fault;
@@ -487,8 +464,4 @@ fn ended_early(server: &Server, log: &ServerLog) -> Failure {
         }
         (None, None) => Failure::new(FailureCode::Ended, early),
     }
-}
-
-pub(crate) fn login_hint(server: &str) -> Why {
-    Why::ours(Word::McpLoginHint, [server.into()])
 }

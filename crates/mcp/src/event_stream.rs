@@ -1,8 +1,10 @@
 //! Servers that speak HTTP as the revision 2024-11-05 has it: what the server says comes as events of one answer, and what we
 //! say is posted to the address that the first event names. To the library both are lines, as those of a program.
 
-use crate::connect::{ConnectError, is_oauth, login_hint};
-use crate::failure::{Failure, FailureCode, MAX_PAGE, MAX_SAID, Place, of_line, of_status};
+use crate::failure::{
+    ConnectError, Failure, FailureCode, MAX_PAGE, MAX_SAID, Place, is_oauth, login_hint, of_line,
+    of_status,
+};
 use crate::stdio::{BUFFER, Lines, MAX_MESSAGE, ServerLog};
 use crate::text;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};

@@ -1,11 +1,11 @@
 //! What goes wrong between us and a server, in words: what happened, where, and what to do. The codes are for programs and
 //! stay as they are.
 
-use crate::http_client::RedirectTarget;
 use crate::text;
 use ostler_wire::{Why, Word};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use std::error::Error as StdError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Of what a server says goes wrong.
 pub(crate) const MAX_SAID: usize = 2_000;
@@ -108,6 +108,48 @@ impl Failure {
 
     fn ours<const N: usize>(code: FailureCode, word: Word<N>, values: [&str; N]) -> Self {
         Self::new(code, Why::ours(word, values.map(Why::from)))
+    }
+}
+
+/// Why a connection does not stand, and whether another way may.
+pub struct ConnectError {
+    /// The same for programs.
+    pub code: FailureCode,
+    pub why: Why,
+    /// Its words to whoever is to log in.
+    pub challenge: Option<String>,
+    pub(crate) again: bool,
+}
+
+impl ConnectError {
+    pub(crate) fn finally(failure: Failure) -> Self {
+        let Failure { code, why } = failure;
+        Self {
+            code,
+            why,
+            challenge: None,
+            again: false,
+        }
+    }
+}
+
+/// Other ways to say who one is have no page to go to.
+pub(crate) fn is_oauth(challenge: &str) -> bool {
+    let scheme = challenge.trim_start().get(..6);
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
+}
+
+pub(crate) fn login_hint(server: &str) -> Why {
+    Why::ours(Word::McpLoginHint, [server.into()])
+}
+
+/// Where a server wanted to send us.
+#[derive(Clone, Default)]
+pub struct RedirectTarget(Arc<Mutex<Option<String>>>);
+
+impl RedirectTarget {
+    pub fn at(&self) -> MutexGuard<'_, Option<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

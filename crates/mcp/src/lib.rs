@@ -27,9 +27,8 @@ pub mod text;
 
 pub use auth::{LoginVisit, log_in};
 pub use client::{CallError, CallResult, Caller, Connection, PeerInfo};
-pub use connect::ConnectError;
 pub use content::{Attachment, Content};
-pub use failure::{Failure, FailureCode};
+pub use failure::{ConnectError, Failure, FailureCode};
 pub use form::{Asker, Field, FieldKind, Form, FormReply};
 pub use handle::{ConnectorCommand, ServerHandle, Snapshot, State};
 pub use launch::{Confinement, LaunchError, Launcher, Program};
