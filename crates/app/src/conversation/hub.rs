@@ -6,7 +6,6 @@ use crate::boot::Boot;
 use crate::cmd::answers::Answers;
 use crate::errors::Told as _;
 use crate::live::SessionHub;
-use crate::policy::in_pane;
 use crate::remote::RemoteHub;
 use crate::wiring;
 use ostler_config::schema::PluginConfig;
@@ -173,13 +172,13 @@ fn hub_of(
         options.toolbox.host = host;
     }
     let mut notices = crate::place::apply(&mut options, boot)?;
-    if guest.terminal.is_some() {
-        let policy = &mut options.permissions.policy;
-        policy.containment = in_pane(policy.containment);
-        let why = boot.language.say(Word::AcpTerminalUnheld);
-        notices.push(boot.language.fill(Word::PlaceUnheld, &[why]));
+    if let Some(terminal) = guest.terminal {
+        notices.push(crate::place::use_terminal(
+            &mut options,
+            terminal,
+            boot.language,
+        ));
     }
-    options.toolbox.terminal = guest.terminal;
     options.commands.extras = crate::extras::all(boot, crate::place::describe(boot));
     options.commands.hub = Some(Arc::new(Answers(boot.clone())));
     let uncovered = options.toolbox.sandbox.uncovered;
