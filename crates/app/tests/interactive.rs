@@ -922,13 +922,21 @@ fn on_a_terminal_the_prompt_is_edited_and_found_again() {
     term.keys("\u{4}");
     assert!(term.wait().success());
     assert_eq!(term.settings(), before);
+    // Where there is no room beside the sign, the line stands below it.
+    let mut term = scene.ostler(["--plain"]).on_terminal(12, 12);
+    term.wait_for(">\n›");
+    term.keys("abcdefghijkl");
+    term.wait_for(">\n› abcdefghi\n⋮ jkl");
+    term.keys("\u{3}");
+    term.wait_until("another prompt", |s| s.matches(">\n›").count() == 2);
+    term.keys("\u{4}");
+    assert!(term.wait().success());
     // Another conversation knows it.
     let mut term = scene.ostler(["--plain"]).on_terminal(100, 12);
     term.wait_for(">");
     term.keys("\u{12}Say");
     term.wait_for("history: Say");
-    term.keys("\r\u{3}\u{3}");
-    assert!(term.wait().success());
+    term.wait_for("Say 你好 thre and so on");
 }
 
 #[cfg(unix)]

@@ -14,6 +14,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const OWN_SIGN: &str = "› ";
 /// Below the rows that a prompt takes, one is left.
 const ROWS_LEFT: usize = 1;
+/// Cells that the line has beside the sign, at least.
+const LEAST_ROOM: usize = 12;
+/// Of a terminal that does not tell its size.
+const USUAL: (usize, usize) = (80, 24);
 /// Marks what can follow a mention, at the end of a line.
 const TAB: &str = "\t";
 
@@ -135,7 +139,7 @@ impl EditedLine {
 
 impl State {
     fn input(&mut self, input: Input) -> io::Result<Keyed> {
-        let (columns, _) = size();
+        let (columns, _) = screen();
         let outcome = match input {
             Input::Key(key) if key == Key::plain(Code::Tab) => return self.ask_names(),
             Input::Key(key) if self.sends_nothing(key) => {
@@ -143,7 +147,7 @@ impl State {
                 self.shown = None;
                 return Ok(Keyed::Line(String::new()));
             }
-            Input::Key(key) => self.editor.key(as_sent(key), columns.into()),
+            Input::Key(key) => self.editor.key(as_sent(key), columns),
             Input::Paste(text) => self.editor.paste(text),
             Input::Resize { .. } | Input::FocusGained | Input::FocusLost => Outcome::Ignored,
         };
@@ -188,22 +192,34 @@ impl State {
     /// Draws the line anew where it stands.
     fn draw(&mut self) -> io::Result<()> {
         let mut out = self.erased();
-        let (columns, rows) = size();
+        let (columns, rows) = screen();
         let Some(shown) = &mut self.shown else {
             return Ok(());
         };
         let (sign, cells) = &shown.sign;
-        let indent = cells.saturating_sub(width(OWN_SIGN));
-        let room = usize::from(columns).saturating_sub(indent).max(2);
-        let most = usize::from(rows).saturating_sub(ROWS_LEFT).max(1);
+        // Where the sign takes most of a row, the line stands below it.
+        let stands_alone = columns < cells + LEAST_ROOM;
+        let indent = match stands_alone {
+            true => 0,
+            false => cells.saturating_sub(width(OWN_SIGN)),
+        };
+        let most = rows.saturating_sub(ROWS_LEFT + usize::from(stands_alone));
         let theme = Theme::new(Look::Mono);
-        let view = self.editor.view(room, most, &theme);
+        let view = self.editor.view(columns - indent, most.max(1), &theme);
         let is_search = self.editor.is_searching();
+        let own = OWN_SIGN.to_owned();
+        let first = match stands_alone {
+            true => &own,
+            false => sign,
+        };
+        if stands_alone {
+            out.push_str(&format!("{sign}\r\n"));
+        }
         let count = view.rows.len();
         for (number, row) in view.rows.iter().enumerate() {
             let text = row.text();
             match text.strip_prefix(OWN_SIGN).filter(|_| !is_search) {
-                Some(text) => out.push_str(&format!("{sign}{text}")),
+                Some(text) => out.push_str(&format!("{first}{text}")),
                 None if is_search => out.push_str(&text),
                 None => out.push_str(&format!("{}{text}", " ".repeat(indent))),
             }
@@ -218,7 +234,7 @@ impl State {
         };
         out.push_str(&up(count.saturating_sub(row + 1)));
         out.push_str(&format!("\r{}", right(column)));
-        shown.caret_row = row;
+        shown.caret_row = row + usize::from(stands_alone);
         write(&out)
     }
 
@@ -235,12 +251,20 @@ impl State {
         if self.shown.is_none() {
             return Ok(());
         }
-        let (columns, _) = size();
+        let (columns, _) = screen();
         if let Some(end) = Key::from_name("ctrl-end") {
-            self.editor.key(end, columns.into());
+            self.editor.key(end, columns);
         }
         self.draw()?;
         write("\r\n")
+    }
+}
+
+/// Columns and rows.
+fn screen() -> (usize, usize) {
+    match size() {
+        (0, _) | (_, 0) => USUAL,
+        (columns, rows) => (columns.into(), rows.into()),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::Talk;
 use crate::boot::Boot;
-use crate::front;
 use crate::input::EditedLine;
+use crate::prompts::Prompts;
 use ostler_tui::text::width;
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -19,11 +19,11 @@ pub fn edited_line(boot: &Boot) -> Option<EditedLine> {
     if is_dumb || cfg!(not(unix)) || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return None;
     }
-    let places = front::places(boot);
-    let history = places.history();
+    let prompts = Prompts::of(boot);
+    let history = prompts.all();
     let remember = move |text: &str| {
         // A prompt that is not kept is no reason to stop.
-        let _ = places.remember(text);
+        let _ = prompts.add(text);
     };
     Some(EditedLine::new(history, Box::new(remember)))
 }
