@@ -216,7 +216,7 @@ impl Agent {
         let capabilities = s::AgentCapabilities::new()
             .load_session(true)
             .prompt_capabilities(prompts)
-            .mcp_capabilities(s::McpCapabilities::new().http(true))
+            .mcp_capabilities(s::McpCapabilities::new().http(true).sse(true))
             .session_capabilities(sessions);
         s::InitializeResponse::new(ProtocolVersion::V1)
             .agent_capabilities(capabilities)

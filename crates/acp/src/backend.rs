@@ -32,12 +32,16 @@ pub trait Place: Send + Sync {
     /// answer may bring another question.
     fn questions(&self) -> BoxFuture<'_, Result<Vec<Arc<Ask>>, Refusal>>;
     fn answer(&self, ask: String, answer: AskAnswer) -> BoxFuture<'_, Result<(), Refusal>>;
-    /// What was not answered is left out of the session. `editor`: the editor's own copies of files.
-    fn open(
-        &self,
-        which: Open,
-        editor: Option<Arc<dyn EditorFiles>>,
-    ) -> BoxFuture<'_, Result<Client, Refusal>>;
+    /// What was not answered is left out of the session.
+    fn open(&self, which: Open, editor: EditorOffer) -> BoxFuture<'_, Result<Client, Refusal>>;
+}
+
+/// What an editor does itself for a session.
+#[derive(Clone, Default)]
+pub struct EditorOffer {
+    /// Its own copies of files.
+    pub files: Option<Arc<dyn EditorFiles>>,
+    pub terminals: Option<Arc<dyn EditorTerminals>>,
 }
 
 /// Files as the editor has them, with what is not saved yet. Whoever calls has judged the path.
@@ -48,6 +52,43 @@ pub trait EditorFiles: Send + Sync {
     fn read(&self, path: PathBuf) -> BoxFuture<'_, Option<String>>;
     /// Has the editor replace or make a file. The error is what the editor says.
     fn write(&self, path: PathBuf, text: String) -> BoxFuture<'_, Result<(), String>>;
+}
+
+/// Terminals of the editor, each for one command. Whoever calls has judged the command. Errors are what the editor says.
+pub trait EditorTerminals: Send + Sync {
+    /// The terminal, which the call shows from now on.
+    fn create(&self, new: NewTerminal) -> BoxFuture<'_, Result<String, String>>;
+    fn output(&self, terminal: String) -> BoxFuture<'_, Result<TerminalText, String>>;
+    /// Waits for the end of the command, however long it takes.
+    fn wait(&self, terminal: String) -> BoxFuture<'_, Result<TerminalExit, String>>;
+    fn kill(&self, terminal: String) -> BoxFuture<'_, Result<(), String>>;
+    /// Ends what still runs in it.
+    fn release(&self, terminal: String) -> BoxFuture<'_, Result<(), String>>;
+}
+
+/// A command that an editor is to start.
+#[derive(Clone, Debug)]
+pub struct NewTerminal {
+    /// The call that it belongs to.
+    pub call: String,
+    pub program: String,
+    pub args: Vec<String>,
+    /// Beside the variables of the editor, or in their place.
+    pub env: Vec<(String, String)>,
+    pub cwd: PathBuf,
+}
+
+/// What a terminal has shown, or the end of that.
+#[derive(Clone, Debug)]
+pub struct TerminalText {
+    pub text: String,
+    pub exit: Option<TerminalExit>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TerminalExit {
+    pub code: Option<i32>,
+    pub signal: Option<String>,
 }
 
 /// An MCP server that the editor brings for one session.
@@ -65,6 +106,11 @@ pub enum Reach {
         env: Vec<(String, String)>,
     },
     Address {
+        url: String,
+        headers: Vec<(String, String)>,
+    },
+    /// An address that sends events, as HTTP servers of 2024 do.
+    Events {
         url: String,
         headers: Vec<(String, String)>,
     },

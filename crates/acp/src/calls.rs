@@ -26,6 +26,8 @@ pub struct Call {
     pub title: String,
     /// The end of what it has shown.
     pub tail: String,
+    /// The terminal of the editor that it runs in.
+    pub terminal: Option<s::TerminalId>,
 }
 
 impl Call {
@@ -43,6 +45,7 @@ impl Call {
             input: call.input.to_value(),
             title: titled(&call.name, &title),
             tail: String::new(),
+            terminal: None,
         }
     }
 
@@ -109,6 +112,9 @@ impl Call {
         let field = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default();
         match self.form {
             ResultForm::Edit | ResultForm::WholeFile | ResultForm::Cell => self.change(data, root),
+            ResultForm::Command if self.terminal.is_some() => {
+                self.terminal.iter().flat_map(in_terminal).collect()
+            }
             ResultForm::Command => {
                 let said = [field("stdout"), field("stderr")];
                 let said = said.map(|text| text.trim_end_matches('\n'));
@@ -183,6 +189,13 @@ impl Call {
             false => pieces.into_iter().map(s::ToolCallContent::from).collect(),
         }
     }
+}
+
+/// The terminal that a call runs in.
+pub fn in_terminal(terminal: &s::TerminalId) -> Vec<s::ToolCallContent> {
+    vec![s::ToolCallContent::Terminal(s::Terminal::new(
+        terminal.clone(),
+    ))]
 }
 
 /// The end of what a running call has shown.

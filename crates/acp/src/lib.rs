@@ -12,6 +12,7 @@ mod flow;
 mod prompt;
 mod protocol;
 mod session;
+mod terminal;
 mod transport;
 mod turn;
 mod updates;

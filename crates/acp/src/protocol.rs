@@ -62,6 +62,43 @@ impl Editor {
     }
 }
 
+impl Editor {
+    pub async fn create_terminal(
+        &self,
+        request: schema::CreateTerminalRequest,
+    ) -> Result<schema::CreateTerminalResponse, Error> {
+        self.connection.send_request(request).block_task().await
+    }
+
+    pub async fn terminal_output(
+        &self,
+        request: schema::TerminalOutputRequest,
+    ) -> Result<schema::TerminalOutputResponse, Error> {
+        self.connection.send_request(request).block_task().await
+    }
+
+    pub async fn wait_for_terminal(
+        &self,
+        request: schema::WaitForTerminalExitRequest,
+    ) -> Result<schema::WaitForTerminalExitResponse, Error> {
+        self.connection.send_request(request).block_task().await
+    }
+
+    pub async fn kill_terminal(
+        &self,
+        request: schema::KillTerminalRequest,
+    ) -> Result<schema::KillTerminalResponse, Error> {
+        self.connection.send_request(request).block_task().await
+    }
+
+    pub async fn release_terminal(
+        &self,
+        request: schema::ReleaseTerminalRequest,
+    ) -> Result<schema::ReleaseTerminalResponse, Error> {
+        self.connection.send_request(request).block_task().await
+    }
+}
+
 /// An error of the protocol with a sentence for the person.
 pub fn error(code: ErrorCode, message: impl Into<String>) -> Error {
     Error::new(code, message)

@@ -6,6 +6,7 @@ use crate::asks::{About, Answer, Asker, fields};
 use crate::choices::Choices;
 use crate::prompt;
 use crate::protocol::{Editor, ErrorCode, Responder, error, invalid, schema as s};
+use crate::terminal::Shown;
 use crate::turn::Turn;
 use crate::updates::{Origin, Updates, chunk};
 use ostler_wire::{
@@ -129,6 +130,11 @@ impl Session {
         }
     }
 
+    /// From now on calls show the terminals that come here.
+    pub fn show_terminals(&mut self, terminals: mpsc::Receiver<Shown>) {
+        self.updates.terminals = terminals;
+    }
+
     pub fn id(&self) -> &s::SessionId {
         &self.id
     }
@@ -227,6 +233,7 @@ impl Session {
                         self.answered(&ask, answer).await;
                     }
                 }
+                Some(updates) = self.updates.next_terminal() => self.send(updates).await,
                 () = stopped => self.cancel().await,
                 () = overdue => break,
             }

@@ -3,17 +3,21 @@
 
 use crate::calls::{self, Call};
 use crate::protocol::schema as s;
+use crate::terminal::Shown;
 use ostler_wire::{
     Body, Caller, Compaction, Delta, Entry, Image, Message, Notice, Part, Role, TodoState, ToolUse,
     Usage, View,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
+use tokio::sync::mpsc;
 
 /// Bytes of the output of a running call that are shown, at least; twice that at most.
 const MAX_TAIL: usize = 8 * 1024;
 /// Bytes of an answer that are remembered to tell what of its entry is new.
 const MAX_REMEMBERED: usize = 4 << 20;
+/// Terminals of calls that are not known yet.
+const MAX_EARLY: usize = 64;
 
 /// What the editor can show beyond the basics.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +31,10 @@ pub struct Updates {
     root: PathBuf,
     shows: Shows,
     calls: HashMap<String, Call>,
+    /// Terminals in which calls run; closed where the editor has none.
+    pub terminals: mpsc::Receiver<Shown>,
+    /// Those of calls that are not known yet.
+    early: HashMap<String, s::TerminalId>,
     /// Calls with output that was not sent yet.
     fresh: BTreeSet<String>,
     /// What was streamed of the answer and the thought that are under way.
@@ -60,6 +68,8 @@ impl Updates {
             root,
             shows,
             calls: HashMap::new(),
+            terminals: mpsc::channel(1).1,
+            early: HashMap::new(),
             fresh: BTreeSet::new(),
             answer: Streamed::default(),
             thought: Streamed::default(),
@@ -151,7 +161,9 @@ impl Updates {
                 false => Vec::new(),
             },
             Delta::ToolOutput { id, chunk, .. } => {
-                if let Some(call) = self.calls.get_mut(id) {
+                // A terminal shows its own output.
+                let shown = self.calls.get_mut(id);
+                if let Some(call) = shown.filter(|call| call.terminal.is_none()) {
                     call.tail.push_str(chunk);
                     keep_tail(&mut call.tail);
                     self.fresh.insert(id.clone());
@@ -186,6 +198,26 @@ impl Updates {
             Some(update(id, calls::output(&call.tail)))
         });
         shown.collect()
+    }
+
+    /// Waits for a call that runs in a terminal of the editor.
+    pub async fn next_terminal(&mut self) -> Option<Vec<s::SessionUpdate>> {
+        let Shown { call, terminal } = self.terminals.recv().await?;
+        Some(self.terminal(&call, terminal))
+    }
+
+    fn terminal(&mut self, call: &str, terminal: s::TerminalId) -> Vec<s::SessionUpdate> {
+        let Some(known) = self.calls.get_mut(call) else {
+            if self.early.len() < MAX_EARLY {
+                self.early.insert(call.to_owned(), terminal);
+            }
+            return Vec::new();
+        };
+        let fields = s::ToolCallUpdateFields::new()
+            .status(s::ToolCallStatus::InProgress)
+            .content(calls::in_terminal(&terminal));
+        known.terminal = Some(terminal);
+        vec![update(call, fields)]
     }
 
     /// What the person should know.
@@ -252,7 +284,11 @@ impl Updates {
         let known = Call::of(call);
         let shown = known.started(&call.id, &self.root);
         self.calls.insert(call.id.clone(), known);
-        vec![s::SessionUpdate::ToolCall(shown)]
+        let mut out = vec![s::SessionUpdate::ToolCall(shown)];
+        if let Some(terminal) = self.early.remove(&call.id) {
+            out.extend(self.terminal(&call.id, terminal));
+        }
+        out
     }
 
     fn usage(&mut self, usage: &Usage) -> Option<s::SessionUpdate> {
@@ -289,6 +325,7 @@ impl Updates {
         self.answer = Streamed::default();
         self.thought = Streamed::default();
         self.fresh.clear();
+        self.early.clear();
         let left = self.calls.drain().map(|(id, _)| {
             update(
                 &id,

@@ -3,6 +3,7 @@
 
 mod editor;
 mod places;
+mod terminal;
 
 use crate::boot::Boot;
 use crate::exit::{INTERRUPTED, OK, TERMINATED};

@@ -3,22 +3,19 @@
 use crate::drafts::{Drafts, Found};
 use crate::keyboard::{Keys, keyboard};
 use crate::pictures;
+use crate::prompts::{Prompts, read_end};
 use ostler_config::text::phrase;
 use ostler_engine::store::Store;
 use ostler_host::{Border, Programs};
 use ostler_tui::surroundings::{Fetch, Fetched, Kept, Surroundings, Work};
 use ostler_wire::Word;
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
-/// Prompts of before that are read in.
-const MAX_HISTORY: usize = 1_000;
-/// Bytes at the end of the file of prompts that are read in.
-const MAX_HISTORY_BYTES: u64 = 1 << 20;
 /// Bytes of a file that says which branch is checked out, or where that file is.
 const MAX_HEAD: u64 = 4096;
 const EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
@@ -91,21 +88,13 @@ impl Drop for Around {
 }
 
 impl Places {
-    fn history_file(&self) -> PathBuf {
-        self.kept.join("prompts.jsonl")
+    fn prompts(&self) -> Prompts {
+        Prompts::new(self.kept.clone(), self.forgets)
     }
 
-    /// Prompts of before, oldest first. A damaged line is left out.
+    /// Prompts of before, oldest first.
     pub fn history(&self) -> Vec<String> {
-        let Ok(text) = read_end(&self.history_file(), MAX_HISTORY_BYTES) else {
-            return Vec::new();
-        };
-        let mut all: Vec<String> = text
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect();
-        let skip = all.len().saturating_sub(MAX_HISTORY);
-        all.split_off(skip)
+        self.prompts().all()
     }
 
     fn folder(&self, named: &str) -> PathBuf {
@@ -218,7 +207,7 @@ impl Places {
         while let Ok(errand) = from.recv() {
             // There is nobody to tell, and the work goes on without it.
             let _ = match errand {
-                Errand::Keep(Kept::Sent(text)) => self.add(&text),
+                Errand::Keep(Kept::Sent(text)) => self.prompts().add(&text),
                 Errand::Keep(Kept::Draft { session, text }) => drafts.keep(&session, &text),
                 Errand::Draft(session, reply) => {
                     let found = drafts.find(&session, |id| store.path_of(id).exists());
@@ -228,33 +217,6 @@ impl Places {
             };
         }
     }
-
-    fn add(&self, text: &str) -> io::Result<()> {
-        ostler_host::private_dir(&self.kept)?;
-        let mut line = serde_json::to_string(text)?;
-        line.push('\n');
-        let mut file = ostler_host::private_options()
-            .create(true)
-            .append(true)
-            .open(self.history_file())?;
-        file.write_all(line.as_bytes())
-    }
-}
-
-/// The end of a text file, from the start of a line.
-fn read_end(path: &Path, most: u64) -> io::Result<String> {
-    use std::io::{Seek, SeekFrom};
-    let mut file = fs::File::open(path)?;
-    let len = file.metadata()?.len();
-    let skipped = len.saturating_sub(most);
-    file.seek(SeekFrom::Start(skipped))?;
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(match (skipped, text.split_once('\n')) {
-        (1.., Some((_, rest))) => rest.to_owned(),
-        (_, Some(_) | None) => text,
-    })
 }
 
 #[cfg(test)]
@@ -298,7 +260,7 @@ mod tests {
         assert_eq!(around().draft("s").text.as_deref(), Some("half a sen"));
         keep(&[draft("")]);
         assert_eq!(around().draft("s").text, None);
-        fs::write(places.history_file(), "\"a\"\nnonsense\n\"b\"\n").unwrap();
+        fs::write(places.prompts().file(), "\"a\"\nnonsense\n\"b\"\n").unwrap();
         assert_eq!(places.history(), ["a", "b"]);
     }
 

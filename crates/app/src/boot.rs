@@ -20,7 +20,7 @@ use ostler_config::keys::{self, Dotenv};
 use ostler_config::layers::{self, Inputs, Loaded};
 use ostler_config::locale;
 use ostler_config::logins::Logins;
-use ostler_config::paths::{Env, Places, Platform, RUNNING, USUAL_HOME, config_files};
+use ostler_config::paths::{AUTH_FILE, Env, Places, Platform, RUNNING, USUAL_HOME, config_files};
 use ostler_config::plugins::{Configured, add_brought, gather};
 use ostler_config::providers;
 use ostler_config::resolve::Resolver;
@@ -245,13 +245,10 @@ impl Boot {
     /// Everything that lets one in at a provider of this person.
     pub fn secrets(&self) -> Vec<Secret> {
         let mut all = keys::all(&self.loaded, &self.built_in, &self.env, &self.dotenv);
-        if self
-            .loaded
-            .config
-            .providers
-            .iter()
-            .any(|p| p.oauth.is_some())
-        {
+        let providers = self.loaded.config.providers.iter();
+        // A login by a preset stands in no configuration.
+        let has_logins = || self.places.home.join(AUTH_FILE).is_file();
+        if providers.map(|p| &p.oauth).any(Option::is_some) || has_logins() {
             all.extend(
                 known_secrets(&self.places.home)
                     .into_iter()

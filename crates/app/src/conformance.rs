@@ -9,9 +9,9 @@ use ostler_config::logins::Logins;
 use ostler_config::oauth::TokenStore as TokenStoreKind;
 use ostler_engine::SandboxLauncher;
 use ostler_mcp::{
-    Address, Asker, CallError, Caller, Confinement, Connection, Endpoint, Form, FormReply, Lists,
-    LoginVisit, McpSettings, Registration, SamplingAnswer, SamplingEnd, SamplingRequest, Server,
-    ServerContext, TokenStore as _, ToolInfo, log_in,
+    Address, Asker, CallError, Caller, Confinement, Connection, Endpoint, Form, FormReply,
+    HttpForm, Lists, LoginVisit, McpSettings, Registration, SamplingAnswer, SamplingEnd,
+    SamplingRequest, Server, ServerContext, TokenStore as _, ToolInfo, log_in,
 };
 use serde_json::{Map, Value, json};
 use std::io::Write as _;
@@ -84,6 +84,7 @@ async fn run(url: String) -> anyhow::Result<()> {
     let context: Value = serde_json::from_str(&context).unwrap_or_default();
     let address = Address {
         url,
+        form: HttpForm::Streamable,
         headers: Vec::new(),
         headers_helper: None,
         confinement: Confinement::Free,

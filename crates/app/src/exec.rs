@@ -321,7 +321,7 @@ impl Answers {
             Answers::Terminal(language, lines) => {
                 // Nothing is read before somebody is asked.
                 let lines =
-                    lines.get_or_insert_with(|| Typed::new(crate::input::read_lines(), true));
+                    lines.get_or_insert_with(|| Typed::new(crate::input::read_lines(None), true));
                 crate::asking::on_terminal(ask, *language, lines)
                     .await
                     .map(Some)

@@ -6,6 +6,7 @@ use crate::conversation::hub::{Attendance, ConversationHub};
 use crate::conversation::questions::StartQuestions;
 use crate::exit::{OK, TERMINATED};
 use crate::looks;
+use crate::prompts;
 use anyhow::{Context as _, anyhow};
 use ostler_host::signals::{Signals, Stop};
 use ostler_tui::editor;
@@ -95,11 +96,10 @@ async fn ask_first(boot: Arc<Boot>) -> anyhow::Result<(Arc<Boot>, Asked)> {
 }
 
 fn places(boot: &Boot) -> Places {
-    let project = ostler_engine::store::project_name(&boot.places.root);
     Places {
         root: boot.places.root.clone(),
         user_home: boot.places.user_home.clone(),
-        kept: boot.places.home.join("cache").join("prompts").join(project),
+        kept: prompts::folder(boot),
         programs: crate::grants::programs(boot),
         editor: ["VISUAL", "EDITOR"]
             .into_iter()

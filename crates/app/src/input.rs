@@ -1,7 +1,10 @@
 //! Lines of stdin, read on a thread of their own.
 
+mod edited;
 mod typed;
 
+pub use edited::EditedLine;
+use edited::Keyed;
 use ostler_wire::MAX_OP_LINE;
 use std::io::{self, BufRead};
 use std::time::Instant;
@@ -24,8 +27,8 @@ pub struct Lines {
     pub last_byte: watch::Receiver<Option<Instant>>,
 }
 
-/// Lines of stdin, read by a thread of their own: stdin cannot be cancelled.
-pub fn read_lines() -> Lines {
+/// Lines of stdin, read by a thread of their own: stdin cannot be cancelled. While a prompt is edited its keys go to `edited`.
+pub fn read_lines(edited: Option<EditedLine>) -> Lines {
     let (sender, lines) = mpsc::channel(LINES);
     let (seen, last_byte) = watch::channel(None);
     std::thread::spawn(move || {
@@ -38,7 +41,7 @@ pub fn read_lines() -> Lines {
                 begun.get_or_insert(now);
                 seen.send_replace(Some(now));
             };
-            let length = match read_line(&mut stdin, &mut bytes, note) {
+            let length = match read_line(&mut stdin, &mut bytes, edited.as_ref(), note) {
                 Ok(0) | Err(_) => return,
                 Ok(length) => length,
             };
@@ -62,6 +65,7 @@ pub fn read_lines() -> Lines {
 fn read_line(
     input: &mut impl BufRead,
     out: &mut Vec<u8>,
+    edited: Option<&EditedLine>,
     mut note: impl FnMut(),
 ) -> io::Result<usize> {
     let mut total = 0;
@@ -71,7 +75,23 @@ fn read_line(
             return Ok(total);
         }
         note();
-        let end = buffer.iter().position(|b| *b == b'\n').map(|i| i + 1);
+        if let Some(edited) = edited.filter(|edited| edited.is_shown()) {
+            let (keyed, taken) = edited.feed(buffer)?;
+            input.consume(taken);
+            match keyed {
+                Keyed::Edited => continue,
+                Keyed::Over => return Ok(0),
+                Keyed::Line(line) => {
+                    // What was begun before the prompt stood there comes first.
+                    out.extend_from_slice(line.as_bytes());
+                    out.push(b'\n');
+                    return Ok(out.len());
+                }
+            }
+        }
+        // What was typed ahead while a prompt was edited ends its lines as the key does.
+        let ends = |byte: &u8| *byte == b'\n' || edited.is_some() && *byte == b'\r';
+        let end = buffer.iter().position(ends).map(|i| i + 1);
         let take = end.unwrap_or(buffer.len());
         let room = MAX_LINE.saturating_sub(out.len()).min(take);
         out.extend_from_slice(buffer.get(..room).unwrap_or_default());

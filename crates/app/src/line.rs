@@ -2,7 +2,9 @@
 
 mod asks;
 mod completion;
+mod ending;
 mod shared;
+mod sign;
 
 use crate::asking;
 use crate::boot::Boot;
@@ -10,18 +12,19 @@ use crate::color::{self, Ink, Paint};
 use crate::conversation;
 use crate::conversation::hub::{Attendance, ConversationHub};
 use crate::conversation::questions::StartQuestions;
-use crate::exit::{OK, TERMINATED};
+use crate::exit::OK;
 use crate::input::{Said, Typed, Want};
 use crate::print::{Format, Printer};
 use anyhow::Context as _;
 use completion::completion_of;
 use ostler_host::keyboard::KeyByKey;
-use ostler_host::signals::{Signals, Stop};
+use ostler_host::signals::Signals;
 use ostler_wire::{
-    Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Escape, Event, Hub as _, Language,
-    Op, OpLine, Open, Role, Task, View, Word, command_of,
+    Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op,
+    OpLine, Open, Role, Task, View, Word, command_of,
 };
 use shared::{Exchange, speaks};
+use sign::OnScreen;
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -44,9 +47,13 @@ pub async fn run(boot: Arc<Boot>, which: Open, first: Option<String>) -> anyhow:
     let client = hub.open(which).await?;
     conversation::announce(&boot, &client, &mut printer)?;
     let exchange = Exchange::new(&client);
+    let edited = sign::edited_line(&boot);
     let mut talk = Talk {
         paint: color::for_stderr(boot.loaded.config.display.color, &boot.env),
-        lines: Typed::new(crate::input::read_lines(), io::stdin().is_terminal()),
+        lines: Typed::new(
+            crate::input::read_lines(edited.clone()),
+            io::stdin().is_terminal(),
+        ),
         boot,
         hub,
         client,
@@ -54,7 +61,10 @@ pub async fn run(boot: Arc<Boot>, which: Open, first: Option<String>) -> anyhow:
         language,
         busy: Busy::Idle,
         asks: VecDeque::new(),
-        shown: Shown::default(),
+        shown: Shown {
+            edited: OnScreen(edited),
+            ..Shown::default()
+        },
         background: Background::default(),
         exchange,
     };
@@ -134,6 +144,8 @@ enum Busy {
 #[derive(Default)]
 struct Shown {
     sign: bool,
+    /// Edits prompts, on a terminal that can.
+    edited: OnScreen,
     ask: Option<Arc<Ask>>,
     /// A choice that is to be confirmed.
     confirming: Option<Choice>,
@@ -231,9 +243,7 @@ impl Talk {
             if self.lines.by_hand && !alive.is_empty() {
                 writeln!(err, "{}", self.paint.with(Ink::Grey, &alive))?;
             }
-            write!(err, "{}", self.sign())?;
-            err.flush()?;
-            self.shown.sign = true;
+            self.show_sign()?;
         }
         Ok(())
     }
@@ -269,14 +279,6 @@ impl Talk {
         Ok(false)
     }
 
-    /// The cursor stands behind the sign; what comes now gets a line of its own.
-    fn end_sign(&mut self) -> io::Result<()> {
-        if std::mem::take(&mut self.shown.sign) {
-            writeln!(io::stderr())?;
-        }
-        Ok(())
-    }
-
     async fn send(&self, op: Op) -> anyhow::Result<()> {
         self.client
             .ops
@@ -301,7 +303,8 @@ impl Talk {
                 return Ok(Some(Over::Left));
             }
             // The end of input was a key.
-            self.lines.go_on(crate::input::read_lines());
+            let edited = self.shown.edited.0.clone();
+            self.lines.go_on(crate::input::read_lines(edited));
             return Ok(None);
         };
         if let Some(request) = completion_of(&line) {
@@ -317,9 +320,7 @@ impl Talk {
             }
             return Ok(None);
         }
-        if std::mem::take(&mut self.shown.sign) && was_early {
-            writeln!(io::stderr(), "{line}")?;
-        }
+        self.take_sign(was_early.then_some(line))?;
         match command_of(line) {
             Some(command) => self.command(&command, line).await?,
             None if line.is_empty() => {}
@@ -498,103 +499,5 @@ impl Talk {
             Deed::Leave | Deed::Compose(_) => {}
         }
         Ok(None)
-    }
-
-    /// Ctrl-C ends what runs; a second does not wait for it; where nothing runs it leaves.
-    async fn stop(&mut self, stop: Stop) -> anyhow::Result<Option<Over>> {
-        match (stop, &self.shown.ask) {
-            (Stop::Terminate, _) if self.exchange.is_remote() => {
-                return Ok(Some(Over::Terminated));
-            }
-            (Stop::Terminate, _) => {
-                self.send(Op::Interrupt).await?;
-                // Output that nobody takes any more must not keep us.
-                let _ = tokio::time::timeout(PATIENCE, self.show_to_end()).await;
-                return Ok(Some(Over::Terminated));
-            }
-            // Nobody is there to stop anything.
-            (Stop::Interrupt, _) if self.exchange.is_silent() && self.shown.stops > 0 => {
-                self.end_sign()?;
-                return Ok(Some(Over::Left));
-            }
-            (Stop::Interrupt, Some(ask)) if ask.silence.escape == Escape::Answer => {
-                let no = ask.leave();
-                self.shown.close_question();
-                writeln!(io::stderr())?;
-                self.send(no).await?;
-            }
-            (Stop::Interrupt, None) if self.busy == Busy::Idle => {
-                self.end_sign()?;
-                if self.may_leave()? {
-                    return Ok(Some(Over::Left));
-                }
-            }
-            (Stop::Interrupt, Some(_) | None) => {
-                self.shown.stops += 1;
-                self.shown.close_question();
-                if self.exchange.is_silent() {
-                    let text = self.language.say(Word::QuitAgain);
-                    self.printer.note(Ink::Yellow, text)?;
-                    self.printer.flush()?;
-                    return Ok(None);
-                }
-                self.send(Op::Interrupt).await?;
-                if self.shown.stops > 1 {
-                    self.busy = Busy::Idle;
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    async fn show_to_end(&mut self) -> anyhow::Result<()> {
-        while self.busy != Busy::Idle {
-            match self.client.events.next().await {
-                Some(event) => self.events(event).await?,
-                None => return Ok(()),
-            };
-        }
-        Ok(())
-    }
-
-    /// Stops what runs, unless that is another process's.
-    async fn interrupt_own(&self) {
-        if !self.exchange.is_remote() {
-            // A session that is gone already has nothing to stop.
-            let _ = self.client.ops.send(Op::Interrupt).await;
-        }
-    }
-
-    async fn leave(self, over: Over) -> anyhow::Result<u8> {
-        if self.busy != Busy::Idle {
-            self.interrupt_own().await;
-        }
-        let Self {
-            client,
-            mut printer,
-            boot,
-            background,
-            language,
-            exchange,
-            hub,
-            ..
-        } = self;
-        let id = client.session_id.clone();
-        let ids = background.ids();
-        if !ids.is_empty() && !exchange.is_remote() {
-            let text = language.fill(Word::LeftBehind, &[&ids.join(", ")]);
-            printer.note(Ink::Yellow, &text)?;
-        }
-        conversation::close_showing(client, &mut printer).await;
-        hub.close().await;
-        if matches!(over, Over::Terminated) {
-            return Ok(TERMINATED);
-        }
-        // A session in which nothing was said was never stored.
-        if boot.store().find(&id).is_ok() {
-            let short = id.get(..8).unwrap_or(&id);
-            let _ = writeln!(io::stderr(), "ostler resume {short}");
-        }
-        Ok(OK)
     }
 }

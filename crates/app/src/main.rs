@@ -39,6 +39,7 @@ mod pictures;
 mod place;
 mod policy;
 mod print;
+mod prompts;
 mod remote;
 mod resume;
 mod sandbox;

@@ -5,6 +5,7 @@ mod asks;
 mod books;
 mod delegation;
 mod folders;
+mod ground;
 mod report;
 mod roles;
 mod task;

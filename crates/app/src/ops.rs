@@ -82,7 +82,7 @@ struct Talk {
 impl Talk {
     /// Until the lines are over and everything they asked for is done.
     async fn listen(&mut self) -> anyhow::Result<()> {
-        let mut lines = read_lines().lines;
+        let mut lines = read_lines(None).lines;
         let mut signals = Signals::new()?;
         let mut open = true;
         loop {

@@ -21,9 +21,10 @@ use crate::location::{Connected, Target};
 use crate::output;
 use anyhow::anyhow;
 use ostler_engine::HubSettings;
+use ostler_engine::tool::EditorTerminal;
 use ostler_host::remote::Remote;
 use ostler_host::{Border, Host, Kind, Span};
-use ostler_wire::Word;
+use ostler_wire::{Language, Word};
 use reach::Consent;
 use routed::Routed;
 use std::path::{Component, Path, PathBuf};
@@ -65,6 +66,19 @@ pub fn apply(options: &mut HubSettings, boot: &Arc<Boot>) -> anyhow::Result<Vec<
     };
     notes.extend(pane::apply(options, boot));
     Ok(notes)
+}
+
+/// Has commands run in terminals of an editor. What the person should know.
+pub fn use_terminal(
+    options: &mut HubSettings,
+    terminal: Arc<dyn EditorTerminal>,
+    language: Language,
+) -> String {
+    options.toolbox.terminal = Some(terminal);
+    let policy = &mut options.permissions.policy;
+    policy.containment = crate::policy::in_pane(policy.containment);
+    let why = language.say(Word::AcpTerminalUnheld);
+    language.fill(Word::PlaceUnheld, &[why])
 }
 
 /// Where sessions of this process work, for people.

@@ -14,7 +14,8 @@ use ostler_config::text::{Speak as _, phrase};
 use ostler_config::trust::State;
 use ostler_config::variables::{self, Part};
 use ostler_mcp::{
-    Address, Confinement, Endpoint, McpSettings, Program, Redaction, Registration, Sampling, Server,
+    Address, Confinement, Endpoint, HttpForm, McpSettings, Program, Redaction, Registration,
+    Sampling, Server,
 };
 use ostler_wire::{Why, Word};
 use std::path::Path;
@@ -143,7 +144,6 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
     };
     let mut expand = |text: &str| names.expand(text, (one.scope, Field::Target));
     match kind {
-        PluginKind::Sse => Err(Word::ServerSse.into()),
         PluginKind::Stdio => {
             let command = plugin.command.as_deref().filter(|c| !c.trim().is_empty());
             let command = command.ok_or_else(|| Why::from(Word::ServerNeedsCommand))?;
@@ -167,7 +167,7 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
                 confinement: confinement(one),
             }))
         }
-        PluginKind::Http => {
+        PluginKind::Http | PluginKind::Sse => {
             let url = plugin.url.as_deref().filter(|url| !url.trim().is_empty());
             let url = expand(url.ok_or_else(|| Why::from(Word::ServerNeedsUrl))?)?;
             let mut headers = Vec::new();
@@ -178,6 +178,10 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
             }
             Ok(Endpoint::Address(Address {
                 url,
+                form: match kind {
+                    PluginKind::Sse => HttpForm::Events,
+                    PluginKind::Http | PluginKind::Stdio => HttpForm::Streamable,
+                },
                 headers,
                 headers_helper: plugin.headers_helper.clone(),
                 confinement: confinement(one),

@@ -85,6 +85,7 @@ pub fn options(boot: &Arc<Boot>, interactive: bool) -> anyhow::Result<HubSetting
             sandbox,
             elsewhere: None,
             pane: None,
+            terminal: None,
         },
         mcp: Arc::new(crate::servers::settings(boot)),
         agents: Arc::new(agent_settings(boot, &hidden)?),

@@ -9,6 +9,8 @@ mod driver;
 mod files;
 #[path = "acp/official.rs"]
 mod official;
+#[path = "acp/terminals.rs"]
+mod terminals;
 
 use common::Scene;
 use driver::{Editor, chosen};

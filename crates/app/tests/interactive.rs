@@ -891,6 +891,73 @@ fn on_a_terminal_leaving_twice_stops_what_runs() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn on_a_terminal_the_prompt_is_edited_and_found_again() {
+    let scene = Scene::of(Kind::Chat, "", obliging());
+    let mut term = scene.ostler(["--plain"]).on_terminal(30, 12);
+    let before = term.settings();
+    term.wait_for(">");
+    // Killed, typed anew, and begun with another word; wide letters take two cells.
+    term.keys("wrong\u{15}你好 there\u{1}Say ");
+    term.wait_for("> Say 你好 there");
+    term.wait_until("the caret", |_| term.cursor().1 == 6);
+    term.keys("\u{5}\x1b[D\x1b[D\u{7f}\r");
+    term.wait_for("Heard: Say 你好 thre");
+    // What is written is dropped first; then it leaves.
+    term.wait_until("the next prompt", |s| s.trim_end().ends_with('>'));
+    term.keys("no more");
+    term.wait_for("> no more");
+    term.keys("\u{3}");
+    term.wait_until("another prompt", |s| s.trim_end().ends_with("no more\n>"));
+    term.keys("\x1b[A");
+    term.wait_until("the prompt before", |s| {
+        s.trim_end().ends_with("> Say 你好 thre")
+    });
+    // A long one goes over several rows.
+    term.keys(" and so on and so on and so on");
+    term.wait_for("⋮ so on and so on");
+    term.keys("\r");
+    term.wait_until("the next prompt", |s| s.trim_end().ends_with("\n>"));
+    term.keys("\u{4}");
+    assert!(term.wait().success());
+    assert_eq!(term.settings(), before);
+    // Where there is no room beside the sign, the line stands below it.
+    let mut term = scene.ostler(["--plain"]).on_terminal(12, 12);
+    term.wait_for(">\n›");
+    term.keys("abcdefghijkl");
+    term.wait_for(">\n› abcdefghi\n⋮ jkl");
+    term.keys("\u{3}");
+    term.wait_until("another prompt", |s| s.matches(">\n›").count() == 2);
+    term.keys("\u{4}");
+    assert!(term.wait().success());
+    // Another conversation knows it.
+    let mut term = scene.ostler(["--plain"]).on_terminal(100, 12);
+    term.wait_for(">");
+    term.keys("\u{12}Say");
+    term.wait_for("history: Say");
+    term.wait_for("Say 你好 thre and so on");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_tab_on_a_terminal_prints_the_names_and_the_line_stays() {
+    let scene = Scene::of(Kind::Chat, "", obliging());
+    scene.space.write("src/main.rs", "");
+    scene.space.write("src/lib.rs", "");
+    let mut term = scene.ostler(["--plain"]).on_terminal(100, 40);
+    term.wait_for(">");
+    term.keys("look at @src/\t");
+    term.wait_for("@src/lib.rs\n@src/main.rs");
+    term.wait_until("the line again", |s| {
+        s.trim_end().ends_with("> look at @src/")
+    });
+    term.keys("lib.rs\r");
+    term.wait_for("Heard: ");
+    term.keys("/quit\r");
+    assert!(term.wait().success());
+}
+
 #[test]
 fn a_tab_behind_a_mention_prints_the_names() {
     let scene = Scene::new(Kind::Chat, []);

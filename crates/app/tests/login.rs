@@ -141,6 +141,23 @@ fn shown_url(running: &Running, part: &str) -> String {
 }
 
 #[test]
+fn a_vendor_may_hand_out_a_key() {
+    let scene = Scene::new("");
+    scene.config(&scene.issuer.key_table());
+    let login = scene.log_in();
+    assert!(login.stdout.contains("Logged in"), "{}", login.stdout);
+    let out = scene.exec().ok();
+    assert_eq!(out.stdout, "Hello.\n");
+    assert_eq!(scene.sent(), [format!("Bearer {}", scene.token())]);
+    scene.nothing_shows(&[&login, &out]);
+    // A key is not renewed: one that the vendor takes no more is asked for anew.
+    scene.issuer.invalidate();
+    let out = scene.exec();
+    assert_eq!(out.code, Some(1));
+    assert!(out.stderr.contains("ostler login"), "{}", out.stderr);
+}
+
+#[test]
 fn a_login_by_browser_and_a_request_with_its_token() {
     for kind in [Kind::Chat, Kind::Messages] {
         let scene = Scene::of(kind, "flow = \"browser\"\n");

@@ -618,13 +618,10 @@ fn a_project_s_server_does_not_take_the_name_of_another() {
 }
 
 #[test]
-fn a_kind_of_server_that_does_not_fit_is_refused_with_what_to_use() {
+fn a_kind_of_server_that_does_not_fit_is_refused() {
     let scene = Scene::new(Kind::Chat, Vec::new());
     for (args, part) in [
-        (
-            vec!["--type", "sse", "x", "https://one.example"],
-            "streamable HTTP",
-        ),
+        (vec!["--type", "sse", "x", "--", "program"], "does not fit"),
         (
             vec!["--transport", "stdio", "x", "https://one.example"],
             "does not fit",
@@ -635,15 +632,11 @@ fn a_kind_of_server_that_does_not_fit_is_refused_with_what_to_use() {
         assert_eq!(refused.code, Some(2), "{}", refused.stderr);
         assert!(refused.stderr.contains(part), "{}", refused.stderr);
     }
-    scene
-        .ostler([
-            "mcp",
-            "add",
-            "--type",
-            "http",
-            "x",
-            "https://one.example/mcp",
-        ])
-        .output()
-        .ok();
+    for kind in ["http", "sse"] {
+        let url = "https://one.example/mcp";
+        let added = ["mcp", "add", "--type", kind, kind, url];
+        scene.ostler(added).output().ok();
+        let shown = scene.ostler(["mcp", "get", kind]).output().ok();
+        assert!(shown.stdout.contains(kind), "{}", shown.stdout);
+    }
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::shell::{call, done, result};
-use common::{Scene, files};
+use common::{Scene, files, of_type, wait_for};
 use ostler_testkit::{CLIENT_ID, Issuer, Kind, McpServer, Output, Running, browse};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
@@ -33,6 +33,106 @@ fn headers_are_sent_and_made_by_a_command() {
         let out = scene.ostler(["mcp", "test", "work"]).output().exits(1);
         assert!(out.stderr.contains(words), "{}", out.stderr);
     }
+}
+
+fn by_events(url: &str, more: &str) -> Scene {
+    scene(url, &format!("type = \"sse\"\n{more}"))
+}
+
+#[test]
+fn a_server_of_the_old_transport_answers_by_events() {
+    let server = McpServer::start("", |_| true);
+    let scene = by_events(&server.events_url(), "headers = { X-Plain = \"a\" }");
+    scene.exec("go").ok();
+    assert_eq!(result(&scene)["data"]["text"], "x-plain=a");
+    let requests = server.requests();
+    let methods = requests.iter().map(|one| match one.method.as_str() {
+        "POST" => one.body["method"].as_str().unwrap_or_default(),
+        method => method,
+    });
+    let methods: Vec<&str> = methods.collect();
+    // The old form knows no other greeting.
+    let begin = ["GET", "initialize", "notifications/initialized"];
+    assert_eq!(methods[..3], begin, "{methods:?}");
+}
+
+#[test]
+fn a_server_of_the_old_transport_that_starts_anew_is_connected_again() {
+    let server = Arc::new(McpServer::start("", |_| true));
+    let steps = [
+        call("mcp__work__headers", json!({})),
+        call(
+            "bash",
+            json!({"command": "touch waits; while [ -e waits ]; do sleep 0.02; done"}),
+        ),
+        call("mcp__work__headers", json!({})),
+        done(),
+    ];
+    let url = server.events_url();
+    let plugin = format!("\n[[plugins]]\nname = \"work\"\ntype = \"sse\"\nurl = \"{url}\"\n");
+    let config =
+        format!("{plugin}headers = {{ X-Plain = \"a\" }}\n[permissions]\nheadless = \"allow\"\n");
+    let scene = Scene::with_config(Kind::Chat, &config, steps);
+    let waits = scene.space.root().join("waits");
+    let running = scene.ostler(["exec", "-p", "go"]).spawn();
+    wait_for("the first call", || waits.exists().then_some(()));
+    server.drop_streams();
+    wait_for("the second connection", || {
+        let requests = server.requests();
+        let greeted = requests
+            .iter()
+            .filter(|one| one.body["method"] == "tools/list");
+        (greeted.count() > 1).then_some(())
+    });
+    std::fs::remove_file(&waits).expect("a file");
+    running.wait().ok();
+    let log = scene.log();
+    let results = of_type(&log, "tool_result");
+    let texts = results
+        .iter()
+        .map(|result| &result["output"]["data"]["text"]);
+    let same = texts.filter(|text| *text == "x-plain=a").count();
+    assert_eq!(same, 2, "{log:#?}");
+}
+
+#[test]
+fn what_is_wrong_with_a_server_of_the_old_transport_is_said() {
+    let server = McpServer::start("", |_| true);
+    let fails = |url: &str, words: &str| {
+        let scene = by_events(url, "");
+        let out = scene.ostler(["mcp", "test", "work"]).output().exits(1);
+        assert!(out.stderr.contains(words), "{url}: {}", out.stderr);
+    };
+    // The address of the other form, and one where nothing is.
+    fails(server.url(), "takes no messages (HTTP 405)");
+    fails("http://127.0.0.1:1/sse", "nothing listens");
+    let other = McpServer::start("", |_| true);
+    let scene = scene(&other.events_url(), "");
+    let out = scene.ostler(["mcp", "test", "work"]).output().exits(1);
+    assert!(out.stderr.contains("`type = \"sse\"`"), "{}", out.stderr);
+}
+
+#[test]
+fn a_login_holds_for_a_server_of_the_old_transport() {
+    let (issuer, server) = guarded();
+    let scene = by_events(&server.events_url(), "headers = { X-Plain = \"a\" }");
+    let out = scene.ostler(["mcp", "test", "work"]).output().exits(1);
+    assert!(
+        out.stderr.contains("ostler mcp login work"),
+        "{}",
+        out.stderr
+    );
+    log_in(&scene).ok();
+    scene.exec("go").ok();
+    assert_eq!(result(&scene)["data"]["text"], "x-plain=a");
+    assert!(
+        issuer.accepts(
+            server
+                .requests()
+                .last()
+                .and_then(|one| one.header("authorization"))
+        )
+    );
 }
 
 /// A server that wants a token of this issuer.

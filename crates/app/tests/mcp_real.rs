@@ -140,6 +140,16 @@ impl Drop for Served {
 
 #[test]
 fn everything_over_http() {
+    everything_at("streamableHttp", "http", "mcp");
+}
+
+#[test]
+fn everything_over_the_transport_of_2024() {
+    everything_at("sse", "sse", "sse");
+}
+
+/// The server by one of its forms, and how it is reached.
+fn everything_at(form: &str, kind: &str, page: &str) {
     let Some(path) = installed("mcp-server-everything") else {
         return;
     };
@@ -154,7 +164,7 @@ fn everything_over_http() {
     drop(free);
     let hook = scene.space.write("only-here.cjs", ONLY_HERE);
     let serving = Command::new(path)
-        .arg("streamableHttp")
+        .arg(form)
         .env("PORT", port.to_string())
         .env("NODE_OPTIONS", format!("--require {}", hook.display()))
         .stdin(Stdio::null())
@@ -168,7 +178,7 @@ fn everything_over_http() {
             .is_ok()
             .then_some(())
     });
-    let entry = json!({"url": format!("http://127.0.0.1:{port}/mcp")});
+    let entry = json!({"type": kind, "url": format!("http://127.0.0.1:{port}/{page}")});
     let result = result(&scene, &entry);
     let text = result["data"]["text"].as_str().unwrap_or_default();
     assert!(text.contains("42"), "{result}");

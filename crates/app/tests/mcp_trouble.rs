@@ -144,8 +144,8 @@ fn a_program_that_does_not_work_is_explained() {
             row(
                 "sse",
                 json!({"type": "sse", "url": "http://127.0.0.1:1/sse"}),
-                "settings",
-                &["the old transport", "`type = \"http\"`"],
+                "connection_refused",
+                &["nothing listens at http://127.0.0.1:1/sse"],
             ),
             row(
                 "exits",

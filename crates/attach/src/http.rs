@@ -2,7 +2,7 @@
 //! breaks the client ends, and whoever follows it begins another one after the last entry.
 
 use crate::client::{detach, rank};
-use crate::sse::{Message, Reader};
+use ostler_wire::sse::{Frame, Sse};
 use ostler_wire::{
     Ask, BoxFuture, Client, ClientId, Delta, Entry, EntrySource, Event, Op, OpLine, OpSender, Open,
     Reply, SentOp, Snapshot, Subscription, View,
@@ -245,14 +245,18 @@ async fn follow_stream(
     first: oneshot::Sender<Snapshot>,
 ) {
     let mut first = Some(first);
-    let mut reader = Reader::default();
+    let mut sse = Sse::default();
     let mut clients = ostler_wire::Clients::default();
     // An end, an error and silence are the same: the link is gone.
     while let Ok(Ok(Some(piece))) = timeout(SILENCE, answer.chunk()).await {
-        let Ok(messages) = reader.take(&piece) else {
-            break;
+        let mut messages = Vec::new();
+        let mut take = |frame: Frame<'_>| {
+            messages.push((frame.event.to_owned(), frame.data.to_owned()));
         };
-        for Message { event, data } in messages {
+        if sse.push(&piece, &mut take).is_err() {
+            break;
+        }
+        for (event, data) in messages {
             match event.as_str() {
                 "snapshot" => {
                     let Ok(mut snapshot) = serde_json::from_str::<Snapshot>(&data) else {

@@ -7,7 +7,6 @@ mod follow;
 mod frame;
 mod http;
 mod owner;
-mod sse;
 
 pub use client::{AttachError, attach};
 pub use follow::{Lost, Reopen, follow};

@@ -19,7 +19,8 @@ use crate::values::{from_json, node_text};
 use crate::variables;
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 22] = [
+const USER_ONLY: [&[&str]; 23] = [
+    &["acp"],
     &["agent", "max_children"],
     &["agent", "max_depth"],
     &["agent", "max_steps"],

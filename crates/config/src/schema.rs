@@ -23,7 +23,7 @@ pub use backends::{
     AdapterConfig, BackendConfig, BackendModelConfig, FallbackConfig, OutputParserConfig,
     OutputParserKind, Pick, PromptTransport,
 };
-pub use places::{HelperConfig, HelperInstall, HostConfig};
+pub use places::{AcpConfig, HelperConfig, HelperInstall, HostConfig};
 
 pub use hooks::{HookConfig, HookEvent};
 pub use plugins::{PluginConfig, PluginKind, PluginOauth, PluginProvides, PluginSampling};
@@ -78,6 +78,8 @@ pub struct Config {
     pub auth: AuthConfig,
     /// `ostler serve`. Only your own file may set this.
     pub serve: ServeConfig,
+    /// `ostler acp`. Only your own file may set this.
+    pub acp: AcpConfig,
     /// Connections to model servers.
     pub network: NetworkConfig,
     /// Other places to work at, by name: `--host NAME`. Only your own file may set this.

@@ -57,6 +57,14 @@ pub fn client(env: &Env) -> Option<&str> {
     (!name.is_empty()).then_some(name)
 }
 
+/// Files that the documents for a client may be in, whether they are there or not.
+pub fn documents(places: &Places, client: Option<&str>) -> Vec<PathBuf> {
+    let layers = [Layer::User, Layer::Project].into_iter();
+    layers
+        .flat_map(|layer| candidates(layer, places, client))
+        .collect()
+}
+
 /// Files of which the first one that exists is the document of its layer.
 fn candidates(layer: Layer, places: &Places, client: Option<&str>) -> Vec<PathBuf> {
     let folder = match layer {

@@ -13,11 +13,11 @@ use tokio::sync::OnceCell;
 /// Dropping it ends the proxy; the network goes with the last command in it.
 #[derive(Default)]
 pub struct SandboxShare {
-    made: OnceCell<Option<Common>>,
+    made: Arc<OnceCell<Option<Common>>>,
     /// What they may not change although nothing holds it.
     pub(super) protection: Protection,
     /// Those that were made for earlier commands.
-    pub(super) plans: Plans,
+    pub(super) plans: Arc<Plans>,
 }
 
 pub struct Common {
@@ -26,6 +26,16 @@ pub struct Common {
 }
 
 impl SandboxShare {
+    /// For commands whose end is not that of these: they share the network and the plans, and what they leave is ended and
+    /// put back by itself.
+    pub fn beside(&self) -> Self {
+        Self {
+            made: self.made.clone(),
+            plans: self.plans.clone(),
+            ..Self::default()
+        }
+    }
+
     /// To be called when the session ends and its jobs are gone: ends what commands left in the background, and puts back
     /// what that changed. One line for the log, if there was something.
     pub async fn finish(&self) -> Option<String> {

@@ -11,7 +11,7 @@ use ostler_host::pane::Pane;
 use ostler_host::{Command, Exit, Host, Process, sandbox};
 use ostler_store::artifacts::Artifacts;
 use ostler_tools::tool::{Scope, ToolError, ToolSettings};
-use ostler_tools::{Confinement, Programs, SandboxReport, Started};
+use ostler_tools::{Confinement, EditorTerminal, Programs, SandboxReport, Started};
 use ostler_wire::Why;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -86,6 +86,8 @@ pub struct CallSandbox {
     pub history: Option<HistoryGround>,
     /// Where commands in the foreground run, if the person shares a pane.
     pub pane: Option<Pane>,
+    /// The same, if they run in terminals of an editor.
+    pub terminal: Option<Arc<dyn EditorTerminal>>,
 }
 
 impl CallSandbox {
@@ -110,8 +112,8 @@ impl Programs for CallSandbox {
     fn start(&self, command: Command) -> BoxFuture<'_, Result<Started, ToolError>> {
         Box::pin(async move {
             let mut services = self.services();
-            if self.pane.is_some() {
-                // What runs beside the pane is held no more than what runs in it: the person was told, and asked.
+            if self.pane.is_some() || self.terminal.is_some() {
+                // What runs beside the pane or the terminal is held no more than what runs in it: the person was told, and asked.
                 services.sandbox.mode = SandboxMode::Off;
             }
             let spawned = spawn(&services, command, &self.terms).await?;
@@ -128,6 +130,10 @@ impl Programs for CallSandbox {
 
     fn pane(&self) -> Option<Pane> {
         self.pane.clone()
+    }
+
+    fn terminal(&self) -> Option<Arc<dyn EditorTerminal>> {
+        self.terminal.clone()
     }
 }
 

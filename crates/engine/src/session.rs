@@ -99,7 +99,10 @@ impl SessionTask {
         };
         let text = report.lines().trim_end().to_owned();
         if !text.is_empty() {
-            self.session.opening.entries.push(Body::Notice(Notice { text }));
+            self.session
+                .opening
+                .entries
+                .push(Body::Notice(Notice { text }));
         }
     }
 

@@ -2,6 +2,8 @@
 //! environment.
 
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::sync::OnceLock;
 
 /// Entries of a folder that are looked at for files closed to others.
 #[cfg(unix)]
@@ -11,13 +13,19 @@ const MAX_LOOKED_AT: usize = 10_000;
 #[cfg(unix)]
 const MAX_ENTRY: usize = 64 << 10;
 
-/// The home of the account that runs us, by its number; `None` where it has no entry or no absolute home.
+/// The home of the account that runs us, by its number; `None` where it has no entry or no absolute home. It is looked up once.
+#[cfg(unix)]
+pub fn account_home() -> Option<PathBuf> {
+    static HOME: OnceLock<Option<PathBuf>> = OnceLock::new();
+    HOME.get_or_init(look_up_home).clone()
+}
+
 #[cfg(unix)]
 #[expect(
     unsafe_code,
     reason = "the account database has no safe form in the libraries we use"
 )]
-pub fn account_home() -> Option<PathBuf> {
+fn look_up_home() -> Option<PathBuf> {
     use std::ffi::{CStr, OsStr};
     use std::os::unix::ffi::OsStrExt;
     let uid = rustix::process::geteuid().as_raw();

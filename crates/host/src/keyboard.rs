@@ -149,6 +149,40 @@ impl KeyByKey {
     }
 }
 
+/// A terminal that hands over every key at once and shows none, for whoever edits a line there. Keys that stop a program do
+/// so, and what is printed looks as always. Its own mode comes back when this is dropped.
+#[cfg(unix)]
+#[derive(Debug)]
+pub struct SilentKeys(#[expect(dead_code, reason = "it is there to be dropped")] ChangedMode);
+
+#[cfg(unix)]
+impl SilentKeys {
+    /// None where there is no terminal.
+    pub fn start(terminal: impl std::os::fd::AsFd) -> Option<Self> {
+        use rustix::termios::{InputModes, LocalModes, OptionalActions, SpecialCodeIndex};
+        let change = |mode: &mut rustix::termios::Termios| {
+            let shown = LocalModes::ICANON | LocalModes::ECHO | LocalModes::IEXTEN;
+            mode.local_modes.remove(shown);
+            mode.input_modes.remove(InputModes::ICRNL);
+            mode.special_codes[SpecialCodeIndex::VMIN] = 1;
+            mode.special_codes[SpecialCodeIndex::VTIME] = 0;
+        };
+        ChangedMode::set(terminal, OptionalActions::Now, change).map(Self)
+    }
+}
+
+/// Without such terminals nobody edits a line but the terminal.
+#[cfg(not(unix))]
+#[derive(Debug)]
+pub struct SilentKeys;
+
+#[cfg(not(unix))]
+impl SilentKeys {
+    pub fn start<T>(_terminal: T) -> Option<Self> {
+        None
+    }
+}
+
 /// Without such terminals lines come whole.
 #[cfg(not(unix))]
 #[derive(Debug)]

@@ -37,5 +37,5 @@ pub use command::{Command, Exit, Output, Signal, Stdio};
 pub use hide::hide;
 pub use host::{CheckpointFut, Fut, Host, NetworkFut};
 pub use local::Local;
-pub use process::{Input, Leftovers, Process, TreeEnd};
+pub use process::{Input, Leftovers, Process, TreeEnd, far};
 pub use program::Programs;

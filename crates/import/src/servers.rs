@@ -21,15 +21,11 @@ fn server(name: &str, one: &Value, from: &Path) -> Item {
     let mut entry = Map::new();
     let first = |keys: &[&str]| keys.iter().find_map(|key| text(one, key));
     if let Some(url) = first(&["url", "httpUrl", "http_url", "uri"]) {
-        if text(one, "type") == Some("sse") {
-            return Item::new(
-                Kind::Server,
-                name,
-                from,
-                Taken::Left(Word::ServerSse.into()),
-            );
-        }
-        entry.insert("type".into(), "http".into());
+        let kind = match text(one, "type").or_else(|| text(one, "transport")) {
+            Some("sse") => "sse",
+            Some(_) | None => "http",
+        };
+        entry.insert("type".into(), kind.into());
         entry.insert("url".into(), url.into());
         let headers = headers(one, name, &mut remarks);
         if !headers.is_empty() {
@@ -204,6 +200,7 @@ mod tests {
                 json!({"type": "http", "url": "https://d/mcp", "headers": {"Authorization": "Bearer ${D_TOKEN}"}}),
                 0,
             ),
+            ("e", json!({"type": "sse", "url": "https://e"}), 0),
         ];
         let expect: Vec<(String, Value, usize)> = expect
             .map(|(name, entry, n)| (name.to_owned(), entry, n))

@@ -4,9 +4,10 @@
 #[cfg(test)]
 mod tests;
 
-use crate::{Chunk, Decoder, Error, Sse};
+use crate::{Chunk, Decoder, Error};
 use bytes::Bytes;
 use ostler_wire::Word;
+use ostler_wire::sse::Sse;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::time::Duration;

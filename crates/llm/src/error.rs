@@ -1,6 +1,7 @@
 //! Why a request failed, typed by what can be done about it. Which language it is told in is up to who tells it.
 
-use ostler_wire::{Language, Why};
+use ostler_wire::sse::TooLong;
+use ostler_wire::{Language, Why, Word};
 use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -33,6 +34,13 @@ pub enum Error {
     /// Anything else the vendor refused.
     #[error("{message}")]
     Fatal { message: Why, status: Option<u16> },
+}
+
+impl From<TooLong> for Error {
+    fn from(error: TooLong) -> Self {
+        let most = (error.most >> 20).to_string();
+        Self::invalid(Why::ours(Word::LlmLongEvent, [most.into()]))
+    }
 }
 
 impl Error {

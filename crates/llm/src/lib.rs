@@ -17,7 +17,6 @@ pub mod repair;
 mod request;
 mod rope;
 mod rows;
-mod sse;
 mod target;
 mod wordings;
 
@@ -41,5 +40,4 @@ pub use quirks::{
 };
 pub use request::{AnswerPart, CallResult, Calls, Effort, Msg, Params, Prefix};
 pub use rope::{BLOCK_BYTES, Rope};
-pub use sse::{MAX_EVENT_BYTES, Seen, Sse};
 pub use target::{Price, Target, Timeouts};

@@ -2,7 +2,7 @@
 //! sentence that says what to do. It knows nothing of sessions.
 
 use crate::content::Content;
-use crate::failure::{Failure, FailureCode, MAX_SAID, Place, on_the_way};
+use crate::failure::{Failure, FailureCode, MAX_SAID, Place, RedirectTarget, on_the_way};
 use crate::form::Asker;
 use crate::handler::{CallAsker, Handler, PendingCalls};
 use crate::stdio::{ServerLog, with_log_tail};
@@ -365,9 +365,9 @@ impl Connection {
             }
             (ServiceError::TransportSend(error), Some(url)) => {
                 let place = Place {
-                    server: &self.name,
-                    url,
-                    redirect: None,
+                    server: self.name.clone(),
+                    url: url.clone(),
+                    redirect: RedirectTarget::default(),
                 };
                 on_the_way(error.error.as_ref(), &place)
             }

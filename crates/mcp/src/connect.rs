@@ -3,26 +3,32 @@
 
 use crate::auth;
 use crate::client::Connection;
-use crate::failure::{Failure, FailureCode, MAX_SAID, Place, on_the_way};
+use crate::event_stream::{self, Requests};
+use crate::failure::{
+    ConnectError, Failure, FailureCode, MAX_SAID, Place, RedirectTarget, is_oauth, login_hint,
+    on_the_way,
+};
 use crate::handler::{Handler, PendingCalls};
-use crate::http_client::{RedirectTarget, client};
+use crate::http_client::client;
 use crate::launch::Program;
-use crate::settings::{Address, Endpoint, Redaction, Sampling, Server, ServerContext};
+use crate::settings::{Address, Endpoint, HttpForm, Redaction, Sampling, Server, ServerContext};
 use crate::stdio::{self, MAX_MESSAGE, ServerLog, with_log_tail};
 use crate::{Lists, text};
-use http::{HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use ostler_host::{Output, Stdio};
 use ostler_wire::{Why, Word};
+use rmcp::RoleClient;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, serve_client_with_lifecycle_and_ct,
+    ClientInitializeError, ClientLifecycleMode, RunningService, serve_client_with_lifecycle_and_ct,
 };
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::transport::{AuthClient, StreamableHttpClientTransport};
+use rmcp::transport::{AuthClient, IntoTransport, StreamableHttpClientTransport};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
 use tokio_util::sync::CancellationToken;
 
 /// Of the command that makes headers.
@@ -110,7 +116,14 @@ impl Connection {
             progress.at().0 = log.clone();
             Self::open_as(server, context, mode, (cancel.child_token(), log))
         };
-        match begin(auto).await {
+        // The old form knows no other greeting.
+        let mode = match &server.endpoint {
+            Endpoint::Address(address) if address.form == HttpForm::Events => {
+                ClientLifecycleMode::Initialize
+            }
+            Endpoint::Address(_) | Endpoint::Program(_) | Endpoint::Unusable(_) => auto,
+        };
+        match begin(mode).await {
             Ok(connection) => Ok(connection),
             // Some servers of old end at a question that they do not know.
             Err(first) if first.again => {
@@ -143,46 +156,19 @@ impl Connection {
             pending: pending.clone(),
         };
         let drop_guard = over.clone().drop_guard();
-        let redirect = RedirectTarget::default();
-        let opened = match &server.endpoint {
-            Endpoint::Unusable(why) => return Err(unusable(why.clone())),
-            Endpoint::Program(program) => {
-                let launched = context
-                    .launcher
-                    .launch(program, Stdio::PipesWithStdin)
-                    .await;
-                let process =
-                    launched.map_err(|error| ConnectError::finally(error.failure(program)))?;
-                let stream = stdio::connect(process, &log, over.clone());
-                let (read, write) = tokio::io::split(stream);
-                // Longer ones do not come through.
-                let transport =
-                    AsyncRwTransport::new_client(read, write).with_max_line_length(2 * MAX_MESSAGE);
-                serve_client_with_lifecycle_and_ct(handler, transport, mode, over.clone()).await
-            }
-            Endpoint::Address(address) => {
-                let config = reach(address, context).await.map_err(unusable)?;
-                let client = client(context, &redirect).map_err(|why| unusable(why.into()))?;
-                let known = auth::known(address, context).await;
-                match known.map_err(|why| unusable(why.into()))? {
-                    Some(manager) => {
-                        let client = AuthClient::new(client, manager);
-                        let transport = StreamableHttpClientTransport::with_client(client, config);
-                        serve_client_with_lifecycle_and_ct(handler, transport, mode, over.clone())
-                            .await
-                    }
-                    None => {
-                        let transport = StreamableHttpClientTransport::with_client(client, config);
-                        serve_client_with_lifecycle_and_ct(handler, transport, mode, over.clone())
-                            .await
-                    }
-                }
-            }
+        let greeting = Greeting {
+            server,
+            context,
+            mode,
+            over: over.clone(),
+            log: log.clone(),
+            redirect: RedirectTarget::default(),
         };
-        let service = match opened {
+        let service = match greeting.connect(handler).await {
             Ok(service) => service,
-            Err(error) => {
-                let failed = explain(&error, server, (&log, &redirect));
+            Err(Unmet::Before(error)) => return Err(error),
+            Err(Unmet::Handshake(error)) => {
+                let failed = explain(&error, server, (&log, &greeting.redirect));
                 return Err(failed.with_folder(server, context).await);
             }
         };
@@ -221,27 +207,99 @@ impl Connection {
     }
 }
 
-/// Why a connection does not stand, and whether another way may.
-pub struct ConnectError {
-    /// The same for programs.
-    pub code: FailureCode,
-    pub why: Why,
-    /// Its words to whoever is to log in.
-    pub challenge: Option<String>,
-    pub(crate) again: bool,
+/// One try to connect.
+struct Greeting<'a> {
+    server: &'a Server,
+    context: &'a ServerContext,
+    mode: ClientLifecycleMode,
+    over: CancellationToken,
+    log: ServerLog,
+    redirect: RedirectTarget,
 }
 
-impl ConnectError {
-    pub(crate) fn finally(failure: Failure) -> Self {
-        let Failure { code, why } = failure;
-        Self {
-            code,
-            why,
-            challenge: None,
-            again: false,
+enum Unmet {
+    /// There is nobody to talk to.
+    Before(ConnectError),
+    Handshake(Box<ClientInitializeError>),
+}
+
+impl From<ConnectError> for Unmet {
+    fn from(error: ConnectError) -> Self {
+        Self::Before(error)
+    }
+}
+
+impl Greeting<'_> {
+    async fn connect(
+        &self,
+        handler: Handler,
+    ) -> Result<RunningService<RoleClient, Handler>, Unmet> {
+        match &self.server.endpoint {
+            Endpoint::Unusable(why) => Err(unusable(why.clone()).into()),
+            Endpoint::Program(program) => {
+                let launcher = &self.context.launcher;
+                let launched = launcher.launch(program, Stdio::PipesWithStdin).await;
+                let process =
+                    launched.map_err(|error| ConnectError::finally(error.failure(program)))?;
+                let stream = stdio::connect(process, &self.log, self.over.clone());
+                self.greet(handler, lines(stream)).await
+            }
+            Endpoint::Address(address) => self.reach(handler, address).await,
         }
     }
 
+    async fn reach(
+        &self,
+        handler: Handler,
+        address: &Address,
+    ) -> Result<RunningService<RoleClient, Handler>, Unmet> {
+        let no_client = |why: String| unusable(why.into());
+        let headers = headers(address, self.context).await.map_err(unusable)?;
+        let client = client(self.context, &self.redirect).map_err(no_client)?;
+        let login = auth::known(address, self.context)
+            .await
+            .map_err(no_client)?;
+        let config = streamable(address, &headers);
+        match (address.form, login) {
+            (HttpForm::Events, login) => {
+                let requests = Requests {
+                    client,
+                    headers,
+                    login,
+                };
+                let place = place(self.server, address, &self.redirect);
+                let over = self.over.clone();
+                let stream = event_stream::connect(requests, place, &self.log, over).await?;
+                self.greet(handler, lines(stream)).await
+            }
+            (HttpForm::Streamable, Some(manager)) => {
+                let client = AuthClient::new(client, manager);
+                let transport = StreamableHttpClientTransport::with_client(client, config);
+                self.greet(handler, transport).await
+            }
+            (HttpForm::Streamable, None) => {
+                let transport = StreamableHttpClientTransport::with_client(client, config);
+                self.greet(handler, transport).await
+            }
+        }
+    }
+
+    async fn greet<T, E, A>(
+        &self,
+        handler: Handler,
+        transport: T,
+    ) -> Result<RunningService<RoleClient, Handler>, Unmet>
+    where
+        T: IntoTransport<RoleClient, E, A>,
+        E: std::error::Error + Send + Sync + 'static,
+    {
+        let (mode, over) = (self.mode.clone(), self.over.clone());
+        let served = serve_client_with_lifecycle_and_ct(handler, transport, mode, over).await;
+        served.map_err(|error| Unmet::Handshake(Box::new(error)))
+    }
+}
+
+impl ConnectError {
     /// A program that ended at once may have looked for files of the project: where it was started instead is said.
     async fn with_folder(mut self, server: &Server, context: &ServerContext) -> Self {
         let Endpoint::Program(program) = &server.endpoint else {
@@ -271,17 +329,39 @@ fn unusable(why: Why) -> ConnectError {
     ConnectError::finally(Failure::new(FailureCode::Settings, why))
 }
 
-async fn reach(
-    address: &Address,
-    context: &ServerContext,
-) -> Result<StreamableHttpClientTransportConfig, Why> {
+/// Messages as lines. Longer ones do not come through.
+fn lines(
+    stream: DuplexStream,
+) -> AsyncRwTransport<RoleClient, ReadHalf<DuplexStream>, WriteHalf<DuplexStream>> {
+    let (read, write) = tokio::io::split(stream);
+    AsyncRwTransport::new_client(read, write).with_max_line_length(2 * MAX_MESSAGE)
+}
+
+fn place(server: &Server, address: &Address, redirect: &RedirectTarget) -> Place {
+    Place {
+        server: server.name.clone(),
+        url: address.url.clone(),
+        redirect: redirect.clone(),
+    }
+}
+
+fn streamable(address: &Address, headers: &HeaderMap) -> StreamableHttpClientTransportConfig {
+    let headers = headers.iter();
+    let headers = headers.map(|(name, value)| (name.clone(), value.clone()));
+    StreamableHttpClientTransportConfig::with_uri(address.url.as_str())
+        .custom_headers(headers.collect())
+        .max_sse_event_size(MAX_MESSAGE)
+}
+
+/// The headers that the person has us send, where the address is one.
+async fn headers(address: &Address, context: &ServerContext) -> Result<HeaderMap, Why> {
     let named = || Why::from(address.url.as_str());
     let url = url::Url::parse(&address.url)
         .map_err(|e| Why::ours(Word::McpNoUrl, [named(), e.to_string().into()]))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(Why::ours(Word::McpNoHttp, [named()]));
     }
-    let mut headers = HashMap::new();
+    let mut headers = HeaderMap::new();
     let mut all = address.headers.clone();
     if let Some(helper) = address.helper(context) {
         all.extend(helped(&helper, context).await?);
@@ -293,10 +373,7 @@ async fn reach(
         value.set_sensitive(true);
         headers.insert(parsed, value);
     }
-    let config = StreamableHttpClientTransportConfig::with_uri(address.url.as_str())
-        .custom_headers(headers)
-        .max_sse_event_size(MAX_MESSAGE);
-    Ok(config)
+    Ok(headers)
 }
 
 /// Headers that a command prints as a JSON object.
@@ -354,12 +431,7 @@ fn explain(
         }
         ClientInitializeError::TransportError { error, .. } => match &server.endpoint {
             Endpoint::Address(address) => {
-                let place = Place {
-                    server: &server.name,
-                    url: &address.url,
-                    redirect: redirect.at().clone(),
-                };
-                on_the_way(error.error.as_ref(), &place)
+                on_the_way(error.error.as_ref(), &place(server, address, redirect))
             }
             Endpoint::Program(_) | Endpoint::Unusable(_) => ended_early(server, log),
         },
@@ -376,13 +448,10 @@ fn explain(
     }
 }
 
-/// Other ways to say who one is have no page to go to.
-fn is_oauth(challenge: &str) -> bool {
-    let scheme = challenge.trim_start().get(..6);
-    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
-}
-
 fn ended_early(server: &Server, log: &ServerLog) -> Failure {
+    if let (Endpoint::Address(_), Some(fault)) = (&server.endpoint, log.fault()) {
+        return fault;
+    }
     if let Endpoint::Address(address) = &server.endpoint {
         let why = Why::ours(Word::McpClosedEarly, [address.url.as_str().into()]);
         return Failure::new(FailureCode::Closed, why);
@@ -395,8 +464,4 @@ fn ended_early(server: &Server, log: &ServerLog) -> Failure {
         }
         (None, None) => Failure::new(FailureCode::Ended, early),
     }
-}
-
-pub(crate) fn login_hint(server: &str) -> Why {
-    Why::ours(Word::McpLoginHint, [server.into()])
 }

@@ -5,11 +5,12 @@ use crate::text;
 use ostler_wire::{Why, Word};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use std::error::Error as StdError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Of what a server says goes wrong.
 pub(crate) const MAX_SAID: usize = 2_000;
 /// Of a page that a server answered with.
-const MAX_PAGE: usize = 200;
+pub(crate) const MAX_PAGE: usize = 200;
 
 type HttpError = StreamableHttpError<reqwest::Error>;
 
@@ -110,16 +111,58 @@ impl Failure {
     }
 }
 
+/// Why a connection does not stand, and whether another way may.
+pub struct ConnectError {
+    /// The same for programs.
+    pub code: FailureCode,
+    pub why: Why,
+    /// Its words to whoever is to log in.
+    pub challenge: Option<String>,
+    pub(crate) again: bool,
+}
+
+impl ConnectError {
+    pub(crate) fn finally(failure: Failure) -> Self {
+        let Failure { code, why } = failure;
+        Self {
+            code,
+            why,
+            challenge: None,
+            again: false,
+        }
+    }
+}
+
+/// Other ways to say who one is have no page to go to.
+pub(crate) fn is_oauth(challenge: &str) -> bool {
+    let scheme = challenge.trim_start().get(..6);
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
+}
+
+pub(crate) fn login_hint(server: &str) -> Why {
+    Why::ours(Word::McpLoginHint, [server.into()])
+}
+
+/// Where a server wanted to send us.
+#[derive(Clone, Default)]
+pub struct RedirectTarget(Arc<Mutex<Option<String>>>);
+
+impl RedirectTarget {
+    pub fn at(&self) -> MutexGuard<'_, Option<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Where a server is, for whoever is to mend it.
-pub(crate) struct Place<'a> {
-    pub server: &'a str,
-    pub url: &'a str,
+pub(crate) struct Place {
+    pub server: String,
+    pub url: String,
     /// Where it wanted to send us.
-    pub redirect: Option<String>,
+    pub redirect: RedirectTarget,
 }
 
 /// Why a message did not get to an address, or no answer came back.
-pub(crate) fn on_the_way(error: &(dyn StdError + 'static), place: &Place<'_>) -> Failure {
+pub(crate) fn on_the_way(error: &(dyn StdError + 'static), place: &Place) -> Failure {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(error) = error.downcast_ref::<HttpError>() {
@@ -130,7 +173,7 @@ pub(crate) fn on_the_way(error: &(dyn StdError + 'static), place: &Place<'_>) ->
     Failure::new(FailureCode::Closed, text::cut(&chain(error), MAX_SAID))
 }
 
-fn of_http(error: &HttpError, place: &Place<'_>) -> Failure {
+fn of_http(error: &HttpError, place: &Place) -> Failure {
     let Place { url, .. } = place;
     match error {
         HttpError::Client(error) => of_line(error, url),
@@ -168,18 +211,19 @@ fn status_in(said: &str) -> Option<(u16, &str)> {
     Some((status, page))
 }
 
-fn of_status(status: u16, page: &str, place: &Place<'_>) -> Failure {
+pub(crate) fn of_status(status: u16, page: &str, place: &Place) -> Failure {
     let Place {
         server,
         url,
         redirect,
     } = place;
+    let redirect = redirect.at().clone();
     let number = status.to_string();
     let page = text::line(page, MAX_PAGE);
     let of = |word| Failure::ours(FailureCode::Status(status), word, [url]);
     match (status, redirect) {
         (300..=399, Some(redirect)) => {
-            Failure::ours(FailureCode::Redirect, Word::McpLedAway, [url, redirect])
+            Failure::ours(FailureCode::Redirect, Word::McpLedAway, [url, &redirect])
         }
         (300..=399, None) => {
             Failure::ours(FailureCode::Redirect, Word::McpLedSomewhere, [url, &number])
@@ -215,7 +259,7 @@ fn of_status(status: u16, page: &str, place: &Place<'_>) -> Failure {
     }
 }
 
-fn of_line(error: &reqwest::Error, url: &str) -> Failure {
+pub(crate) fn of_line(error: &reqwest::Error, url: &str) -> Failure {
     let causes = || std::iter::successors(error.source(), |&error| error.source());
     let last = causes().last().map(ToString::to_string);
     let said = text::line(&last.unwrap_or_default(), MAX_PAGE);

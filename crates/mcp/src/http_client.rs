@@ -1,23 +1,12 @@
 //! The HTTP client that servers and their issuers are reached with.
 
-use crate::failure::chain;
+use crate::failure::{RedirectTarget, chain};
 use crate::settings::ServerContext;
 use crate::text;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 const CONNECT: Duration = Duration::from_secs(10);
 const MAX_URL: usize = 500;
-
-/// Where a server wanted to send us.
-#[derive(Clone, Default)]
-pub struct RedirectTarget(Arc<Mutex<Option<String>>>);
-
-impl RedirectTarget {
-    pub fn at(&self) -> MutexGuard<'_, Option<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 pub fn http_client(context: &ServerContext) -> Result<reqwest::Client, String> {
     client(context, &RedirectTarget::default())

@@ -8,6 +8,7 @@ mod cache;
 mod client;
 mod connect;
 mod content;
+mod event_stream;
 mod failure;
 mod form;
 mod handle;
@@ -26,9 +27,8 @@ pub mod text;
 
 pub use auth::{LoginVisit, log_in};
 pub use client::{CallError, CallResult, Caller, Connection, PeerInfo};
-pub use connect::ConnectError;
 pub use content::{Attachment, Content};
-pub use failure::{Failure, FailureCode};
+pub use failure::{ConnectError, Failure, FailureCode};
 pub use form::{Asker, Field, FieldKind, Form, FormReply};
 pub use handle::{ConnectorCommand, ServerHandle, Snapshot, State};
 pub use launch::{Confinement, LaunchError, Launcher, Program};
@@ -36,8 +36,8 @@ pub use names::{server_name, tool_name};
 pub use sampling::{SamplingAnswer, SamplingEnd, SamplingMessage, SamplingRequest, SamplingRole};
 pub use servers::{OfferedTool, Offers, Servers};
 pub use settings::{
-    Address, Endpoint, McpSettings, Redaction, Registration, Sampling, Server, ServerContext,
-    TokenStore, ToolTrust, Trust,
+    Address, Endpoint, HttpForm, McpSettings, Redaction, Registration, Sampling, Server,
+    ServerContext, TokenStore, ToolTrust, Trust,
 };
 pub use stdio::{MAX_MESSAGE, ServerLog, describe_exit, with_log_tail};
 

@@ -1,8 +1,7 @@
 //! Asking a server what it offers: page by page, cleaned and bounded.
 
 use crate::client::{Connection, wanted_login};
-use crate::connect::{ConnectError, login_hint};
-use crate::failure::{Failure, FailureCode};
+use crate::failure::{ConnectError, Failure, FailureCode, login_hint};
 use crate::settings::Server;
 use crate::{LeftOut, Lists, PromptInfo, ResourceInfo, ToolInfo, text};
 use ostler_wire::{Why, Word};

@@ -143,9 +143,19 @@ pub enum Endpoint {
     Unusable(ostler_wire::Why),
 }
 
+/// How messages go over HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpForm {
+    /// Each to the same address, with its answer.
+    Streamable,
+    /// As the revision 2024-11-05 has it: to one address, and the answers come as events of another.
+    Events,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     pub url: String,
+    pub form: HttpForm,
     pub headers: Vec<(String, String)>,
     /// A command whose output, a JSON object, is more headers.
     pub headers_helper: Option<String>,

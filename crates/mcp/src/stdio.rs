@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 /// Bytes of one message.
 pub const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 /// Between us and the library that reads the messages.
-const BUFFER: usize = 256 * 1024;
+pub(crate) const BUFFER: usize = 256 * 1024;
 /// Of what a server logs, the last of which is kept.
 const MAX_LOG: usize = 16 * 1024;
 /// Of a server's log that stands in an error.
@@ -91,7 +91,7 @@ impl ServerLog {
         self.state().exit = Some(exit);
     }
 
-    fn fail(&self, failure: Failure) {
+    pub(crate) fn fail(&self, failure: Failure) {
         self.state().fault.get_or_insert(failure);
     }
 
@@ -156,10 +156,8 @@ pub fn connect(mut process: Process, log: &ServerLog, cancel: CancellationToken)
         });
     }
     let lines = Lines {
-        line: Vec::new(),
-        to: to_us,
-        log: log.clone(),
         backlog,
+        ..Lines::new(to_us, log.clone())
     };
     tokio::spawn(async move {
         carry_out(process, lines, (cancel.clone(), deaf)).await;
@@ -251,18 +249,27 @@ async fn at(when: Option<Instant>) {
     }
 }
 
-/// What a program says, on its way to the library.
-struct Lines {
+/// What a server says, on its way to the library.
+pub(crate) struct Lines {
     /// The beginning of the next one.
     line: Vec<u8>,
     to: WriteHalf<DuplexStream>,
-    log: ServerLog,
+    pub log: ServerLog,
     backlog: Arc<Backlog>,
 }
 
 impl Lines {
+    pub fn new(to: WriteHalf<DuplexStream>, log: ServerLog) -> Self {
+        Self {
+            line: Vec::new(),
+            to,
+            log,
+            backlog: Arc::default(),
+        }
+    }
+
     /// Passes whole messages on. Whether there is any use in going on.
-    async fn take(&mut self, bytes: &[u8]) -> bool {
+    pub async fn take(&mut self, bytes: &[u8]) -> bool {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(piece);
             if self.line.len() > MAX_MESSAGE {
@@ -377,13 +384,7 @@ mod tests {
 
     fn lines(theirs: DuplexStream) -> (ReadHalf<DuplexStream>, Lines) {
         let (read, to) = tokio::io::split(theirs);
-        let lines = Lines {
-            line: Vec::new(),
-            to,
-            log: ServerLog::default(),
-            backlog: Arc::default(),
-        };
-        (read, lines)
+        (read, Lines::new(to, ServerLog::default()))
     }
 
     #[test]

@@ -88,6 +88,7 @@ impl SessionState {
             terms,
             history: None,
             pane: services.sandbox.pane.clone(),
+            terminal: services.sandbox.terminal.clone(),
         }
     }
 

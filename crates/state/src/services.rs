@@ -10,6 +10,7 @@ use ostler_host::pane::Pane;
 use ostler_mcp::Servers;
 use ostler_store::artifacts::Artifacts;
 use ostler_store::history::History;
+use ostler_tools::EditorTerminal;
 use ostler_tools::jobs::Jobs;
 use ostler_tools::seen::Seen;
 use ostler_tools::tool::ToolSettings;
@@ -50,6 +51,7 @@ impl ToolServices {
             jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.sink())),
             sandbox: SessionSandbox {
                 pane: settings.toolbox.pane.clone(),
+                terminal: settings.toolbox.terminal.clone(),
                 settings: Arc::new(settings.toolbox.sandbox.clone()),
                 share: Arc::default(),
             },
@@ -69,6 +71,8 @@ impl ToolServices {
 pub struct SessionSandbox {
     /// The pane that the person shares, if commands run in one, where nothing confines them.
     pub pane: Option<Pane>,
+    /// The same of an editor's terminals.
+    pub terminal: Option<Arc<dyn EditorTerminal>>,
     pub settings: Arc<SandboxSettings>,
     pub share: Arc<SandboxShare>,
 }

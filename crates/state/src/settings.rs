@@ -18,6 +18,7 @@ use ostler_sources::references::Voice;
 use ostler_sources::templates::TemplateFolder;
 use ostler_store::budget::Budget;
 use ostler_store::redact::Redactor;
+use ostler_tools::EditorTerminal;
 use ostler_tools::tool::{Tool, ToolSettings};
 use ostler_wire::Language;
 use std::path::PathBuf;
@@ -181,6 +182,8 @@ pub struct ToolSources {
     pub elsewhere: Option<Elsewhere>,
     /// The pane that the person shares, if commands run in one.
     pub pane: Option<Pane>,
+    /// Terminals of an editor, if commands run in them.
+    pub terminal: Option<Arc<dyn EditorTerminal>>,
 }
 
 /// A session whose project lies at another place. What is the person's own runs on this machine as always.

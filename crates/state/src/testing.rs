@@ -18,5 +18,6 @@ pub fn call_sandbox(cx: &Context) -> CallSandbox {
         terms: Terms::default(),
         history: None,
         pane: None,
+        terminal: None,
     }
 }

@@ -103,6 +103,15 @@ impl Issuer {
         )
     }
 
+    /// The same for whoever wants a key.
+    pub fn key_table(&self) -> String {
+        let url = self.url();
+        format!(
+            "\n[providers.oauth]\nexchange = \"key\"\nauthorize_url = \"{url}/authorize\"\n\
+             token_url = \"{url}/keys\"\n"
+        )
+    }
+
     /// How long tokens last from now on; none says nothing about it.
     pub fn life(&self, seconds: Option<i64>) {
         self.shared.lock().life = seconds;
@@ -265,6 +274,7 @@ impl Shared {
             .to_owned();
         let query = request.path.split_once('?').map_or("", |(_, q)| q);
         let (query, form) = (pairs(query), pairs(&String::from_utf8_lossy(&request.raw)));
+        let body = request.body.clone();
         let mut state = self.lock();
         state.requests.push(request);
         self.changed.notify_all();
@@ -302,6 +312,7 @@ impl Shared {
         match path.as_str() {
             "/authorize" => state.authorize(&query, hitch),
             "/token" => state.token(&form),
+            "/keys" => state.key(&body),
             "/device" => state.device(),
             "/revoke" => state.revoke(&form),
             "/.well-known/openid-configuration" | "/.well-known/oauth-authorization-server" => {
@@ -323,6 +334,9 @@ impl State {
 
     fn authorize(&mut self, query: &HashMap<String, String>, hitch: Option<Hitch>) -> Reply {
         let get = |key: &str| query.get(key).cloned().unwrap_or_default();
+        if let Some(back) = query.get("callback_url") {
+            return self.authorize_key(back, get("code_challenge"));
+        }
         let redirect = get("redirect_uri");
         let fits = get("client_id") == CLIENT_ID
             && get("response_type") == "code"
@@ -350,6 +364,40 @@ impl State {
             ],
             body: vec![],
         }
+    }
+
+    /// Comes back with a code that becomes a key.
+    fn authorize_key(&mut self, back: &str, challenge: String) -> Reply {
+        if !back.starts_with("http://localhost:") {
+            return refusal("invalid_request");
+        }
+        let code = self.secret("code");
+        self.codes
+            .insert(code.clone(), (challenge, back.to_owned()));
+        // The name may lead to another address first.
+        let back = back.replacen("localhost", "127.0.0.1", 1);
+        Reply {
+            status: 302,
+            headers: vec![
+                pair("content-type", "text/plain"),
+                pair("location", &format!("{back}&code={code}")),
+            ],
+            body: vec![],
+        }
+    }
+
+    fn key(&mut self, body: &Value) -> Reply {
+        let get = |key: &str| body[key].as_str().unwrap_or_default().to_owned();
+        let Some((challenge, _)) = self.codes.remove(&get("code")) else {
+            return refusal("invalid_grant");
+        };
+        let hash = Sha256::digest(get("code_verifier").as_bytes());
+        if URL_SAFE_NO_PAD.encode(hash) != challenge || get("code_challenge_method") != "S256" {
+            return refusal("invalid_grant");
+        }
+        let key = self.secret("access");
+        self.access.push(key.clone());
+        reply(200, &json!({"key": key, "user_id": "u"}))
     }
 
     fn token(&mut self, form: &HashMap<String, String>) -> Reply {

@@ -13,7 +13,7 @@ pub mod seen;
 pub mod testing;
 pub mod tool;
 
-pub use programs::{Confinement, NoPrograms, Programs, Started};
+pub use programs::{Confinement, EditorTerminal, NoPrograms, Programs, Started};
 pub use sandbox_report::SandboxReport;
 
 use ostler_store::{artifacts, cut, history, memory, redact};

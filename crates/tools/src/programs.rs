@@ -8,6 +8,7 @@ use ostler_host::pane::Pane;
 use ostler_host::{Command, Exit, Process};
 use ostler_wire::Why;
 use std::any::Any;
+use std::sync::Arc;
 
 /// Starts the programs of one call. Its implementor can be recognised by its type, by those who know that.
 pub trait Programs: Any + Send + Sync {
@@ -18,6 +19,21 @@ pub trait Programs: Any + Send + Sync {
     fn pane(&self) -> Option<Pane> {
         None
     }
+
+    /// The same of an editor's terminals.
+    fn terminal(&self) -> Option<Arc<dyn EditorTerminal>> {
+        None
+    }
+}
+
+/// Terminals of an editor, each for one command.
+pub trait EditorTerminal: Send + Sync {
+    /// Has the editor start a command for a call.
+    fn run<'a>(
+        &'a self,
+        command: Command,
+        call: &'a str,
+    ) -> BoxFuture<'a, Result<Process, ToolError>>;
 }
 
 /// Starts nothing, for calls that have not been judged yet.

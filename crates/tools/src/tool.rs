@@ -4,6 +4,7 @@ use crate::arguments::{Repair, fit_arguments, read_arguments};
 pub use crate::context::*;
 use crate::cut::clip;
 pub use crate::error::ToolError;
+pub use crate::programs::EditorTerminal;
 use futures_util::future::BoxFuture;
 pub use ostler_guard::{Scope, normalise};
 use ostler_wire::{Access, Body, Image, Json, ToolDeclaration, ToolSpec};

@@ -23,6 +23,7 @@ mod questions;
 mod secret;
 mod shown;
 mod snapshot;
+pub mod sse;
 mod subscription;
 mod tool;
 mod tricky;

@@ -2,10 +2,11 @@
 
 use super::Agent;
 use crate::asks::{About, Answer, Asker, fields};
-use crate::backend::{EditorFiles, Place, Reach, Server};
+use crate::backend::{EditorFiles, EditorOffer, EditorTerminals, Place, Reach, Server};
 use crate::editor::OpenFiles;
 use crate::protocol::{Editor, Error, invalid, schema as s};
 use crate::session::{Session, WISHES, Wish};
+use crate::terminal::{self, Terminals};
 use crate::updates::{Shows, Updates};
 use ostler_wire::{AskAnswer, Client, Open, Word};
 use std::path::PathBuf;
@@ -62,12 +63,22 @@ impl Agent {
         let about = About::Request(request, about);
         let mut notes = self.settle(&*place, &asker, &about, &cwd).await?;
         let reaches = can.fs.read_text_file || can.fs.write_text_file;
-        let files = reaches.then(|| Arc::new(OpenFiles::new(editor, can.fs)));
-        let shared = files.clone().map(|files| files as Arc<dyn EditorFiles>);
-        let mut client = place.open(which, shared).await?;
+        let files = reaches.then(|| Arc::new(OpenFiles::new(editor.clone(), can.fs)));
+        let (shown, terminals_shown) = mpsc::channel(terminal::WAITING);
+        let terminals = can
+            .terminal
+            .then(|| Arc::new(Terminals::new(editor, shown)));
+        let offer = EditorOffer {
+            files: files.clone().map(|files| files as Arc<dyn EditorFiles>),
+            terminals: terminals.clone().map(|all| all as Arc<dyn EditorTerminals>),
+        };
+        let mut client = place.open(which, offer).await?;
         let id = s::SessionId::new(client.session_id.as_str());
         if let Some(files) = files {
-            files.belong_to(id);
+            files.belong_to(id.clone());
+        }
+        if let Some(terminals) = terminals {
+            terminals.belong_to(id);
         }
         notes.append(&mut client.notes);
         let shows = can.session.unwrap_or_default();
@@ -75,7 +86,8 @@ impl Agent {
             notices: shows.notices.is_some(),
             compaction: shows.compaction.is_some(),
         };
-        let session = self.session(client, (cwd, shows), asker).await?;
+        let mut session = self.session(client, (cwd, shows), asker).await?;
+        session.show_terminals(terminals_shown);
         Ok(Opened { session, notes })
     }
 
@@ -153,11 +165,13 @@ impl Agent {
                     headers: headers(one.headers).collect(),
                 },
             },
-            s::McpServer::Sse(one) => {
-                let why = self.language().say(Word::ServerSse);
-                let values = [one.name.as_str(), why];
-                return Err(invalid(self.language().fill(Word::AcpServerName, &values)));
-            }
+            s::McpServer::Sse(one) => Server {
+                name: one.name,
+                reach: Reach::Events {
+                    url: one.url,
+                    headers: headers(one.headers).collect(),
+                },
+            },
             _ => {
                 let values = ["?", "type"];
                 return Err(invalid(self.language().fill(Word::AcpServerName, &values)));

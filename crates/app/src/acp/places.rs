@@ -2,6 +2,7 @@
 //! sessions that are stored.
 
 use super::editor::EditorHost;
+use super::terminal::Terminals;
 use crate::boot::Boot;
 use crate::conversation::hub::{Attendance, ConversationHub, Guest};
 use crate::conversation::questions::StartQuestions;
@@ -9,11 +10,12 @@ use crate::errors::Told as _;
 use crate::output;
 use crate::wiring::plugins::learn;
 use ostler_acp::backend::{
-    About, Backend, EditorFiles, Fault, Listed, Place, Reach, Refusal, Server,
+    About, Backend, EditorOffer, Fault, Listed, Place, Reach, Refusal, Server,
 };
-use ostler_config::schema::PluginConfig;
+use ostler_config::schema::{PluginConfig, PluginKind};
 use ostler_engine::log;
 use ostler_engine::store::{Store, info, root_of};
+use ostler_engine::tool::EditorTerminal;
 use ostler_host::Host;
 use ostler_wire::{
     Ask, AskAnswer, AskKind, BoxFuture, Choice, Client, Entry, Escape, HubError, Language, Open,
@@ -306,7 +308,7 @@ fn shown(server: &Server) -> String {
             let words: Vec<String> = words.collect();
             format!("{}: {}{}", server.name, words.join(" "), names(env))
         }
-        Reach::Address { url, headers } => {
+        Reach::Address { url, headers } | Reach::Events { url, headers } => {
             format!("{}: {url}{}", server.name, names(headers))
         }
     };
@@ -330,6 +332,12 @@ fn configured(server: &Server) -> PluginConfig {
             headers: headers.iter().cloned().collect(),
             ..plugin
         },
+        Reach::Events { url, headers } => PluginConfig {
+            kind: Some(PluginKind::Sse),
+            url: Some(url.clone()),
+            headers: headers.iter().cloned().collect(),
+            ..plugin
+        },
     }
 }
 
@@ -342,11 +350,21 @@ impl Folder {
         self.servers.servers.is_empty() || self.places.accepted().contains(&self.servers.ask)
     }
 
-    fn guest(&self, editor: Option<Arc<dyn EditorFiles>>) -> Guest {
+    fn guest(&self, editor: EditorOffer) -> Guest {
         let accepted = self.are_servers_accepted();
         let servers = self.servers.servers.iter().filter(|_| accepted);
         let boot = self.hub.boot();
-        let host = editor.map(|files| {
+        let wants_terminal = boot.loaded.config.acp.client_terminal;
+        let terminal = editor.terminals.filter(|_| wants_terminal).map(|editor| {
+            let terminals = Terminals {
+                editor,
+                env: boot.env.clone(),
+                root: boot.places.root.clone(),
+                cwd: self.cwd.clone(),
+            };
+            Arc::new(terminals) as Arc<dyn EditorTerminal>
+        });
+        let host = editor.files.map(|files| {
             let roots = (boot.places.root.clone(), self.cwd.clone());
             let host = EditorHost::new(boot.host(), files, roots, self.language());
             Arc::new(host) as Arc<dyn Host>
@@ -354,13 +372,15 @@ impl Folder {
         Guest {
             servers: servers.map(configured).collect(),
             host,
+            terminal,
         }
     }
 
     /// What the person should know of the configuration: no terminal has said it.
-    fn told(&self) -> Vec<String> {
+    fn told(&self, has_terminals: bool) -> Vec<String> {
         let language = self.language();
         let boot = self.hub.boot();
+        let misses = boot.loaded.config.acp.client_terminal && !has_terminals;
         let mut told: Vec<String> = boot
             .loaded
             .notices
@@ -368,6 +388,7 @@ impl Folder {
             .map(|n| n.say(language))
             .collect();
         told.extend(crate::sandbox::nothing_holds(&boot));
+        told.extend(misses.then(|| language.say(Word::AcpNoTerminals).to_owned()));
         if !self.are_servers_accepted() {
             let names: Vec<&str> = self
                 .servers
@@ -410,11 +431,7 @@ impl Place for Folder {
         })
     }
 
-    fn open(
-        &self,
-        which: Open,
-        editor: Option<Arc<dyn EditorFiles>>,
-    ) -> BoxFuture<'_, Result<Client, Refusal>> {
+    fn open(&self, which: Open, editor: EditorOffer) -> BoxFuture<'_, Result<Client, Refusal>> {
         Box::pin(async move {
             if let Open::Resume(id) = &which {
                 let store = self.hub.boot().store();
@@ -423,8 +440,9 @@ impl Place for Folder {
                     return Err(Refusal::new(Fault::NotFound, none));
                 }
             }
+            let has_terminals = editor.terminals.is_some();
             let mut client = self.hub.open_for(which, self.guest(editor)).await?;
-            let told = self.told();
+            let told = self.told(has_terminals);
             let new = told.into_iter().filter(|one| !client.notes.contains(one));
             let new: Vec<String> = new.collect();
             client.notes.splice(0..0, new);

@@ -170,6 +170,7 @@ mod tests {
             revoke: None,
             client_id: "c".into(),
             client_secret: None,
+            exchange: ostler_config::oauth::Exchange::Token,
         };
         let answers = Mutex::new(answers.into_iter());
         let pauses = RefCell::new(Vec::new());

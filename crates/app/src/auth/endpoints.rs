@@ -4,7 +4,7 @@ use super::http::{Form, Http};
 use anyhow::bail;
 use oauth2::basic::BasicClient;
 use oauth2::{AuthType, ClientId, ClientSecret, EndpointNotSet, EndpointSet, TokenUrl};
-use ostler_config::oauth::{OauthConfig, parse_address};
+use ostler_config::oauth::{Exchange, OauthConfig, parse_address};
 use ostler_config::text::{Explain as _, phrase};
 use ostler_wire::Word;
 use serde_json::{Map, Value};
@@ -25,14 +25,17 @@ pub struct Endpoints {
     pub revoke: Option<Url>,
     pub client_id: String,
     pub client_secret: Option<String>,
+    pub exchange: Exchange,
 }
 
 impl Endpoints {
     pub async fn find(provider: &str, oauth: &OauthConfig, http: &Http) -> anyhow::Result<Self> {
         let what = || phrase(Word::AuthTableUnusable, &[&provider]);
         let set = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-        let Some(client_id) = set(&oauth.client_id) else {
-            bail!(phrase(Word::AuthNoClient, &[&what()]));
+        let client_id = match (set(&oauth.client_id), oauth.exchange) {
+            (Some(id), _) => id,
+            (None, Exchange::Key) => String::new(),
+            (None, Exchange::Token) => bail!(phrase(Word::AuthNoClient, &[&what()])),
         };
         let published = match set(&oauth.issuer) {
             Some(issuer) => discover(&issuer, http).await.explain(what)?,
@@ -62,6 +65,7 @@ impl Endpoints {
             token,
             client_id,
             client_secret: set(&oauth.client_secret),
+            exchange: oauth.exchange,
         })
     }
 

@@ -103,6 +103,23 @@ impl Http {
         judge(&shown(url), status, &body, hide)
     }
 
+    /// Sends the same as a JSON object.
+    pub async fn post_json(
+        &self,
+        url: &Url,
+        form: &Form,
+    ) -> Result<Map<String, Value>, IssuerError> {
+        let pairs = form
+            .iter()
+            .map(|(key, value)| (key.clone(), value.clone().into()));
+        let body = Value::Object(pairs.collect()).to_string();
+        let request = self.client().await?.post(url.clone());
+        let request = request.header("content-type", "application/json");
+        let (status, body) = self.send(request.body(body), url).await?;
+        let hide = |text: String| hide(text, form);
+        judge(&shown(url), status, &body, hide)
+    }
+
     /// Sends a request that the protocol's library made, and judges the answer before the library reads it.
     pub async fn call(&self, request: HttpRequest) -> Result<HttpResponse, IssuerError> {
         let url = Url::parse(&request.uri().to_string());

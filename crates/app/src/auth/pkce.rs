@@ -8,6 +8,7 @@ use anyhow::{anyhow, bail};
 use oauth2::{
     AuthUrl, AuthorizationCode, CsrfToken, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl,
 };
+use ostler_config::oauth::Exchange;
 use ostler_config::text::phrase;
 use ostler_wire::{Why, Word};
 use std::borrow::Cow;
@@ -38,6 +39,9 @@ impl Attempt {
     pub fn url(&self, from: &Endpoints, wanted: &Form) -> anyhow::Result<Url> {
         let address = from.authorize.clone();
         let address = address.ok_or_else(|| Why::from(Word::AuthNoAuthorizeUrl))?;
+        if from.exchange == Exchange::Key {
+            return Ok(self.key_url(address, wanted));
+        }
         let client = from.client().set_auth_uri(AuthUrl::from_url(address));
         let challenge = PkceCodeChallenge::from_code_verifier_sha256(&self.verifier);
         let request = client
@@ -48,6 +52,20 @@ impl Attempt {
             request.add_extra_param(name, value)
         });
         Ok(request.url().0)
+    }
+
+    /// The same at a page that hands out a key.
+    fn key_url(&self, mut page: Url, wanted: &Form) -> Url {
+        let challenge = PkceCodeChallenge::from_code_verifier_sha256(&self.verifier);
+        // By the name that vendors document for it.
+        let own = self.redirect.replacen("127.0.0.1", "localhost", 1);
+        let back = format!("{own}?state={}", self.state.secret());
+        page.query_pairs_mut()
+            .append_pair("callback_url", &back)
+            .append_pair("code_challenge", challenge.as_str())
+            .append_pair("code_challenge_method", challenge.method())
+            .extend_pairs(wanted);
+        page
     }
 
     /// The code in the query that the browser came back with.
@@ -96,6 +114,16 @@ impl Attempt {
         from: &Endpoints,
         http: &Http,
     ) -> anyhow::Result<Tokens> {
+        if from.exchange == Exchange::Key {
+            let asked = vec![
+                ("code".to_owned(), code),
+                ("code_verifier".to_owned(), self.verifier.into_secret()),
+                ("code_challenge_method".to_owned(), "S256".to_owned()),
+            ];
+            return Ok(Tokens::read_key(
+                &http.post_json(&from.token, &asked).await?,
+            )?);
+        }
         let client = from.client();
         let request = client
             .exchange_code(AuthorizationCode::new(code))
@@ -120,6 +148,7 @@ mod tests {
             revoke: None,
             client_id: "cli".into(),
             client_secret: None,
+            exchange: Exchange::Token,
         }
     }
 
@@ -147,6 +176,16 @@ mod tests {
         let wanted = vec![("scope".into(), "a b".into())];
         let url = attempt.url(&endpoints(), &wanted).unwrap();
         insta::assert_snapshot!(url, @"https://id.test/authorize?tenant=a%20b&response_type=code&client_id=cli&state=s&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256&redirect_uri=http%3A%2F%2F127.0.0.1%3A7%2Fcallback&scope=a+b");
+    }
+
+    #[test]
+    fn a_page_that_hands_out_keys_is_told_where_to_come_back_to() {
+        let from = Endpoints {
+            exchange: Exchange::Key,
+            ..endpoints()
+        };
+        let url = attempt().url(&from, &Vec::new()).unwrap();
+        insta::assert_snapshot!(url, @"https://id.test/authorize?tenant=a%20b&callback_url=http%3A%2F%2Flocalhost%3A7%2Fcallback%3Fstate%3Ds&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256");
     }
 
     #[test]

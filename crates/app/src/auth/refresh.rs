@@ -180,6 +180,7 @@ impl Inner {
             revoke: None,
             client_id: login.client_id.clone(),
             client_secret: self.client_secret.as_ref().map(|s| s.reveal().to_owned()),
+            exchange: ostler_config::oauth::Exchange::Token,
         };
         let refresh = RefreshToken::new(refresh);
         let client = from.client();

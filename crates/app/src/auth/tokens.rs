@@ -7,7 +7,7 @@ use oauth2::TokenResponse as _;
 use oauth2::basic::{BasicTokenResponse, BasicTokenType};
 use ostler_config::logins::Login;
 use ostler_wire::{Why, Word};
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 /// No header takes more.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
@@ -38,6 +38,22 @@ impl Tokens {
             access: access.clone(),
             refresh: refresh.filter(|token| token.len() <= MAX_TOKEN_BYTES),
             life: life.and_then(|life| Some(SignedDuration::from_secs(life.try_into().ok()?))),
+        })
+    }
+
+    /// A key in place of tokens. It has no end of which we know, and is not renewed.
+    pub fn read_key(answer: &Map<String, Value>) -> Result<Self, IssuerError> {
+        let key = answer.get("key").and_then(Value::as_str);
+        let Some(key) = key.filter(|key| !key.is_empty()) else {
+            return Err(IssuerError::NotAnIssuer(Word::AuthNoToken.into()));
+        };
+        if !is_sendable(key) {
+            return Err(IssuerError::NotAnIssuer(Word::AuthBadToken.into()));
+        }
+        Ok(Self {
+            access: key.to_owned(),
+            refresh: None,
+            life: None,
         })
     }
 
@@ -84,7 +100,8 @@ fn day_and_second(time: Timestamp) -> String {
 mod tests {
     use super::super::http::respond;
     use super::*;
-    use serde_json::{Value, json};
+    use ostler_config::oauth::Exchange;
+    use serde_json::json;
 
     fn check(answer: Value) -> String {
         let Value::Object(answer) = answer else {
@@ -143,6 +160,7 @@ mod tests {
             revoke: None,
             client_id: "c".into(),
             client_secret: None,
+            exchange: Exchange::Token,
         };
         let tokens = |life: Option<i64>, refresh: Option<&str>| Tokens {
             access: "a".into(),

@@ -13,7 +13,7 @@ use crate::remote;
 use anyhow::{Context as _, anyhow, bail};
 use jiff::Timestamp;
 use ostler_config::logins::Login;
-use ostler_config::oauth::{LoginFlow, OauthConfig};
+use ostler_config::oauth::{LoginFlow, OauthConfig, preset};
 use ostler_config::providers::Provider;
 use ostler_config::resolve::Resolver;
 use ostler_config::schema::AuthKind;
@@ -213,9 +213,6 @@ pub async fn log_in(boot: &Boot, args: &flags::Login, person: Person) -> anyhow:
     let resolver = boot.resolver();
     let provider = chosen(boot, &resolver, args.provider.as_deref())?;
     let name = &provider.config.name;
-    let Some(oauth) = &provider.config.oauth else {
-        bail!(language.filled(Word::AuthNoTable, &[&name, &name]));
-    };
     // Otherwise a checked-out folder could have tokens sent wherever it likes.
     if provider.layer == Layer::Project {
         bail!(language.filled(Word::AuthByProject, &[&name]));
@@ -225,6 +222,10 @@ pub async fn log_in(boot: &Boot, args: &flags::Login, person: Person) -> anyhow:
         address.map_err(|e| anyhow!(language.filled(Word::CfgProvider, &[&name, &"", &e])))?;
     let address = address.with_context(|| language.filled(Word::AuthNoPlace, &[&name]))?;
     let origin = address.url.origin().ascii_serialization();
+    let own = provider.config.oauth.clone();
+    let Some(oauth) = &own.or_else(|| preset(name, &origin)) else {
+        bail!(language.filled(Word::AuthNoTable, &[&name, &name]));
+    };
     let logins = boot.logins();
     // Better said before the person has been to the browser and back.
     logins.all()?;

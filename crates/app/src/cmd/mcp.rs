@@ -80,17 +80,21 @@ fn add(boot: &Boot, args: McpAdd) -> anyhow::Result<u8> {
     let is_address = first.starts_with("http://") || first.starts_with("https://");
     let unfit = |name: &str| Err(usage(language.filled(Word::McpTypeNotFitting, &[&name])));
     match args.kind {
-        Some(McpType::Sse) => return Err(usage(language.say(Word::ServerSse).into())),
         Some(McpType::Http) if !is_address => return unfit("http"),
+        Some(McpType::Sse) if !is_address => return unfit("sse"),
         Some(McpType::Stdio) if is_address => return unfit("stdio"),
-        Some(McpType::Http | McpType::Stdio) | None => {}
+        Some(McpType::Http | McpType::Sse | McpType::Stdio) | None => {}
     }
     let mut entry = Map::new();
     if is_address {
         if !rest.is_empty() || !args.env.is_empty() {
             return Err(usage(language.say(Word::McpAddressArgs).into()));
         }
-        entry.insert("type".into(), "http".into());
+        let kind = match args.kind {
+            Some(McpType::Sse) => "sse",
+            Some(McpType::Http | McpType::Stdio) | None => "http",
+        };
+        entry.insert("type".into(), kind.into());
         entry.insert("url".into(), first.as_str().into());
         let mut headers = Map::new();
         for header in &args.header {

@@ -10,6 +10,7 @@ use crate::remote::RemoteHub;
 use crate::wiring;
 use ostler_config::schema::PluginConfig;
 use ostler_config::text::Speak as _;
+use ostler_engine::tool::EditorTerminal;
 use ostler_engine::{LiveSessions, Voice};
 use ostler_host::Host;
 use ostler_wire::{
@@ -61,6 +62,8 @@ pub struct Guest {
     pub servers: Vec<PluginConfig>,
     /// Files as the editor has them, in place of those of this machine.
     pub host: Option<Arc<dyn Host>>,
+    /// Where commands run, in place of the sandbox.
+    pub terminal: Option<Arc<dyn EditorTerminal>>,
 }
 
 /// Where the sessions are.
@@ -128,7 +131,7 @@ impl ConversationHub {
     /// What the next session is opened with.
     fn next(&self, guest: Guest) -> anyhow::Result<Current> {
         let old = self.lock().clone();
-        let alone = guest.servers.is_empty() && guest.host.is_none();
+        let alone = guest.servers.is_empty() && guest.host.is_none() && guest.terminal.is_none();
         if !old.is_used && alone {
             return Ok(old);
         }
@@ -169,6 +172,13 @@ fn hub_of(
         options.toolbox.host = host;
     }
     let mut notices = crate::place::apply(&mut options, boot)?;
+    if let Some(terminal) = guest.terminal {
+        notices.push(crate::place::use_terminal(
+            &mut options,
+            terminal,
+            boot.language,
+        ));
+    }
     options.commands.extras = crate::extras::all(boot, crate::place::describe(boot));
     options.commands.hub = Some(Arc::new(Answers(boot.clone())));
     let uncovered = options.toolbox.sandbox.uncovered;

@@ -89,7 +89,6 @@ pub enum McpType {
     Stdio,
     #[value(alias = "streamable-http")]
     Http,
-    #[value(hide = true)]
     Sse,
 }
 

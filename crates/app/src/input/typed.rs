@@ -174,6 +174,12 @@ impl Typed {
         Some(last + PAUSE).filter(|at| *at > now && self.by_hand)
     }
 
+    /// A prompt was typed ahead.
+    pub fn has_early(&self) -> bool {
+        let refused = self.candidate.is_some() || self.refused.is_some();
+        refused || !self.early.is_empty()
+    }
+
     /// Listens again after an end that was none.
     pub fn go_on(&mut self, lines: Lines) {
         (self.lines, self.last_byte, self.closed) = (lines.lines, lines.last_byte, false);

@@ -2,6 +2,7 @@
 
 use super::books::Books;
 use super::folders::{Folders, Place};
+use super::ground::{GroundKey, Grounds};
 use super::roles::{Rights, Team, Work};
 use crate::boot::Boot;
 use ostler_delegate::activity::{
@@ -13,6 +14,7 @@ use ostler_mcp::server::{CallClient, ToolAnswer};
 use ostler_wire::{BoxFuture, clip, one_line};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -40,6 +42,8 @@ pub struct Delegations<'a> {
     pub boot: &'a Boot,
     pub folders: &'a Folders,
     pub client: &'a CallClient,
+    /// What calls of before were made from.
+    pub grounds: &'a Grounds,
     /// Under which the calls of this server are counted.
     pub session: &'a str,
 }
@@ -85,7 +89,11 @@ impl Delegations<'_> {
                 Err(why) => return ToolAnswer::error(format!("tasks[{index}].cd: {why}")),
             }
         }
-        let team = match self.team(&place, request.client.as_deref()) {
+        let client = match client_of(&request) {
+            Ok(client) => client.map(str::to_owned),
+            Err(why) => return ToolAnswer::error(why),
+        };
+        let team = match self.team(&place, client.as_deref()) {
             Ok(team) => team,
             Err(why) => return ToolAnswer::error(why),
         };
@@ -155,7 +163,13 @@ impl Delegations<'_> {
     }
 
     fn team(&self, place: &Place, name: Option<&str>) -> Result<Team, String> {
-        Team::new(self.boot, place, (name, self.client), self.session)
+        let key = GroundKey {
+            root: place.root.clone(),
+            client: name.map(str::to_owned),
+            can_ask: self.client.can_ask(),
+        };
+        let ground = self.grounds.find(self.boot, &key)?;
+        Ok(Team::new(&ground, place, self.session))
     }
 
     fn place(&self, cd: Option<&str>) -> Result<Place, String> {
@@ -232,6 +246,23 @@ impl Delegations<'_> {
             self.client
                 .log(json!({"event": "notice", "text": line}))
                 .await;
+        }
+    }
+}
+
+/// Whose documents count for all tasks.
+fn client_of(request: &BatchRequest) -> Result<Option<&str>, String> {
+    let own = request.tasks.iter().map(|task| &task.client);
+    let named = own.chain([&request.client]).flatten().map(String::as_str);
+    let named: BTreeSet<&str> = named.collect();
+    match named.len() {
+        0 | 1 => Ok(named.first().copied()),
+        _ => {
+            let named: Vec<&str> = named.into_iter().collect();
+            Err(format!(
+                "A batch goes by the documents of one client, and this one names several ({}). Send one for each.",
+                named.join(", ")
+            ))
         }
     }
 }

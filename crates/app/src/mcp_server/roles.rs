@@ -3,24 +3,17 @@
 
 use super::books::Books;
 use super::folders::Place;
+use super::ground::Ground;
 use super::task::depth;
-use crate::boot::{Boot, agents};
-use crate::delegates::Delegates;
-use crate::errors::Told as _;
 use crate::flags::Mode;
-use crate::policy::reader;
-use crate::wiring::{policy_for, tool_filter, tool_settings};
 use ostler_config::three;
 use ostler_delegate::Delegation;
 use ostler_delegate::activity::{PermissionAnswer, PermissionRequest, ToolKind};
 use ostler_delegate::services::Defaults;
 use ostler_delegate::setup::{Allowance, Capabilities, Filesystem, Setup};
-use ostler_engine::agents::foreign::{Approval, ForeignLauncher};
-use ostler_engine::confine::{HistoryGround, Services};
-use ostler_engine::roles::Roles;
-use ostler_engine::tools::{Tools, declarations};
+use ostler_engine::agents::foreign::ForeignLauncher;
+use ostler_engine::tools::declarations;
 use ostler_guard::{Call, Decision, Headless, Policy, Posture, Scope, Verdict};
-use ostler_llm::Secret;
 use ostler_mcp::server::{CallClient, Question, QuestionReply};
 use ostler_wire::{Access, ToolMark, visible};
 use serde_json::json;
@@ -70,59 +63,21 @@ enum Unattended {
 }
 
 impl Team {
-    /// The configuration of a folder as it is now. `name`: whose documents of Three count.
-    /// `session`: under which it is counted.
-    pub fn new(
-        server: &Boot,
-        place: &Place,
-        (name, client): (Option<&str>, &CallClient),
-        session: &str,
-    ) -> Result<Self, String> {
-        let told = |error: anyhow::Error| server.language.told(&error);
-        let mut env = server.env.clone();
-        if let Some(name) = name {
-            env.insert(three::CLIENT.into(), name.into());
-        }
-        let boot = server.of_task(&place.root, server.global.clone(), env);
-        let boot = boot.map_err(told)?;
-        boot.redactor
-            .learn(boot.secrets().iter().map(Secret::reveal));
-        let hidden = boot.key_variables();
-        let (tools, sandbox) = tool_settings(&boot, &hidden).map_err(told)?;
-        ostler_host::hide(hidden.iter().map(String::as_str));
-        let policy = policy_for(&boot, client.can_ask()).map_err(told)?;
-        let policy = Arc::new(policy);
-        if let Some(temp) = &sandbox.temp {
-            // What cannot be made is said by the program that wants it.
-            let _ = temp.scratch.make();
-        }
-        let services = Services {
-            policy: policy.clone(),
-            allow_private: tools.allow_private,
-            served: tools.served,
-            // Nobody approves what it runs, so it takes nothing of the history.
-            history: Some(HistoryGround {
-                root: boot.places.root.clone(),
-                place: None,
-            }),
-            call_id: "three".into(),
-            root: Some(boot.places.root.clone()),
-            user_home: boot.places.user_home.clone(),
-            ..Services::without_session(boot.host(), sandbox)
-        };
-        let approval = match policy.posture {
-            Posture::Auto | Posture::Yolo => Approval::Given,
-            Posture::Ask | Posture::Edits => Approval::Held,
-        };
-        let launcher = Arc::new(ForeignLauncher::new(services, tools.writable, approval));
+    /// Of a folder as it is now. `session`: under which it is counted.
+    pub fn new(ground: &Ground, place: &Place, session: &str) -> Self {
+        let boot = &ground.boot;
+        let services = ground.services();
+        let launcher = ForeignLauncher::new(services, ground.granted.clone(), ground.approval);
+        let launcher = Arc::new(launcher);
+        let policy = ground.policy.clone();
         let defaults = Defaults {
             cwd: place.folder.clone(),
             client: three::client(&boot.env).map(str::to_owned),
             conversation_id: boot.env.get(three::CONVERSATION).cloned(),
-            depth: depth(&boot),
+            depth: depth(boot),
         };
-        let agents = Delegates::new(&boot, &hidden);
-        let (delegation, setup) = agents.for_call(&roles(&boot), launcher.clone(), defaults);
+        let agents = &ground.agents;
+        let (delegation, setup) = agents.for_call(&ground.roles, launcher.clone(), defaults);
         let rights = Rights {
             setup: Arc::new(setup),
             unattended: match policy.headless {
@@ -132,16 +87,16 @@ impl Team {
             is_free: policy.posture == Posture::Yolo,
         };
         let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
-        Ok(Self {
+        Self {
             delegation,
             rights,
-            books: Books::new(&boot, session),
+            books: Books::new(boot, session),
             launcher,
             policy,
             scope,
             only_looks: boot.global.mode == Some(Mode::Plan),
-            has_tool: is_among_tools(&boot),
-        })
+            has_tool: ground.has_tool,
+        }
     }
 
     /// Why one of the roles may not be called, by the tools, the mode, the rules and the budget. What has to be asked is put
@@ -213,14 +168,6 @@ impl Team {
     }
 }
 
-/// Whether a tool that has other agents work is among those that the server was started with.
-fn is_among_tools(boot: &Boot) -> bool {
-    let tools = Tools::new(&tool_filter(boot));
-    declarations()
-        .filter(|about| about.has(ToolMark::NeedsBackends))
-        .any(|about| tools.names().any(|name| name == about.name))
-}
-
 async fn said_yes(role: &str, writes: bool, asked: &str, client: &CallClient) -> bool {
     let may = match writes {
         true => "It may change files here and run commands, in the sandbox.",
@@ -238,14 +185,6 @@ async fn said_yes(role: &str, writes: bool, asked: &str, client: &CallClient) ->
         QuestionReply::Accept(fields) => fields.get("choice").is_some_and(|choice| choice == YES),
         QuestionReply::Decline | QuestionReply::Cancel | QuestionReply::Failed(_) => false,
     }
-}
-
-/// The roles that name a model.
-fn roles(boot: &Boot) -> Roles {
-    let settings = agents::settings(&boot.loaded, &boot.places);
-    let (mut roles, _) = Roles::load(&settings.role_sources, &settings.roles, &reader(boot));
-    roles.0.retain(|role| role.model.is_some());
-    roles
 }
 
 impl Rights {

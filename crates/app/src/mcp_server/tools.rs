@@ -2,6 +2,7 @@
 
 use super::delegation::Delegations;
 use super::folders::Folders;
+use super::ground::Grounds;
 use super::task::{self, TaskArguments};
 use crate::boot::Boot;
 use anyhow::Context as _;
@@ -47,6 +48,7 @@ pub struct Tools {
     folders: Folders,
     table: ToolTable,
     room: Semaphore,
+    grounds: Grounds,
     /// Under which the work of other agents is counted.
     session: String,
 }
@@ -58,6 +60,7 @@ impl Tools {
             folders,
             table: ToolTable::parse(TABLE).context("tools.json")?,
             room: Semaphore::new(MAX_TASKS as usize),
+            grounds: Grounds::default(),
             session: uuid::Uuid::new_v4().to_string(),
         })
     }
@@ -84,6 +87,7 @@ impl Tools {
             boot: &self.boot,
             folders: &self.folders,
             client: &client,
+            grounds: &self.grounds,
             session: &self.session,
         };
         let answered = match parsed::<Named>(Map::from_iter([(NAME.into(), tool.into())])) {

@@ -280,7 +280,7 @@ fn configured_servers_are_looked_at_without_being_started() {
     problem gone: the program no-such-program-of-ours is not found
     ok notes: sh -c touch started
     ok off: off
-    problem old: `type = "sse"` is the old transport; use `type = "http"` with the server's streamable HTTP address, which usually ends in /mcp
+    ok old: https://example.invalid/sse
     "#);
     assert!(!space.root().join("started").exists());
 }

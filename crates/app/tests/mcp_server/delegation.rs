@@ -128,6 +128,43 @@ fn a_roundtable_gives_each_contribution() {
 }
 
 #[test]
+fn what_changed_between_two_calls_counts() {
+    let (scene, agents, [first, second]) = scene(Act::answer("One."), Act::answer("Two."));
+    let mut peer = start(&scene, &agents, json!({}));
+    let ask = json!({"PROMPT": "x", "role": "reviewer", "conversation_id": "c"});
+    for _ in 0..2 {
+        let reply = peer.tool("three", ask.clone(), None);
+        assert_eq!(data(&reply)["backend"], first, "{reply:#}");
+    }
+    let place = scene.space.home().join("config.toml");
+    let from = format!("[roles.reviewer]\nmodel = \"{first}/default\"");
+    let to = format!("[roles.reviewer]\nmodel = \"{second}/default\"");
+    let config = scene.space.read(&place);
+    assert!(config.contains(&from));
+    scene.space.write(&place, config.replace(&from, &to));
+    let reply = peer.tool("three", ask.clone(), None);
+    assert_eq!(data(&reply)["backend"], second, "{reply:#}");
+    scene.space.write(
+        &place,
+        config.replace(&from, &to) + "\n[permissions]\ndeny = [\"Delegate(reviewer)\"]\n",
+    );
+    let reply = peer.tool("three", ask, None);
+    assert!(is_error(&reply), "{reply:#}");
+    // The documents of Three for the client that the tasks name.
+    let document = scene
+        .space
+        .user_home()
+        .join(".config/three/config-zed.json");
+    let role =
+        json!({"model": format!("{first}/default"), "capabilities": {"filesystem": "read-only"}});
+    let text = json!({"backend": {first: {}}, "roles": {"zeds": role}});
+    scene.space.write(document, text.to_string());
+    let tasks = json!([{"PROMPT": "x", "role": "zeds", "client": "zed"}]);
+    let reply = peer.tool("batch", json!({"tasks": tasks}), None);
+    assert!(!is_error(&reply), "{reply:#}");
+}
+
+#[test]
 fn the_roles_are_listed() {
     let (scene, agents, _) = scene(Act::answer("-"), Act::answer("-"));
     let mut peer = start(&scene, &agents, json!({}));
@@ -174,6 +211,11 @@ fn calls_of_others_that_make_no_sense() {
             "batch",
             json!({"tasks": [{"PROMPT": "x", "role": "fixer", "cd": "/"}]}),
             "tasks[0].cd",
+        ),
+        (
+            "batch",
+            json!({"client": "a", "tasks": [{"PROMPT": "x", "role": "fixer", "client": "b"}]}),
+            "several (a, b)",
         ),
         ("roundtable", json!({"TOPIC": "x", "participants": []}), ""),
     ] {

@@ -5,6 +5,7 @@ use super::super::providers::{Address, Provider};
 use super::super::schema::AuthKind;
 use super::super::tree::Layer;
 use super::{ResolveError, Resolver, origin};
+use crate::oauth::preset;
 use crate::text::phrase;
 use ostler_llm::Secret;
 use ostler_wire::{Why, Word};
@@ -60,6 +61,10 @@ impl Resolver<'_> {
     pub fn login(&self, provider: &Provider) -> Option<Result<UsableLogin, LoginError>> {
         let name = &provider.config.name;
         if provider.config.oauth.is_none() {
+            // One that was made by a preset is used; none is asked for.
+            if let Some(login) = self.preset_login(provider) {
+                return Some(Ok(login));
+            }
             let wants_one = provider.config.auth == Some(AuthKind::Login);
             return wants_one.then(|| {
                 Err(LoginError::NoIssuer {
@@ -73,6 +78,13 @@ impl Resolver<'_> {
                 provider: name.clone(),
             }),
         })
+    }
+
+    fn preset_login(&self, provider: &Provider) -> Option<UsableLogin> {
+        let address = provider.address(self.env).ok()??;
+        let origin = address.url.origin().ascii_serialization();
+        preset(&provider.config.name, &origin)?;
+        self.login_at(provider, &address).ok()
     }
 
     /// What requests are sent with: a key, else a login, else nothing where nothing is needed.

@@ -1,4 +1,4 @@
-//! `[host.*]` and `[helper]`, as they are written.
+//! `[host.*]`, `[helper]` and `[acp]`, as they are written.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,14 @@ pub struct HostConfig {
     pub exec: Vec<String>,
     /// The folder to work in there, unless --root says another.
     pub root: Option<String>,
+}
+
+/// Sessions in an editor.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct AcpConfig {
+    /// Whether commands run in the editor's terminal, where no sandbox holds them, if the editor has terminals for agents.
+    pub client_terminal: bool,
 }
 
 /// The helper that is copied to other places.

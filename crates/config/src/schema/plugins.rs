@@ -96,7 +96,7 @@ pub enum PluginKind {
         alias = "streamableHttp"
     )]
     Http,
-    /// The old transport; its servers have an `http` address today.
+    /// HTTP as of 2024: the server's events come from `url`, which mostly ends in `/sse`, and say where messages go.
     Sse,
 }
 

@@ -429,6 +429,7 @@ fn show_has_defaults_and_get_has_one() {
         .trusted();
     let loaded = bench.load().unwrap();
     assert_snapshot!(render(&settings(&loaded), Origins::Shown), @r#"
+    acp.client_terminal = false  # default
     agent.auto_plan = false  # default
     agent.effort = "low"  # ostler.toml:2:1
     agent.max_children = 4  # default

@@ -153,6 +153,7 @@ impl Bench {
                 sandbox: Default::default(),
                 elsewhere: None,
                 pane: None,
+                terminal: None,
             },
             mcp: Default::default(),
             agents: Default::default(),

@@ -50,13 +50,7 @@ pub enum Mark {
     Cache,
 }
 
-/// One server-sent event, or one JSON document of an answer that is not streamed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame<'a> {
-    /// The `event:` field, empty when there was none.
-    pub event: &'a str,
-    pub data: &'a str,
-}
+pub use ostler_wire::sse::Frame;
 
 pub trait Decoder: Send {
     /// Reads one frame of a stream. Unknown frames and fields are passed over.

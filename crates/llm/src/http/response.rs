@@ -2,10 +2,11 @@
 
 use super::fault::{Clock, Place};
 use super::{cancelled, content_type};
-use crate::{Chunk, Decoder, Error, Sse, Timeouts};
+use crate::{Chunk, Decoder, Error, Timeouts};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use ostler_wire::Word;
+use ostler_wire::sse::Sse;
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -166,7 +167,10 @@ impl Response {
                     }
                 });
                 self.has_token |= self.data_frames >= FRAMES_OF_A_TOKEN;
-                failed.map_or(pushed.map(|_| ()), Err)
+                match failed {
+                    Some(error) => Err(error),
+                    None => Ok(pushed.map(drop)?),
+                }
             }
             Shape::Whole(body) => {
                 self.has_token = true;

@@ -10,6 +10,7 @@ mod notation;
 mod surroundings;
 mod text;
 mod unique;
+mod written;
 
 #[cfg(test)]
 mod tests;

@@ -2,13 +2,13 @@
 //! calls are read. A notation with closing marks needs all of them. Whether a call stands where it may run is not decided here.
 
 use super::json::{self, Ended};
-use super::{Fix, bare_name, object, unique};
+use super::{Fix, bare_name, object, unique, written};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-const MAX_CALLS: usize = 64;
+pub const MAX_CALLS: usize = 64;
 /// A tag that is longer is not one of ours. Keeps the search linear.
 const MAX_TAG_BYTES: usize = 256;
 
@@ -72,6 +72,9 @@ enum Form {
     Invoke,
     Json,
     Named,
+    Python,
+    ByName,
+    Escaped,
     Marks,
     Channel,
 }
@@ -86,7 +89,12 @@ impl Notation {
             Form::Element => tag(text, &self.open).is_some(),
             Form::Function => text.starts_with(FUNCTION),
             Form::Invoke => tag(text, INVOKE).is_some(),
-            Form::Json | Form::Named | Form::Channel => text.starts_with(&self.open),
+            Form::Json
+            | Form::Named
+            | Form::Python
+            | Form::ByName
+            | Form::Escaped
+            | Form::Channel => text.starts_with(&self.open),
             Form::Marks => text.starts_with(&self.section[0]) || text.starts_with(&self.call[0]),
         }
     }
@@ -97,10 +105,13 @@ impl Notation {
             Form::Element => element(tag(text, &self.open)?.1, &self.open),
             Form::Function => function(text).map(one),
             Form::Invoke => invoke(text).map(one),
-            Form::Json | Form::Named => {
+            Form::Json | Form::Named | Form::Python | Form::ByName | Form::Escaped => {
                 let inside = text.strip_prefix(&self.open)?.trim_start();
                 let (calls, rest) = match (self.form, inside.starts_with(['[', '{'])) {
                     (Form::Named, false) => one(named(inside)?),
+                    (Form::Python, _) => written::python(inside)?,
+                    (Form::ByName, _) => written::by_name(inside)?,
+                    (Form::Escaped, _) => written::escaped(inside)?,
                     _ => json_calls(inside, Strict::No)?,
                 };
                 let closed = rest.trim_start().strip_prefix(&self.close);
@@ -148,7 +159,9 @@ pub fn begins_call(text: &str) -> bool {
         }
         Form::Channel => text.contains(RECIPIENT_MARK),
         // The other marks are of no use in prose, but for the bare ones of these notations.
-        Form::Json | Form::Named => text.trim() != notation.open,
+        Form::Json | Form::Named | Form::Python | Form::ByName | Form::Escaped => {
+            text.trim() != notation.open
+        }
         Form::Function | Form::Invoke | Form::Marks => true,
     }
 }
@@ -397,7 +410,7 @@ fn closing<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     Some(rest)
 }
 
-fn split_name(text: &str) -> Option<(&str, &str)> {
+pub fn split_name(text: &str) -> Option<(&str, &str)> {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     let end = text.find(|c| !is_name(c)).unwrap_or(text.len());
     text.split_at_checked(end)

@@ -604,7 +604,6 @@ fn calls_in_notations_that_are_not_read_are_told() {
         "```tool_code\nprint(default_api.ls())\n```",
         "Action: ls\nAction Input: {\"path\": \"a\"}",
         "Thought: I look.\nAction: ls\nAction Input: a",
-        "<|tool_call_start|>[ls()]<|tool_call_end|>",
     ] {
         let expect = Written::Unsure(Doubt::Foreign);
         assert_eq!(written(text, Ended::Whole), expect, "{text}");

@@ -9,7 +9,7 @@ mod tests;
 use super::wait::Wait;
 use crate::cut::{Capture, Captured};
 use crate::jobs::{Adopted, Plain, end_tree, exit_code};
-use crate::programs::{Confinement, Started};
+use crate::programs::{Confinement, EditorTerminal, Started};
 use crate::tool::{CommandServices, Context, Done, Rendered, Scope, Subject, ToolError, Typed};
 use bytes::Bytes;
 use live::Live;
@@ -139,20 +139,23 @@ impl Typed for Bash {
             sandbox: None,
         };
         // Jobs and programs on a terminal of their own would keep the pane from everybody.
-        let pane = match args.tty() || wait == Wait::Not {
-            true => None,
-            false => cx.services.programs.pane(),
+        let programs = &cx.services.programs;
+        let (pane, terminal) = match args.tty() || wait == Wait::Not {
+            true => (None, None),
+            false => (programs.pane(), programs.terminal()),
         };
+        let has_one_stream = args.tty() || pane.is_some() || terminal.is_some();
         let Started {
             process,
             confinement,
             missing,
-        } = match &pane {
-            Some(pane) => start_in_pane(pane, command, &args.command, &cx).await?,
-            None => cx.services.programs.start(command).await?,
+        } = match (&pane, &terminal) {
+            (Some(pane), _) => start_in_pane(pane, command, &args.command, &cx).await?,
+            (None, Some(terminal)) => start_in_terminal(&**terminal, command, &cx).await?,
+            (None, None) => cx.services.programs.start(command).await?,
         };
         let run = Run {
-            streams: Streams::new(&cx, args.tty() || pane.is_some()),
+            streams: Streams::new(&cx, has_one_stream),
             live: Live::new(cx.clone()),
             process,
             pane,
@@ -214,6 +217,25 @@ async fn start_in_pane(
     let failed = |error: PaneError| ToolError::new(error.code(), format!("Not run: {error}."));
     Ok(Started {
         process: process.map_err(failed)?,
+        confinement: None,
+        missing: None,
+    })
+}
+
+async fn start_in_terminal(
+    terminal: &dyn EditorTerminal,
+    command: Command,
+    cx: &Context<CommandServices>,
+) -> Result<Started, ToolError> {
+    let process = tokio::select! {
+        biased;
+        () = cx.cancel.cancelled() => {
+            return Err(ToolError::new("interrupted", "Interrupted; the command was not run."));
+        }
+        process = terminal.run(command, &cx.call_id) => process,
+    };
+    Ok(Started {
+        process: process?,
         confinement: None,
         missing: None,
     })

@@ -4,6 +4,7 @@ mod inputs;
 mod parse;
 
 pub use inputs::Inputs;
+pub use parse::Parser;
 
 use crossterm::terminal;
 use std::io::{self, Write};

@@ -16,13 +16,14 @@ use ostler_wire::{Stop, ToolSpec};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
 
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("names", include_str!("names.txt")),
     ("parameters", include_str!("parameters.txt")),
     ("json", include_str!("json.txt")),
     ("text", include_str!("text.txt")),
     ("shapes", include_str!("shapes.txt")),
     ("afterwards", include_str!("afterwards.txt")),
+    ("dialects", include_str!("dialects.txt")),
 ];
 
 /// Cases that there are at least, in all and on each protocol.

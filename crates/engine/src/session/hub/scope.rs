@@ -33,10 +33,11 @@ pub(super) fn scope_of(options: &HubSettings, folder: &Path) -> Scope {
     let mut kept = sandbox.policy.writable.clone();
     kept.extend(sandbox.policy.visible.iter().cloned());
     kept.extend([options.paths.home.clone(), folder.to_owned()]);
-    // In a pane that the person shares, commands see the folder that everybody sees.
-    let temp = match options.toolbox.pane {
-        Some(_) => None,
-        None => sandbox.seen_as_tmp(),
+    // In a pane that the person shares, or an editor's terminal, commands see the folder that everybody sees.
+    let toolbox = &options.toolbox;
+    let temp = match toolbox.pane.is_some() || toolbox.terminal.is_some() {
+        true => None,
+        false => sandbox.seen_as_tmp(),
     };
     Scope::new(&options.paths.root, options.paths.user_home.clone())
         .with_shell(&options.tools.shell)

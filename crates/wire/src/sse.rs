@@ -1,9 +1,21 @@
 //! Server-sent events out of bytes that may be split anywhere. Pure: it reads no socket and knows no vendor.
 //! An event of one `data:` line that lies whole in the pushed bytes is handed out without a copy.
 
-use crate::{Error, Frame};
-use ostler_wire::{Why, Word};
 use std::borrow::Cow;
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// The `event:` field, empty when there was none.
+    pub event: &'a str,
+    pub data: &'a str,
+}
+
+/// An event had more bytes than it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong {
+    pub most: usize,
+}
 
 /// The most bytes one event may have. Longer ones are an error, so that a server cannot fill the memory.
 pub const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
@@ -62,7 +74,7 @@ impl Sse {
         &mut self,
         bytes: &[u8],
         on_frame: &mut impl FnMut(Frame<'_>),
-    ) -> Result<Seen, Error> {
+    ) -> Result<Seen, TooLong> {
         let mut seen = Seen::default();
         let mut rest = bytes;
         // The only data line of the current event, still in the caller's buffer.
@@ -102,7 +114,7 @@ impl Sse {
     }
 
     /// The stream is over: hands out an event that lacks its blank line. A line without an end counts as ended.
-    pub fn finish(&mut self, on_frame: &mut impl FnMut(Frame<'_>)) -> Result<Seen, Error> {
+    pub fn finish(&mut self, on_frame: &mut impl FnMut(Frame<'_>)) -> Result<Seen, TooLong> {
         let mut seen = self.push(b"\n\n", on_frame)?;
         let bare = std::mem::take(&mut self.bare);
         if let Ok(document) = serde_json::from_slice::<&serde_json::value::RawValue>(&bare) {
@@ -138,7 +150,7 @@ impl Sse {
         lent: &mut Option<&'a [u8]>,
         seen: &mut Seen,
         on_frame: &mut impl FnMut(Frame<'_>),
-    ) -> Result<(), Error> {
+    ) -> Result<(), TooLong> {
         if line.is_empty() {
             self.dispatch(lent.take(), seen, on_frame);
             return Ok(());
@@ -196,14 +208,14 @@ impl Sse {
     }
 
     /// Copies a lent line, because its buffer goes away or another line joins it.
-    fn own(&mut self, lent: &mut Option<&[u8]>) -> Result<(), Error> {
+    fn own(&mut self, lent: &mut Option<&[u8]>) -> Result<(), TooLong> {
         match lent.take() {
             Some(value) => self.more_data(value),
             None => Ok(()),
         }
     }
 
-    fn more_data(&mut self, value: &[u8]) -> Result<(), Error> {
+    fn more_data(&mut self, value: &[u8]) -> Result<(), TooLong> {
         self.check(value.len() + 1)?;
         if self.has_data {
             self.data.push(b'\n');
@@ -213,21 +225,20 @@ impl Sse {
         Ok(())
     }
 
-    fn keep(&mut self, part: &[u8]) -> Result<(), Error> {
+    fn keep(&mut self, part: &[u8]) -> Result<(), TooLong> {
         self.check(part.len())?;
         self.line.extend_from_slice(part);
         Ok(())
     }
 
-    fn check(&mut self, more: usize) -> Result<(), Error> {
+    fn check(&mut self, more: usize) -> Result<(), TooLong> {
         let held = self.line.len() + self.data.len() + self.event.len();
         if held + more <= self.cap {
             return Ok(());
         }
         let cap = self.cap;
         *self = Self::with_cap(cap);
-        let most = (cap / (1024 * 1024)).to_string();
-        Err(Error::invalid(Why::ours(Word::LlmLongEvent, [most.into()])))
+        Err(TooLong { most: cap })
     }
 }
 
@@ -240,14 +251,12 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Seen, Sse};
-    use crate::Error;
+    use super::{Frame, Seen, Sse, TooLong};
     use proptest::prelude::*;
 
     fn read(parts: &[&[u8]]) -> (Vec<(String, String)>, Seen) {
         let (mut sse, mut frames, mut seen) = (Sse::default(), Vec::new(), Seen::default());
-        let mut on_frame =
-            |f: crate::Frame<'_>| frames.push((f.event.to_owned(), f.data.to_owned()));
+        let mut on_frame = |f: Frame<'_>| frames.push((f.event.to_owned(), f.data.to_owned()));
         for part in parts {
             let more = sse.push(part, &mut on_frame).unwrap();
             seen.frames += more.frames;
@@ -260,7 +269,7 @@ mod tests {
     fn a_bare_document_at_the_end_is_a_frame() {
         let check = |input: &[u8], expect: &[&str]| {
             let (mut sse, mut frames) = (Sse::default(), Vec::new());
-            let mut on_frame = |f: crate::Frame<'_>| frames.push(f.data.to_owned());
+            let mut on_frame = |f: Frame<'_>| frames.push(f.data.to_owned());
             for byte in input {
                 sse.push(&[*byte], &mut on_frame).unwrap();
             }
@@ -347,7 +356,7 @@ mod tests {
                 result = sse.push(&long, &mut |_| {}).map(|_| ());
             }
             assert!((8..=11).contains(&fed), "stopped after {fed}");
-            assert!(matches!(result, Err(Error::InvalidResponse { .. })));
+            assert_eq!(result, Err(TooLong { most: 1024 }));
             assert_eq!(sse.line.capacity() + sse.data.capacity(), 0);
         }
         let mut sse = Sse::with_cap(1024);
