@@ -7,13 +7,20 @@ use serde_json::Value;
 /// A crate and those of ours that it may use. Tests of any crate may use the test kit.
 const EDGES: &[(&str, &[&str])] = &[
     ("ostler-wire", &[]),
+    ("ostler-grammars", &[]),
     ("ostler-llm", &["ostler-wire"]),
     ("ostler-host", &["ostler-wire"]),
     ("ostler-store", &["ostler-wire", "ostler-host"]),
     ("ostler-guard", &["ostler-wire", "ostler-host"]),
     (
         "ostler-tools",
-        &["ostler-wire", "ostler-host", "ostler-guard", "ostler-store"],
+        &[
+            "ostler-wire",
+            "ostler-grammars",
+            "ostler-host",
+            "ostler-guard",
+            "ostler-store",
+        ],
     ),
     ("ostler-mcp", &["ostler-wire", "ostler-host"]),
     ("ostler-delegate", &["ostler-wire", "ostler-host"]),
