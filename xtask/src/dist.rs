@@ -1,7 +1,9 @@
 //! `cargo xtask dist`: what is shipped. `stage` builds each target and lays beside it what belongs to it; `pack` makes the
-//! packages of what is staged. What cannot be built here is skipped, and said.
+//! packages of what is staged; `order` finds out which functions lie side by side. What cannot be built here is skipped, and
+//! said.
 
 mod licences;
+mod order;
 
 use crate::ostler::{cargo, target};
 use crate::root;
@@ -22,6 +24,8 @@ const TARGETS: [&str; 6] = [
 const USUAL: usize = 2;
 /// A program above this is no release.
 const MAX_PROGRAM: u64 = 25 << 20;
+const LINKING: &str = "-Clinker=rust-lld -Clinker-flavor=ld.lld -Csymbol-mangling-version=v0 \
+                       -Clink-arg=--pack-dyn-relocs=relr";
 const SHELLS: [(&str, &str); 5] = [
     ("bash", "ostler.bash"),
     ("zsh", "_ostler"),
@@ -34,6 +38,7 @@ pub fn run(words: &[&str]) -> anyhow::Result<bool> {
     match words {
         ["stage", rest @ ..] => stage_all(&targets(rest)?),
         ["pack"] => pack(),
+        ["order", program] => order::write(Path::new(program)),
         rest => Ok(stage_all(&targets(rest)?)? && pack()?),
     }
 }
@@ -122,7 +127,7 @@ fn stage(target: &str, builder: Builder, version: &str) -> anyhow::Result<()> {
     }
     build.env("OSTLER_VERSION", version);
     build.env("SOURCE_DATE_EPOCH", epoch());
-    build.env("RUSTFLAGS", remapped());
+    build.env("RUSTFLAGS", rustflags(target));
     build.env("MACOSX_DEPLOYMENT_TARGET", "11.0");
     ensure!(build.status()?.success(), "{target} does not build");
     let built = self::target()?.join(target).join("dist");
@@ -249,7 +254,17 @@ fn epoch() -> String {
     said.map_or_else(|| "0".to_owned(), |text| text.trim().to_owned())
 }
 
-/// No path of this machine is in a program, so that another one builds the same bytes.
+/// No path of this machine is in a program, so that another one builds the same bytes. What is for Linux is linked by the
+/// linker that comes with Rust: it packs relocations, and takes the order of functions.
+fn rustflags(target: &str) -> String {
+    let mut flags = remapped();
+    if target.contains("linux") {
+        flags.push(' ');
+        flags.push_str(LINKING);
+    }
+    flags
+}
+
 fn remapped() -> String {
     let home = std::env::var("CARGO_HOME").ok().map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));

@@ -25,6 +25,7 @@ const HELP: &str = "\
 cargo xtask ci                        everything that has to pass: fmt, tidy, clippy, docs, doctests, servers of others, tests
 cargo xtask tidy [--report]           the countable rules of the house; its figures
 cargo xtask dist [--target T] [--all] build and pack what is shipped; stage and pack do one half each
+cargo xtask dist order PROGRAM        which functions sessions call, for packaging/order.ld (needs valgrind, a program with symbols)
 cargo xtask docs --site               build docs/ into a searchable site (needs mdbook)
 cargo xtask docs                      links, the configuration schema and the commands that documents name
 cargo xtask schema                    write docs/ostler.schema.json

@@ -4,6 +4,7 @@ use crate::boot;
 use crate::exit::{FAILED, OK, TERMINATED};
 use crate::keyboard::keyboard;
 use crate::{color, hyperlinks, output};
+use flate2::read::DeflateDecoder;
 use ostler_host::signals::Signals;
 use ostler_tui::dialog::Dialog;
 use ostler_tui::links::Links;
@@ -12,13 +13,14 @@ use ostler_tui::terminal::RESET;
 use ostler_tui::theme::{Look, Theme};
 use ostler_wire::{Language, Word};
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Read as _, Write};
 
 /// A page.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Topic {
     pub name: &'static str,
-    source: &'static str,
+    /// Compressed.
+    packed: &'static [u8],
 }
 
 macro_rules! topics {
@@ -26,7 +28,7 @@ macro_rules! topics {
         /// Every page, in the order of the README.
         const TOPICS: &[Topic] = &[$(Topic {
             name: $name,
-            source: include_str!(concat!("../../../docs/", $name, ".md")),
+            packed: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".md")),
         }),*];
     };
 }
@@ -130,15 +132,24 @@ fn show(topic: &Topic, language: Language) -> anyhow::Result<u8> {
 }
 
 impl Topic {
-    fn title(&self) -> &'static str {
-        let first = self.source.lines().next().unwrap_or_default();
-        first.trim_start_matches("# ")
+    fn source(&self) -> String {
+        let mut text = String::new();
+        let unpacked = DeflateDecoder::new(self.packed).read_to_string(&mut text);
+        debug_assert!(unpacked.is_ok(), "{}", self.name);
+        text
+    }
+
+    fn title(&self) -> String {
+        let source = self.source();
+        let first = source.lines().next().unwrap_or_default();
+        first.trim_start_matches("# ").to_owned()
     }
 
     /// The page without pictures, whose links name other topics.
     fn text(&self) -> String {
-        let lines = self.source.lines().filter(|line| !line.starts_with("!["));
-        let mut text = String::with_capacity(self.source.len());
+        let source = self.source();
+        let lines = source.lines().filter(|line| !line.starts_with("!["));
+        let mut text = String::with_capacity(source.len());
         let mut in_code = false;
         for line in lines {
             in_code ^= line.starts_with("```");
@@ -212,7 +223,7 @@ mod tests {
     #[test]
     fn every_page_has_a_title_and_no_link_to_a_file() {
         for topic in TOPICS {
-            assert!(topic.source.starts_with("# "), "{}", topic.name);
+            assert!(topic.source().starts_with("# "), "{}", topic.name);
             let text = topic.text();
             let mut targets = text.split("](").skip(1);
             let to_file =

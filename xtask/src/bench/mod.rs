@@ -19,7 +19,7 @@ use memory::Sampling;
 use ostler_testkit::{Kind, Step};
 use run::{Agent, Confinement, Place, Ran};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use table::{Bar, Table};
@@ -312,6 +312,42 @@ impl Tool {
             Tool::Shell | Tool::Read => Confinement::Off,
             Tool::Writer | Tool::Reader => Confinement::Default,
         }
+    }
+}
+
+/// A session to see which functions are called.
+#[derive(Clone, Copy, Debug)]
+pub enum Session {
+    Prompt,
+    Shell,
+    Read,
+    Sandboxed,
+    Reader,
+}
+
+impl Session {
+    pub const ALL: [Self; 5] = [
+        Session::Prompt,
+        Session::Shell,
+        Session::Read,
+        Session::Sandboxed,
+        Session::Reader,
+    ];
+
+    pub fn run(self, program: &Path) {
+        let ours = Agent::Ours {
+            program: program.to_owned(),
+            kind: Kind::Chat,
+        };
+        let (tool, steps) = match self {
+            Session::Prompt => (Tool::Shell, 0),
+            Session::Shell => (Tool::Shell, 2),
+            Session::Read => (Tool::Read, 2),
+            Session::Sandboxed => (Tool::Writer, 2),
+            Session::Reader => (Tool::Reader, 2),
+        };
+        let place = Place::new(&ours, script(tool, steps));
+        place.run_confined("run the steps", Sampling::Off, tool.confinement());
     }
 }
 

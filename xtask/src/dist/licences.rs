@@ -87,14 +87,24 @@ fn reached(metadata: &Value) -> BTreeSet<String> {
         .filter_map(|package| package["id"].as_str())
         .collect();
     let mut seen = BTreeSet::new();
+    let named = |id: &str, begin: &str| {
+        let mut packages = metadata["packages"].as_array().into_iter().flatten();
+        packages.any(|p| p["id"] == id && p["name"].as_str().is_some_and(|n| n.starts_with(begin)))
+    };
     while let Some(id) = waiting.pop() {
         if !seen.insert(id.to_owned()) {
             continue;
         }
+        let packs = named(id, "ostler-grammars");
         let needs = nodes.get(id).and_then(|node| node["deps"].as_array());
         for need in needs.into_iter().flatten() {
             let mut kinds = need["dep_kinds"].as_array().into_iter().flatten();
-            if kinds.any(|kind| kind["kind"].is_null()) {
+            // Grammars are compiled from the sources of what only the build seems to need.
+            let is_grammar = packs
+                && need["pkg"]
+                    .as_str()
+                    .is_some_and(|id| named(id, "tree-sitter-"));
+            if is_grammar || kinds.any(|kind| kind["kind"].is_null()) {
                 waiting.extend(need["pkg"].as_str());
             }
         }
@@ -188,14 +198,20 @@ mod tests {
     fn only_what_runs_is_reached() {
         let dep = |id: &str, kind: Value| json!({"pkg": id, "dep_kinds": [{"kind": kind}]});
         let metadata = json!({
-            "packages": [{"id": "o", "name": "ostler"}, {"id": "x", "name": "xtask"}],
+            "packages": [
+                {"id": "o", "name": "ostler"},
+                {"id": "x", "name": "xtask"},
+                {"id": "g", "name": "ostler-grammars"},
+                {"id": "go", "name": "tree-sitter-go"},
+            ],
             "resolve": {"nodes": [
                 {"id": "o", "deps": [dep("a", Value::Null), dep("t", json!("dev")), dep("b", json!("build"))]},
-                {"id": "a", "deps": [dep("o", Value::Null), dep("c", Value::Null)]},
+                {"id": "a", "deps": [dep("o", Value::Null), dep("c", Value::Null), dep("g", Value::Null)]},
+                {"id": "g", "deps": [dep("go", json!("build")), dep("b", json!("build"))]},
                 {"id": "x", "deps": [dep("y", Value::Null)]},
             ]},
         });
         let reached: Vec<String> = reached(&metadata).into_iter().collect();
-        assert_eq!(reached, ["a", "c", "o"]);
+        assert_eq!(reached, ["a", "c", "g", "go", "o"]);
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 /// A crate and those of ours that it may use. Tests of any crate may use the test kit.
 const EDGES: &[(&str, &[&str])] = &[
     ("ostler-wire", &[]),
+    ("ostler-grammars", &[]),
     ("ostler-llm", &["ostler-wire"]),
     ("ostler-files", &["ostler-wire"]),
     ("ostler-sandbox", &["ostler-wire", "ostler-files"]),
@@ -24,7 +25,13 @@ const EDGES: &[(&str, &[&str])] = &[
     ("ostler-guard", &["ostler-wire", "ostler-host"]),
     (
         "ostler-tools",
-        &["ostler-wire", "ostler-host", "ostler-guard", "ostler-store"],
+        &[
+            "ostler-wire",
+            "ostler-grammars",
+            "ostler-host",
+            "ostler-guard",
+            "ostler-store",
+        ],
     ),
     ("ostler-mcp", &["ostler-wire", "ostler-host"]),
     ("ostler-delegate", &["ostler-wire", "ostler-host"]),

@@ -13,6 +13,10 @@ const PLACES: &[(&str, &str)] = &[
     ),
     ("crates/host/src/local.rs", "the host behind that function"),
     (
+        "crates/grammars/build.rs",
+        "asks cargo where sources are, while it builds",
+    ),
+    (
         "crates/app/src/acp/editor.rs",
         "passes what that function starts on to the host",
     ),

@@ -102,13 +102,18 @@ fn structs_and_traits_are_narrow() {
 }
 
 #[test]
-fn only_host_is_unsafe_and_nothing_is_left_open() {
+fn unsafe_code_has_its_places_and_nothing_is_left_open() {
     check_one(
         ENGINE,
         "unsafe fn f() {}\n",
-        &["2: `unsafe` outside of files, sandbox and host"],
+        &["2: `unsafe` outside of files, sandbox, host and grammars"],
     );
     check_one("crates/host/src/a.rs", "unsafe fn f() {}\n", &[]);
+    check_one(
+        "crates/grammars/src/a.rs",
+        "//! A.\nunsafe fn f() {}\n",
+        &[],
+    );
     check_one(
         ENGINE,
         "#[expect(unsafe_code)] // unsafe\nfn f() { s(\"unsafe\") }\n",

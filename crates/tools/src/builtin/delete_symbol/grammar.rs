@@ -1,9 +1,10 @@
 //! The languages: which files they are in, and which of their nodes define a name, hold definitions, or belong to one.
 
+use ostler_grammars::LanguageFn;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use tree_sitter::{Language, ParseOptions, ParseState, Parser, Tree};
+use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
 /// How long a file may be parsed. One that takes longer is no program.
 const LONGEST: Duration = Duration::from_secs(3);
@@ -28,7 +29,7 @@ pub enum Role {
 
 pub struct Grammar {
     extensions: &'static [&'static str],
-    language: fn() -> Language,
+    language: fn() -> LanguageFn,
     roles: &'static [(&'static str, Role)],
     /// Blocks cannot be empty: what stands in one instead.
     pub filler: Option<&'static str>,
@@ -43,7 +44,7 @@ impl Grammar {
 
     pub fn parse(&self, content: &str) -> Option<Tree> {
         let mut parser = Parser::new();
-        parser.set_language(&(self.language)()).ok()?;
+        parser.set_language(&(self.language)().into()).ok()?;
         let begun = Instant::now();
         let mut late = |_: &ParseState| match begun.elapsed() > LONGEST {
             true => ControlFlow::Break(()),
@@ -67,7 +68,7 @@ use Role::{Extends, Holds, Names, Passes, Wraps};
 static GRAMMARS: &[Grammar] = &[
     Grammar {
         extensions: &["rs"],
-        language: || tree_sitter_rust::LANGUAGE.into(),
+        language: ostler_grammars::rust,
         filler: None,
         roles: &[
             ("source_file", Passes), ("declaration_list", Passes), ("foreign_mod_item", Passes), ("ERROR", Passes),
@@ -79,7 +80,7 @@ static GRAMMARS: &[Grammar] = &[
     },
     Grammar {
         extensions: &["go"],
-        language: || tree_sitter_go::LANGUAGE.into(),
+        language: ostler_grammars::go,
         filler: None,
         roles: &[
             ("source_file", Passes), ("ERROR", Passes), ("var_spec_list", Passes),
@@ -90,7 +91,7 @@ static GRAMMARS: &[Grammar] = &[
     },
     Grammar {
         extensions: &["py", "pyi"],
-        language: || tree_sitter_python::LANGUAGE.into(),
+        language: ostler_grammars::python,
         filler: Some("pass"),
         roles: &[
             ("module", Passes), ("block", Passes), ("ERROR", Passes), ("if_statement", Passes), ("else_clause", Passes),
@@ -102,7 +103,7 @@ static GRAMMARS: &[Grammar] = &[
     Grammar {
         // One grammar for all of them; what only plain TypeScript has (`<T>x`) is an error, and what has errors is left alone.
         extensions: &["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"],
-        language: || tree_sitter_typescript::LANGUAGE_TSX.into(),
+        language: ostler_grammars::tsx,
         filler: None,
         roles: &[
             ("program", Passes), ("class_body", Passes), ("interface_body", Passes), ("object_type", Passes),
@@ -118,7 +119,7 @@ static GRAMMARS: &[Grammar] = &[
     },
     Grammar {
         extensions: &["java"],
-        language: || tree_sitter_java::LANGUAGE.into(),
+        language: ostler_grammars::java,
         filler: None,
         roles: &[
             ("program", Passes), ("class_body", Passes), ("interface_body", Passes), ("enum_body", Passes),
@@ -130,9 +131,9 @@ static GRAMMARS: &[Grammar] = &[
         ],
     },
     Grammar {
-        // C is nearly a part of C++, and its own grammar would be another half a megabyte.
+        // C is nearly a part of C++.
         extensions: &["c", "h", "cc", "cpp", "cxx", "hh", "hpp", "hxx", "inl", "ipp"],
-        language: || tree_sitter_cpp::LANGUAGE.into(),
+        language: ostler_grammars::cpp,
         filler: None,
         roles: &[
             ("translation_unit", Passes), ("declaration_list", Passes), ("field_declaration_list", Passes),
