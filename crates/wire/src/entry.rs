@@ -1,7 +1,7 @@
 //! An entry: one line of the session log, on disk before anyone sees it.
 
 use crate::child::{Child, ChildOf};
-use crate::{CallTitle, Json, Message, Role};
+use crate::{CallTitle, Json, Message};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -575,17 +575,6 @@ impl Body {
         } else {
             None
         }
-    }
-
-    /// What the person said.
-    pub fn prompt(&self) -> Option<&Message> {
-        self.message().filter(|message| message.role == Role::User)
-    }
-
-    /// What the model said.
-    pub fn answer(&self) -> Option<&Message> {
-        self.message()
-            .filter(|message| message.role == Role::Assistant)
     }
 
     pub fn meta(&self) -> Option<&Meta> {

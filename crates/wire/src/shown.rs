@@ -1,6 +1,6 @@
-//! An entry as a reader of a session is shown it, for everything that lists a session as text.
+//! What of an entry readers and followers of a session ask for: how it is shown in a list, and who said it.
 
-use crate::{Body, Compaction, ErrorEntry, Message, Notice, ToolResult, ToolUse};
+use crate::{Body, Compaction, ErrorEntry, Message, Notice, Role, ToolResult, ToolUse};
 
 /// An entry as a reader of the session is shown it.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +15,17 @@ pub enum ShownEntry<'a> {
 }
 
 impl Body {
+    /// What the person said.
+    pub fn prompt(&self) -> Option<&Message> {
+        self.message().filter(|message| message.role == Role::User)
+    }
+
+    /// What the model said.
+    pub fn answer(&self) -> Option<&Message> {
+        self.message()
+            .filter(|message| message.role == Role::Assistant)
+    }
+
     /// What a reader of the session is shown of it; none of what is kept for the session itself.
     pub fn shown(&self) -> Option<ShownEntry<'_>> {
         match self {

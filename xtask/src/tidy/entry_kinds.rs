@@ -40,7 +40,7 @@ pub fn places<'a>(production: &[&'a Source]) -> Vec<&'a str> {
         .collect()
 }
 
-fn kinds_in<'a>(source: &'a Source) -> Vec<&'a str> {
+fn kinds_in(source: &Source) -> Vec<&str> {
     let begins = |token: &usize| source.reads(*token, &["enum", "Body", "{"]);
     let Some(start) = (0..source.tokens()).find(begins) else {
         return Vec::new();

@@ -73,7 +73,7 @@ fn is_path(name: &str) -> bool {
     let parts: Vec<&str> = name.split('/').collect();
     let is_part =
         |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-    parts.len() > 1 && parts.iter().all(|part| is_part(&part))
+    parts.len() > 1 && parts.iter().all(is_part)
 }
 
 /// A module by its crate, or one whose crate is left out.
