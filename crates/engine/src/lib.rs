@@ -38,13 +38,15 @@ pub use clients::feed;
 pub use clients::live::LiveSessions;
 pub use context::{audit, cost, export, handoff, window};
 pub use interfaces::extra::{Extra, Tell};
-pub use interfaces::{HubCommands, Keep, Models, RuleNews, RuleStore, RuleWatch, model_plugin};
+pub use interfaces::{
+    HubCommands, Keep, Models, Person, RuleNews, RuleStore, RuleWatch, model_plugin,
+};
 pub use servers::SandboxLauncher;
 pub use session::hub::{LocalHub, OpenError};
 pub use sources::references::{PIPED, Voice};
 pub use sources::templates::TemplateFolder;
 pub use sources::{instructions, prompt, roles, skills};
 pub use state::settings::{
-    CommandSources, Elsewhere, HubSettings, ModelSettings, Paths, PermissionSettings, RunSettings,
-    ToolSources,
+    Arrival, CommandSources, Elsewhere, HubSettings, ModelSettings, Paths, PermissionSettings,
+    PlaceSwitch, RunSettings, ToolSources,
 };

@@ -42,7 +42,7 @@ impl Session {
         checkpoints::settle(&mut self.state).await;
         commands::answer_waiting(&mut self.state, &mut self.inbox);
         self.state.services.jobs.close().await;
-        let put_back = self.state.services.sandbox.share.finish().await;
+        let put_back = self.state.services.sandbox.finish().await;
         // Another session in this folder may have been killed meanwhile.
         let left = Box::pin(confine::recover(self.recovery())).await;
         let put_back = put_back.into_iter().chain(left);
@@ -74,6 +74,7 @@ impl Session {
         }
     }
 
+    /// What looking after files at the place takes.
     fn recovery(&self) -> Services {
         let services = &self.state.services;
         Services {
@@ -125,6 +126,10 @@ impl Session {
                 let view = commands::run(self, line).await;
                 commands::reply(&self.state.feed, command, view);
                 Ok(())
+            } else if let Some(words) = self.named_place(line) {
+                let view = self.go_to(&words).await;
+                commands::reply(&self.state.feed, command, view);
+                self.state.record_standing()
             } else if let Some((extra, words)) = self.extra_of(line) {
                 let language = self.options.run.language;
                 let tell = Tell::new(self.state.feed.clone(), line, command.reply_to.clone());

@@ -28,7 +28,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     ("goal", &[]),
     ("permissions", &["confine", "goal", "sources"]),
     ("agents", &["confine", "permissions", "sources"]),
-    ("inbox", &["agents", "clients", "goal", "sources"]),
+    ("inbox", &["agents", "clients", "goal", "interfaces", "sources"]),
     ("hooks", &["clients", "confine", "inbox", "sources"]),
     ("servers", &["confine", "context", "inbox"]),
     // All of a session, with one owner.
@@ -85,7 +85,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     // Sessions, and the ways to show one.
     ("connect", &[]),
     ("live", &[]),
-    ("conversation", &["boot", "cmd", "color", "errors", "exit", "extras", "live", "output", "place", "print", "remote", "sandbox", "wiring"]),
+    ("conversation", &["boot", "cmd", "color", "errors", "exit", "extras", "flags", "live", "output", "place", "print", "remote", "sandbox", "wiring"]),
     ("drafts", &[]),
     ("pictures", &[]),
     ("around", &["drafts", "keyboard", "pictures"]),

@@ -3,6 +3,7 @@
 mod child;
 mod foreign;
 mod link;
+mod moved;
 mod open;
 mod scope;
 mod servers;
@@ -37,7 +38,7 @@ use crate::sources::Reader;
 use crate::sources::completion::OfferedNames;
 use crate::sources::definitions::{DefinitionSources, Definitions};
 use crate::sources::instructions;
-use crate::state::session::{Opening, Session, params_for, settings_of};
+use crate::state::session::{Moving, Opening, Session, params_for, settings_of};
 use crate::state::settings::HubSettings;
 use crate::state::{Extensions, SessionSettings, SessionState, ToolServices};
 use crate::store::{Own, Store, forked, moved, project_name};
@@ -46,14 +47,14 @@ use ostler_guard::Mode;
 use ostler_llm::{Model, Prefix, Transport};
 use ostler_mcp::Servers;
 use ostler_wire::{
-    Body, ChildOf, Client, Entry, ForkedFrom, HubError, Meta, Notice, Open, SCHEMA_VERSION,
+    Body, ChildOf, Client, Entry, ForkedFrom, HubError, Meta, Notice, Open, SCHEMA_VERSION, SentOp,
     Settings, Word,
 };
 use scope::{completer, scope_of};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 
 /// Ops that may wait for a session that is busy.
@@ -273,7 +274,7 @@ impl LocalHub {
     ) -> Opening {
         let hash = prefixes::hash(&prefix_text(prefix));
         let mut opening = Opening {
-            context: Some(self.environment()),
+            context: Some(Self::environment_of(&self.options)),
             ..Opening::default()
         };
         if is_new {
@@ -281,7 +282,7 @@ impl LocalHub {
                 schema_version: SCHEMA_VERSION,
                 session_id: past.id.clone(),
                 root: self.options.paths.root.display().to_string(),
-                host: self.place_name().into(),
+                host: self.options.place_name().into(),
                 prefix: hash.clone(),
                 rendering: RENDERING,
                 version: self.options.run.version.clone(),
@@ -317,12 +318,13 @@ impl LocalHub {
         opening
     }
 
-    fn environment(&self) -> String {
+    /// Facts for a first prompt.
+    fn environment_of(options: &HubSettings) -> String {
         let today = jiff::Zoned::now().date();
         format!(
             "<environment>\nroot: {}\nsystem: {}\ndate: {today}\n</environment>",
-            self.options.paths.root.display(),
-            self.options.run.system,
+            options.paths.root.display(),
+            options.run.system,
         )
     }
 }
@@ -404,18 +406,18 @@ impl LocalHub {
             state.permissions.unrecorded |= past.forked_from.is_some();
         }
         let title = child.as_ref().map(|child| child.title.clone());
+        let is_child = child.is_some();
         // Children are shown in the session that they belong to.
-        let place = options.toolbox.elsewhere.as_ref();
-        let place = place.filter(|_| child.is_none());
-        let cut = place.and_then(|place| Some((place.name.clone(), place.link.clone()?)));
-        let news = link::tell(cut, feed.clone(), options.run.language);
+        let cut = moved::link(&options).filter(|_| child.is_none());
+        let (link, links) = watch::channel(cut);
+        let news = link::tell(links, feed.clone(), options.run.language);
         if let Some(child) = child {
             child::settle(&mut state, child);
         }
         state.open_own_files();
         let is_new = state.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
-        show_start(&state, &reference);
+        show_start(&state, &options, &reference);
         feed.begin_after(state.log.head());
         let live = LiveSession {
             id: past.id.clone(),
@@ -427,16 +429,7 @@ impl LocalHub {
             feed: feed.clone(),
         };
         let client = live.attach(state.log.head(), notes);
-        let hub = self.clone();
-        let opener = Box::new(move |child| hub.open_child(child));
-        let slots = Slots::new(options.agents.max_children);
-        let jobs = state.services.jobs.clone();
-        let children = Children::new(opener, jobs, options.run.language, slots);
-        state.extensions.agents.door = Some(children.door());
-        let mut inbox = Inbox::new(receiver, feed, children);
-        inbox.answer_with(commands::answer_at_once, completer(&state));
-        inbox.notify_with(state.notifier());
-        state.settings.server_questions = options.run.interactive.then(|| inbox.server_questions());
+        let inbox = self.inbox(&mut state, receiver, is_child);
         let session = Session {
             inbox,
             state,
@@ -445,6 +438,10 @@ impl LocalHub {
             opening,
             transport: self.transport.clone(),
             options,
+            moving: Moving {
+                opener: moved::openers(self.clone()),
+                link,
+            },
         };
         let work = link::beside(news, session.run());
         let running = self.live.run(live, Box::pin(work));
@@ -452,6 +449,32 @@ impl LocalHub {
         let entries = std::mem::take(&mut past.entries);
         drop(tokio::task::spawn_blocking(move || drop(entries)));
         Ok((client, running))
+    }
+
+    /// Where ops come in, with all that answers them at once.
+    fn inbox(
+        &self,
+        state: &mut SessionState,
+        ops: mpsc::Receiver<SentOp>,
+        is_child: bool,
+    ) -> Inbox {
+        let options = &self.options;
+        let opener = moved::opener(self.clone());
+        let slots = Slots::new(options.agents.max_children);
+        let jobs = state.services.jobs.clone();
+        let children = Children::new(opener, jobs, options.run.language, slots);
+        state.extensions.agents.door = Some(children.door());
+        let mut inbox = Inbox::new(ops, state.feed.clone(), children);
+        inbox.answer_with(commands::answer_at_once, completer(state));
+        inbox.notify_with(state.notifier());
+        inbox.name_place(options.place_shown().filter(|_| !is_child));
+        state.settings.server_questions = options.run.interactive.then(|| inbox.server_questions());
+        let person = state.settings.server_questions.clone();
+        let person = person.filter(|_| !is_child);
+        if let (Some(places), Some(person)) = (&options.commands.places, person) {
+            places.meet(Arc::new(person));
+        }
+        inbox
     }
 
     fn state(
@@ -536,7 +559,7 @@ impl LocalHub {
 }
 
 /// What clients are shown before the first event.
-fn show_start(state: &SessionState, model: &str) {
+fn show_start(state: &SessionState, options: &HubSettings, model: &str) {
     let policy = &state.policy;
     let mode = state.permissions.shown(policy, std::time::Instant::now());
     let servers = state.services.servers.as_deref();
@@ -544,6 +567,7 @@ fn show_start(state: &SessionState, model: &str) {
     state.feed.update_snapshot(|snapshot| {
         model.clone_into(&mut snapshot.model);
         snapshot.mode = mode;
+        snapshot.place = options.place_shown();
         snapshot.window = state.conversation.window();
         snapshot.commands = commands;
     });

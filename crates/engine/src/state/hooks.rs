@@ -1,5 +1,6 @@
 //! The state as the hooks of the session see it.
 
+use crate::confine::{CallSandbox, Terms};
 use crate::hooks::{
     CALL_ID, HookContext, HookRunner, HookSession, Moment, Said, SessionFacts, notices,
 };
@@ -52,8 +53,29 @@ impl SessionState {
         let cx = self.context(CALL_ID, &Bash::ABOUT, &leave, cancel);
         HookContext {
             cx: cx.with_services(()),
+            machine: self.machine_sandbox(),
             sandbox: self.call_sandbox(CALL_ID, terms),
         }
+    }
+
+    /// The sandbox of programs on this machine, where the session is at another place.
+    fn machine_sandbox(&self) -> Option<CallSandbox> {
+        let machine = self.services.sandbox.machine.as_ref()?;
+        let services = &self.services;
+        Some(CallSandbox {
+            host: machine.host.clone(),
+            settings: machine.sandbox.clone(),
+            share: machine.share.clone(),
+            policy: self.policy.clone(),
+            tools: machine.tools.clone(),
+            artifacts: services.artifacts.clone(),
+            scope: machine.scope.clone(),
+            call_id: CALL_ID.into(),
+            // What was granted was granted for the place.
+            terms: Terms::default(),
+            history: None,
+            pane: None,
+        })
     }
 
     /// What runs when the person is asked something. The parent of a child puts the questions of it.

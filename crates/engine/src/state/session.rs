@@ -1,6 +1,7 @@
 //! A session as its owner task and its commands have it: the state, the inbox and the settings of the hub that opened it.
 //! What a session begins its log with, and how it goes on with another model, is here, too.
 
+use crate::agents::children::Opener;
 use crate::context::conversation::Conversation;
 use crate::context::cost::check_affordable;
 use crate::inbox::Inbox;
@@ -11,6 +12,7 @@ use crate::store::Store;
 use ostler_llm::{Effort, Model, Params, Target, Transport};
 use ostler_wire::{Body, Entry, Settings, View, Word};
 use std::sync::Arc;
+use tokio::sync::watch;
 
 pub struct Session {
     pub(crate) state: SessionState,
@@ -23,6 +25,18 @@ pub struct Session {
     pub(crate) opening: Opening,
     /// The facts that go with it.
     pub(crate) facts: Option<String>,
+    pub(crate) moving: Moving,
+}
+
+/// The name of a place, and why the link to it is cut.
+pub type Link = (String, watch::Receiver<Option<String>>);
+
+/// Who has to know when the session goes on at another place.
+pub(crate) struct Moving {
+    /// How sub-agents are opened with these settings.
+    pub(crate) opener: Box<dyn Fn(Arc<HubSettings>) -> Opener + Send + Sync>,
+    /// The link that is watched.
+    pub(crate) link: watch::Sender<Option<Link>>,
 }
 
 /// What goes into the log before the first prompt of a process, and the facts that ride in that prompt.

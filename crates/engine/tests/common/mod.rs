@@ -169,6 +169,7 @@ impl Bench {
                 .to_vec(),
                 extras: Vec::new(),
                 hub: None,
+                places: None,
             },
         }
     }
