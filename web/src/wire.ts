@@ -132,7 +132,7 @@ export type Entry = Head &
     | ({ type: "tool_use" } & ToolUse)
     | ({ type: "tool_result" } & ToolResult)
     | ({ type: "usage" } & Usage)
-    | { type: "settings"; model?: string; effort?: string; title?: string; prefix?: string }
+    | { type: "settings"; model?: string; effort?: string; title?: string; prefix?: string; host?: string; root?: string }
     | ({ type: "mode" } & Mode)
     | ({ type: "approval" } & Approval)
     | { type: "todo"; items: TodoItem[] }
@@ -203,7 +203,7 @@ export interface Choice {
 
 export interface Ask {
   ask: string;
-  kind: "permission" | "question" | "plan" | "trust" | "elicitation" | "budget";
+  kind: "permission" | "question" | "plan" | "trust" | "elicitation" | "budget" | "secret";
   title?: string;
   subject: string;
   tool?: string;
@@ -312,6 +312,8 @@ export interface RunningCall {
 export interface Snapshot {
   model: string;
   mode: Mode;
+  /** Where commands run, if that is not the machine of the session. */
+  place?: string | null;
   window: number;
   commands: CommandInfo[];
   tasks: Task[];

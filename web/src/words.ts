@@ -159,6 +159,7 @@ const SOURCE = table({
     error: ["The turn failed", "回合失败"],
   },
   modelIs: ["Model: {0}", "模型：{0}"],
+  placeIs: ["Now at {0}", "现在位于 {0}"],
   effortIs: ["Effort: {0}", "思考强度：{0}"],
   titleIs: ["Title: {0}", "标题：{0}"],
   modeIs: ["Mode: {0} · approval: {1}", "模式：{0} · 审批：{1}"],

@@ -3,7 +3,9 @@
 
 use crate::calls::{self, Call};
 use crate::protocol::{Editor, schema as s};
-use ostler_wire::{Ask, AskAnswer, Choice, Language, Op, PreviewFormat, Takes, TextUse, Word};
+use ostler_wire::{
+    Ask, AskAnswer, AskKind, Choice, Language, Op, PreviewFormat, Takes, TextUse, Word,
+};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -60,6 +62,10 @@ impl Asker {
         about: About,
         (call, fields): (s::ToolCallId, s::ToolCallUpdateFields),
     ) -> Answer {
+        if ask.kind == AskKind::Secret {
+            // A form shows what is typed, and an editor may keep it.
+            return Answer::Unasked(self.language.say(Word::AcpUnasked).into());
+        }
         let ask = Arc::new(ask.shown());
         let wants_form = !ask.is_approval() || matches!(about, About::Request(..));
         if self.forms && wants_form {

@@ -84,6 +84,7 @@ async fn measure() -> anyhow::Result<()> {
             writable: Vec::new(),
             root: folder.path().to_owned(),
             user_home: None,
+            there: None,
         }),
         shell: Vec::new(),
         root: folder.path().to_owned(),

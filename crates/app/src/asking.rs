@@ -2,7 +2,7 @@
 //! read; what outlives the session takes a second one.
 
 use crate::input::{Said, Typed, Want};
-use ostler_host::keyboard::KeyByKey;
+use ostler_host::keyboard::{Hidden, KeyByKey};
 use ostler_wire::{
     Ask, AskKind, Choice, Language, Op, Takes, Word, count_blanks, printable, printable_block,
 };
@@ -39,7 +39,7 @@ pub async fn on_terminal(ask: &Ask, language: Language, lines: &mut Typed) -> io
             Some(choice) => confirmation(choice, language),
             None => question(ask, language),
         };
-        let line = match put(&asked, lines).await? {
+        let line = match put(&asked, ask.kind, lines).await? {
             Said::Line(line) | Said::Early(line) => line,
             Said::Over => return Ok(ask.leave()),
             Said::NoAnswer(line) => {
@@ -58,7 +58,7 @@ pub async fn on_terminal(ask: &Ask, language: Language, lines: &mut Typed) -> io
     }
 }
 
-async fn put(asked: &Question, lines: &mut Typed) -> io::Result<Said> {
+async fn put(asked: &Question, kind: AskKind, lines: &mut Typed) -> io::Result<Said> {
     lines.set_aside();
     // A line that was begun before is seen to be one only if it comes key by key.
     let keys = KeyByKey::start(io::stdin());
@@ -73,9 +73,23 @@ async fn put(asked: &Question, lines: &mut Typed) -> io::Result<Said> {
     // What was typed meanwhile, or before anybody read it, is no answer.
     lines.set_aside();
     lines.open(Instant::now());
+    let hidden = match kind {
+        AskKind::Secret => Hidden::start(io::stdin()),
+        AskKind::Permission
+        | AskKind::Question
+        | AskKind::Plan
+        | AskKind::Trust
+        | AskKind::Elicitation
+        | AskKind::Budget => None,
+    };
     write!(err, "{}", asked.invitation)?;
     err.flush()?;
-    Ok(lines.next(Want::Answer).await)
+    let said = lines.next(Want::Answer).await;
+    if hidden.is_some() {
+        // The line end that was typed was not shown either.
+        writeln!(err)?;
+    }
+    Ok(said)
 }
 
 /// What is said of a line that is no answer.
@@ -134,6 +148,7 @@ fn question_at(ask: &Ask, sign: &str, language: Language) -> String {
                 text.push_str(&format!("  {}. {}\n", i + 1, one_line(&choice.label)));
             }
             text.push_str(language.say(match (ask.options.is_empty(), ask.multi) {
+                (true, _) if ask.kind == AskKind::Secret => Word::AnswerSecret,
                 (true, _) => Word::AnswerWords,
                 (false, false) => Word::AnswerNumber,
                 (false, true) => Word::AnswerNumbers,
@@ -197,6 +212,9 @@ fn sign() -> String {
 
 /// What a typed line means. No answer is a no.
 pub fn answer(ask: &Ask, line: &str) -> Op {
+    if ask.kind == AskKind::Secret {
+        return ask.answer(line.trim_end_matches(['\r', '\n']), None);
+    }
     let line = line.trim();
     if !ask.is_approval() {
         return ask.answer(&chosen(&ask.options, line), None);

@@ -81,7 +81,7 @@ impl Boot {
         let mut boot = Self::at(&self.global, around)?;
         // What was spent so far was spent.
         boot.spent = self.spent.clone();
-        boot.machines.place = self.machines.place.clone();
+        boot.machines = self.machines.clone();
         Ok(boot)
     }
 
@@ -98,7 +98,33 @@ impl Boot {
         };
         let mut boot = Self::at(&global, around)?;
         boot.spent = self.spent.clone();
-        boot.machines.place = self.machines.place.clone();
+        boot.machines = self.machines.clone();
+        Ok(boot)
+    }
+
+    /// The same process for a session that goes on at the place of these flags, which is not connected yet.
+    pub fn of_place(&self, global: Global) -> anyhow::Result<Self> {
+        let target = Target::of(&global.place, self.language)?;
+        let far = target.filter(|target| !target.has_project_here());
+        let root = match (&far, &global.root, self.machines.place.get()) {
+            (Some(far), root, _) => location::stand_in(far, root.as_deref(), &self.places.home)?,
+            (None, Some(root), _) => self.places.cwd.join(root),
+            (None, None, Some(own)) if !own.target.has_project_here() => self.places.cwd.clone(),
+            (None, None, Some(_) | None) => self.places.root.clone(),
+        };
+        let places = Places {
+            root: canonical_root(&root, self.language)?,
+            ..self.places.clone()
+        };
+        put_back_killed(&places, self.language);
+        let around = Surroundings {
+            env: self.env.clone(),
+            places,
+            language: self.language,
+        };
+        let mut boot = Self::at(&global, around)?;
+        boot.spent = self.spent.clone();
+        boot.machines.local = self.machines.local.clone();
         Ok(boot)
     }
 

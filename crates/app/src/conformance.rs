@@ -108,6 +108,7 @@ async fn run(url: String) -> anyhow::Result<()> {
                 writable: Vec::new(),
                 root: home.path().to_owned(),
                 user_home: None,
+                there: None,
             }),
             shell: Vec::new(),
             root: home.path().to_owned(),

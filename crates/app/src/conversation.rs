@@ -3,6 +3,7 @@
 pub mod hub;
 pub mod joined;
 pub mod questions;
+mod switch;
 
 use crate::boot::Boot;
 use crate::color::{self, Ink};

@@ -63,7 +63,7 @@ impl Extra for Doctor {
     }
 }
 
-/// Where the session works. Another place is another start of the program: a session stays where it began.
+/// Where the session works. With words the session itself answers, where it can go on at another place.
 struct HostInfo(String);
 
 impl Extra for HostInfo {
@@ -71,15 +71,15 @@ impl Extra for HostInfo {
         CommandInfo {
             name: "host".into(),
             help: language.say(Word::HelpHost).into(),
-            arguments: String::new(),
-            group: CommandGroup::Inspect,
+            arguments: "[ssh|container|pod|image|host NAME [folder]|here]".into(),
+            group: CommandGroup::Session,
         }
     }
 
     fn run(&self, words: &str, language: Language, _: &Tell) -> View {
         match words.trim() {
             "" => View::Text(self.0.clone()),
-            other => View::Error(language.fill(Word::HostStays, &[other])),
+            other => View::Error(language.fill(Word::HostFixed, &[other])),
         }
     }
 }

@@ -16,12 +16,12 @@ use crate::exit::OK;
 use crate::input::{Said, Typed, Want};
 use crate::print::{Format, Printer};
 use anyhow::Context as _;
+use asks::Shown;
 use completion::completion_of;
-use ostler_host::keyboard::KeyByKey;
 use ostler_host::signals::Signals;
 use ostler_wire::{
-    Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op,
-    OpLine, Open, Role, Task, View, Word, command_of,
+    Ask, Body, Caller, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op, OpLine, Open,
+    Role, Task, View, Word, command_of,
 };
 use shared::{Exchange, speaks};
 use sign::OnScreen;
@@ -138,23 +138,6 @@ enum Busy {
     },
     /// The call of the person's own that runs.
     Own(String),
-}
-
-/// What stands on the screen and waits for a line.
-#[derive(Default)]
-struct Shown {
-    sign: bool,
-    /// Edits prompts, on a terminal that can.
-    edited: OnScreen,
-    ask: Option<Arc<Ask>>,
-    /// A choice that is to be confirmed.
-    confirming: Option<Choice>,
-    /// Until the question can be answered keys come one by one.
-    keys: Option<KeyByKey>,
-    /// When the line to answer on is printed, and how it begins.
-    invitation: Option<(Instant, String)>,
-    /// Times that the person pressed Ctrl-C in this turn.
-    stops: u32,
 }
 
 impl Talk {

@@ -7,11 +7,12 @@ use ostler_engine::store::{Store, project_name};
 use ostler_host::pane::Pane;
 use ostler_host::remote::{PlaceFacts, Remote};
 use ostler_host::{Host, Local};
-use ostler_wire::{Language, Word};
+use ostler_wire::{HERE, Language, Word};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use tokio::sync::watch;
 
 /// Where folders lie that stand for other places, in Ostler's home.
 const FOLDER: &str = "places";
@@ -42,14 +43,6 @@ impl Machines {
         let pane = self.pane.get().map(|_| "tmux".to_owned());
         let names: Vec<String> = place.into_iter().chain(pane).collect();
         (!names.is_empty()).then(|| names.join(", "))
-    }
-
-    /// What plain lines print before the person types.
-    pub fn sign(&self) -> String {
-        match self.name() {
-            Some(name) => format!("({name})> "),
-            None => "> ".to_owned(),
-        }
     }
 }
 
@@ -171,9 +164,32 @@ pub struct Connected {
     pub host: OnceLock<Arc<dyn Host>>,
     /// The project there, a real path.
     pub root: PathBuf,
+    /// Why the link is cut, while it is being made again, whichever link it is by then.
+    pub cut: watch::Sender<Option<String>>,
 }
 
 impl Connected {
+    /// Tells of this link from now on. To be called on the runtime.
+    pub fn follow(cut: &watch::Sender<Option<String>>, remote: &Remote) {
+        let Some(mut state) = remote.interruptions() else {
+            return;
+        };
+        let cut = cut.clone();
+        tokio::spawn(async move {
+            loop {
+                let why = state.borrow_and_update().clone();
+                cut.send_if_modified(|said| {
+                    let is_news = *said != why;
+                    *said = why;
+                    is_news
+                });
+                if state.changed().await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
     pub fn facts(&self) -> &PlaceFacts {
         self.remote.facts()
     }
@@ -224,6 +240,22 @@ pub fn of_session(global: &Global, home: &Path, sessions: &Path, id: &str) -> Op
     }
     let places = home.join(FOLDER);
     let log = Store::new(sessions, &places).of_home(home).find(id).ok()?;
+    let last = place_in(&log);
+    if let Some(last) = last.as_ref().filter(|last| last.is_moved) {
+        let target = Target::of_label(&last.host);
+        if target.is_none() && last.host != HERE {
+            return None;
+        }
+        let flags = target.map(|target| target.flags()).unwrap_or_default();
+        return Some(Global {
+            place: PlaceFlags {
+                install_helper: global.place.install_helper,
+                ..flags
+            },
+            root: Some(PathBuf::from(&last.root)),
+            ..global.clone()
+        });
+    }
     let project = log.parent()?.file_name()?.to_owned();
     // There are none before the first session at another place.
     let folders = std::fs::read_dir(places).into_iter().flatten().flatten();
@@ -231,7 +263,7 @@ pub fn of_session(global: &Global, home: &Path, sessions: &Path, id: &str) -> Op
     let is_its = |folder: &PathBuf| project == *project_name(folder);
     let Some(folder) = folders.find(is_its) else {
         // Of a project on this machine: its log says where its commands ran.
-        let target = Target::of_label(&place_in(&log)?)?;
+        let target = Target::of_label(&last?.host)?;
         let place = PlaceFlags {
             install_helper: global.place.install_helper,
             ..target.flags()
@@ -253,16 +285,36 @@ pub fn of_session(global: &Global, home: &Path, sessions: &Path, id: &str) -> Op
     })
 }
 
+/// In a line that speaks of a place.
+const SPEAKS: &str = "\"host\":";
+
 /// The place that a log names last.
-fn place_in(log: &Path) -> Option<String> {
+struct Last {
+    host: String,
+    root: String,
+    /// The session came there from another place.
+    is_moved: bool,
+}
+
+fn place_in(log: &Path) -> Option<Last> {
     let text = std::fs::read(log).ok()?;
     let lines = text.split(|byte| *byte == b'\n').rev();
-    let metas = lines.filter_map(|line| {
-        let entry: serde_json::Value = serde_json::from_slice(line).ok()?;
+    let mut places = lines.filter_map(|line| {
+        // Most lines are long and speak of no place.
+        let line = std::str::from_utf8(line).ok()?;
+        line.contains(SPEAKS).then_some(())?;
+        let entry: serde_json::Value = serde_json::from_str(line).ok()?;
+        let kind = entry.get("type")?.as_str()?;
         let host = entry.get("host")?.as_str()?;
-        (entry.get("type")? == "meta" && !host.is_empty()).then(|| host.to_owned())
+        let root = entry.get("root").and_then(|root| root.as_str());
+        let speaks = !host.is_empty() && (kind == "meta" || kind == "settings");
+        speaks.then(|| Last {
+            host: host.to_owned(),
+            root: root.unwrap_or_default().to_owned(),
+            is_moved: kind == "settings",
+        })
     });
-    metas.into_iter().next()
+    places.next()
 }
 
 #[cfg(test)]

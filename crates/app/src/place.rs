@@ -3,6 +3,7 @@
 
 mod askpass;
 mod check;
+mod desk;
 mod helper;
 mod image;
 mod pane;
@@ -12,11 +13,12 @@ mod settings;
 
 pub use askpass::run_if_asked;
 pub use check::findings;
+pub use desk::{Desk, seat};
 
 use crate::boot::Boot;
 use crate::errors::UsageError;
 use crate::exit::OK;
-use crate::flags;
+use crate::flags::{self, Global, PlaceFlags};
 use crate::location::{Connected, Target};
 use crate::output;
 use anyhow::anyhow;
@@ -29,9 +31,11 @@ use reach::Consent;
 use routed::Routed;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use tokio::sync::watch;
 
-/// Files of the project that the model is given at the start.
-const INSTRUCTIONS: [&str; 6] = [
+/// Files of the project that the model is given at the start, and its settings.
+const PROJECT: [&str; 7] = [
+    "ostler.toml",
     "AGENTS.md",
     "OSTLER.md",
     "REASONIX.md",
@@ -40,13 +44,19 @@ const INSTRUCTIONS: [&str; 6] = [
     ".cursorrules",
 ];
 /// Bytes of such a file.
-const MAX_INSTRUCTIONS: u64 = 256 << 10;
+const MAX_FILE: u64 = 256 << 10;
 
 /// Links that are open: they are closed at the end of the process, whatever ends it.
 static LINKS: Mutex<Vec<Remote>> = Mutex::new(Vec::new());
+/// The first one to each place: a session that comes back uses it again while it stands.
+static KNOWN: Mutex<Vec<(Target, Remote)>> = Mutex::new(Vec::new());
 
 fn open_links() -> MutexGuard<'static, Vec<Remote>> {
     LINKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn known_places() -> MutexGuard<'static, Vec<(Target, Remote)>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Says at all places that this process is done: what it started there ends at once. To be called at its end.
@@ -123,31 +133,106 @@ pub async fn run(boot: Arc<Boot>, what: flags::Host) -> anyhow::Result<u8> {
 }
 
 /// Connects to the place that the flags name, if they name one, and opens the pane that they ask for. To be called before
-/// sessions are opened.
+/// sessions are opened. What comes back has the settings that the project has there.
 pub async fn reach(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
-    if let Some(target) = Target::of(&boot.global.place, boot.language)? {
-        connect(&boot, target).await?;
-    }
-    pane::open(&boot).await?;
+    let Some(target) = Target::of(&boot.global.place, boot.language)? else {
+        pane::open(&boot).await?;
+        return Ok(boot);
+    };
+    let connected = connect(&boot, target).await?;
+    let boot = settle(boot, connected).await?;
+    // The terminal belongs to a session from now on.
+    desk::seat(Desk::Nobody);
     Ok(boot)
 }
 
-async fn connect(boot: &Arc<Boot>, target: Target) -> anyhow::Result<()> {
-    let remote = reach::connect(boot, &target, Consent::Asked).await?;
-    let connected = Connected {
+/// The place that these words name, for a session of this process that goes on there: the flags of it.
+pub async fn visit(
+    boot: &Arc<Boot>,
+    place: PlaceFlags,
+    root: Option<PathBuf>,
+) -> anyhow::Result<Arc<Boot>> {
+    let Some(target) = Target::of(&place, boot.language)? else {
+        return visit_here(boot, root);
+    };
+    let flags = |root: Option<PathBuf>| Global {
+        place: PlaceFlags {
+            install_helper: boot.global.place.install_helper,
+            ..place.clone()
+        },
+        root,
+        ..boot.global.clone()
+    };
+    let named = Arc::new(boot.of_place(flags(root))?);
+    let connected = connect(&named, target).await?;
+    let own = boot.machines.place.get();
+    if own.is_some_and(|own| own.target == connected.target && own.root == connected.root) {
+        // Where the process began: it has the checkpoints that were made there.
+        return Ok(boot.clone());
+    }
+    // Whatever the folder was called, what belongs to it is found by its real path.
+    let there = Arc::new(boot.of_place(flags(Some(connected.root.clone())))?);
+    settle(there, connected).await
+}
+
+/// This machine again, in the folder where the process began unless another one is named.
+fn visit_here(boot: &Arc<Boot>, root: Option<PathBuf>) -> anyhow::Result<Arc<Boot>> {
+    let begun_here = boot.machines.place.get().is_none();
+    if begun_here && root.is_none() {
+        return Ok(boot.clone());
+    }
+    let root = root.map(|root| {
+        let home = boot.places.user_home.as_deref();
+        ostler_config::paths::absolute(&root.to_string_lossy(), &boot.places.cwd, home)
+    });
+    let flags = Global {
+        place: PlaceFlags::default(),
+        root,
+        ..boot.global.clone()
+    };
+    Ok(Arc::new(boot.of_place(flags)?))
+}
+
+async fn connect(boot: &Arc<Boot>, target: Target) -> anyhow::Result<Connected> {
+    let stands = |(known, remote): &(Target, Remote)| {
+        let stands = *known == target && remote.lost().is_none();
+        stands.then(|| remote.clone())
+    };
+    let known = known_places().iter().find_map(stands);
+    let remote = match known {
+        Some(remote) => remote,
+        None => {
+            let remote = reach::connect(boot, &target, Consent::Asked).await?;
+            known_places().push((target.clone(), remote.clone()));
+            remote
+        }
+    };
+    let (cut, _) = watch::channel(None);
+    Connected::follow(&cut, &remote);
+    Ok(Connected {
+        cut,
         root: root_at(boot, &target, &remote).await?,
         name: target.label(),
         host: OnceLock::new(),
         target,
         remote,
-    };
-    if !connected.target.has_project_here() {
-        copy_instructions(&connected, &boot.places.root).await?;
+    })
+}
+
+/// Takes the settings and instructions of the project there, and opens the pane that the flags ask for.
+async fn settle(boot: Arc<Boot>, connected: Connected) -> anyhow::Result<Arc<Boot>> {
+    let is_there = !connected.target.has_project_here();
+    if is_there {
+        copy_project(&connected, &boot.places.root).await?;
     }
-    askpass::only_remember();
-    // Nobody else sets it: this is done once, before the first session.
+    // Nobody else sets it: this is done once for each.
     let _set = boot.machines.place.set(Arc::new(connected));
-    Ok(())
+    let boot = match is_there {
+        true => Arc::new(boot.anew()?),
+        false => boot,
+    };
+    pane::open(&boot).await?;
+    Ok(boot)
 }
 
 /// What sessions of the place work on. It holds the process's own settings, which is why it is not there from the start.
@@ -161,6 +246,7 @@ fn host_of(boot: &Arc<Boot>, place: &Connected) -> Arc<dyn Host> {
             name: place.name.clone(),
             target: place.target.clone(),
             current: tokio::sync::Mutex::new(place.remote.clone()),
+            cut: place.cut.clone(),
             machine: boot.host(),
             own: own
                 .iter()
@@ -220,14 +306,14 @@ async fn root_at(boot: &Boot, target: &Target, remote: &Remote) -> anyhow::Resul
     }
 }
 
-/// What the project tells the model is read at the place, and kept where sessions look for it.
-async fn copy_instructions(place: &Connected, folder: &Path) -> anyhow::Result<()> {
+/// What the project says to the model and to us is read at the place, and kept where sessions look for it.
+async fn copy_project(place: &Connected, folder: &Path) -> anyhow::Result<()> {
     let border = Arc::new(Border {
         places: vec![(place.root.clone(), ostler_host::Place::Inside)],
         ..Border::default()
     });
-    for name in INSTRUCTIONS {
-        let span = Span::head(MAX_INSTRUCTIONS);
+    for name in PROJECT {
+        let span = Span::head(MAX_FILE);
         let read = place
             .remote
             .read(&place.root.join(name), span, &border)

@@ -6,8 +6,8 @@ mod text;
 use crate::color::{Ink, Paint};
 use ostler_wire::{
     Act, Action, Body, Caller, Cell, Column, ColumnKind, Compaction, Deed, Delta, Entry, Event,
-    GoalState, Language, List, Open, Outcome, ResultForm, Role, Table, ToolResult, ToolUse, Usage,
-    View, Word, escape_json, printable, printable_piece, short_id,
+    GoalState, HERE, Language, List, Open, Outcome, ResultForm, Role, Table, ToolResult, ToolUse,
+    Usage, View, Word, escape_json, printable, printable_piece, short_id,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -224,8 +224,16 @@ impl<O: Write, E: Write> Printer<O, E> {
                     self.note(Ink::Grey, &text)?;
                 }
             }
+            Body::Settings(settings) => {
+                if let Some(host) = &settings.host {
+                    let language = self.show.language;
+                    let here = language.say(Word::HostHere);
+                    let host = if host == HERE { here } else { host };
+                    let root = settings.root.as_deref().unwrap_or_default();
+                    self.note(Ink::Grey, &language.fill(Word::PlaceNow, &[host, root]))?;
+                }
+            }
             Body::Meta(_)
-            | Body::Settings(_)
             | Body::Approval(_)
             | Body::Child(_)
             | Body::Checkpoint(_)

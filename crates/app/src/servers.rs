@@ -5,6 +5,7 @@ use crate::boot::Boot;
 use crate::boot::env::is_secret;
 use crate::trust::tools::TrustedTools;
 use ostler_config::diagnose;
+use ostler_config::hooks::RunsOn;
 use ostler_config::keys::Dotenv;
 use ostler_config::paths::absolute;
 use ostler_config::plugins::{
@@ -158,13 +159,21 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
                 names.hide(name, &value);
                 env.push((name.into(), value.into()));
             }
+            let place = names.boot.machines.place.get();
+            let place = place.filter(|_| plugin.on == RunsOn::Host);
             let user_home = names.boot.places.user_home.as_deref();
-            let cwd = cwd.map(|cwd| absolute(&cwd, root, user_home));
+            let cwd = cwd.map(|cwd| match place {
+                Some(place) => absolute(&cwd, &place.root, place.facts().home.as_deref()),
+                None => absolute(&cwd, root, user_home),
+            });
             Ok(Endpoint::Program(Program {
                 argv,
                 cwd,
                 env,
-                confinement: confinement(one),
+                confinement: match place {
+                    Some(_) => Confinement::AtPlace,
+                    None => confinement(one),
+                },
             }))
         }
         PluginKind::Http | PluginKind::Sse => {

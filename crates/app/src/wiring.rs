@@ -93,6 +93,7 @@ pub fn options(boot: &Arc<Boot>, interactive: bool) -> anyhow::Result<HubSetting
             templates: command_folders(boot),
             extras: Vec::new(),
             hub: None,
+            places: None,
         },
     })
 }

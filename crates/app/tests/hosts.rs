@@ -12,8 +12,12 @@ mod contract;
 mod image;
 #[path = "hosts/ssh.rs"]
 mod ssh;
+#[path = "hosts/switch.rs"]
+mod switch;
 #[path = "hosts/tmux.rs"]
 mod tmux;
+#[path = "hosts/trouble.rs"]
+mod trouble;
 
 use common::{Scene, skipped};
 use ostler_testkit::{Output, json_lines};

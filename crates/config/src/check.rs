@@ -19,6 +19,7 @@ pub fn gather_switches(
     tools: &[&str],
     (sources, notices): (&Sources, &mut Vec<Notice>),
 ) {
+    gather_pane(root);
     let Some(table) = root.get_mut(&["tools"]).and_then(Node::as_table_mut) else {
         return;
     };
@@ -51,6 +52,26 @@ pub fn gather_switches(
     }
 }
 
+/// `[host] tmux` is no place, whatever it is set to.
+fn gather_pane(root: &mut Node) {
+    let is_setting = |node: &Node| !matches!(node.value, Value::Table(_));
+    let Some(pane) = root.get(&PANE).filter(|node| is_setting(node)).cloned() else {
+        return;
+    };
+    root.take(&PANE);
+    let [_, name] = PANE;
+    if let Some(table) = root.as_table_mut() {
+        let helper = table
+            .entry("helper".to_owned())
+            .or_insert_with(|| Node::new(Value::Table(Table::new()), pane.at));
+        if let Some(helper) = helper.as_table_mut() {
+            helper.insert(name.to_owned(), pane);
+        }
+    }
+}
+
+/// Where the person writes it.
+const PANE: [&str; 2] = ["host", "tmux"];
 const SWITCHES: &str = "switches";
 /// Written in a role, where there is one model.
 pub const FALLBACKS: &str = "fallback_models";
@@ -60,6 +81,7 @@ pub fn written(root: &Node, path: &[Step]) -> String {
     let key = dotted(root, path);
     match key.strip_prefix("tools.switches.") {
         Some(tool) => format!("tools.{tool}"),
+        None if key == "helper.tmux" => PANE.join("."),
         None => key,
     }
 }

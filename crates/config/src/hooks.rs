@@ -3,7 +3,7 @@
 
 use crate::paths::Places;
 use crate::read::read_text;
-pub use crate::schema::{HookConfig, HookEvent};
+pub use crate::schema::{HookConfig, HookEvent, RunsOn};
 use crate::tree::{Node, Place, position};
 use crate::trust::Item;
 use crate::values::from_json;

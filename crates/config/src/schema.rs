@@ -25,7 +25,7 @@ pub use backends::{
 };
 pub use places::{AcpConfig, HelperConfig, HelperInstall, HostConfig};
 
-pub use hooks::{HookConfig, HookEvent};
+pub use hooks::{HookConfig, HookEvent, RunsOn};
 pub use plugins::{PluginConfig, PluginKind, PluginOauth, PluginProvides, PluginSampling};
 pub use serve::{AuthMode, ServeConfig};
 
@@ -83,6 +83,10 @@ pub struct Config {
     /// Connections to model servers.
     pub network: NetworkConfig,
     /// Other places to work at, by name: `--host NAME`. Only your own file may set this.
+    #[schemars(extend("properties" = { "tmux": {
+        "type": "boolean",
+        "description": "Conversations run commands in a tmux pane that you watch and type in, as with `--tmux`."
+    } }))]
     pub host: BTreeMap<String, HostConfig>,
     /// The helper that is copied to other places. Only your own file may set this.
     pub helper: HelperConfig,

@@ -163,6 +163,11 @@ impl SessionCheckpoints {
 
     /// An entry of the log says that the session saw the tree like this.
     pub fn note(&mut self, saved: &Saved) {
+        let there = self.place.as_ref().and_then(|place| place.there.as_ref());
+        if saved.place.as_deref() != there.map(|there| there.name.as_str()) {
+            // It lies at a place where the session worked before.
+            return;
+        }
         self.seen = Some(saved.clone());
         if self.saved.last() != Some(&saved.id) {
             self.saved.push(saved.id);

@@ -5,7 +5,7 @@ pub mod model_plugin;
 
 use ostler_guard::Rule;
 use ostler_llm::Target;
-use ostler_wire::{BoxFuture, HubError, PermissionChoice, View};
+use ostler_wire::{Ask, AskAnswer, BoxFuture, HubError, PermissionChoice, View};
 use std::path::PathBuf;
 
 /// Turns model references into targets. The binary implements it on the configuration.
@@ -67,6 +67,12 @@ pub struct RuleNews {
     pub ask: Vec<Rule>,
     /// For the person.
     pub notice: String,
+}
+
+/// The people who look at a session, for the binary's own questions: those of `ssh`, whether a helper may be copied.
+pub trait Person: Send + Sync {
+    /// `None` when there is nobody to answer any more.
+    fn ask(&self, ask: Ask) -> BoxFuture<'_, Option<AskAnswer>>;
 }
 
 /// Answers commands that are about no session. The binary implements it with the functions of its own commands.

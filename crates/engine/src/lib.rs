@@ -24,7 +24,7 @@ pub use ostler_context::clients::feed;
 pub use ostler_context::clients::live::LiveSessions;
 pub use ostler_context::interfaces::extra::{Extra, Tell};
 pub use ostler_context::interfaces::{
-    HubCommands, Keep, Models, RuleNews, RuleStore, RuleWatch, model_plugin,
+    HubCommands, Keep, Models, Person, RuleNews, RuleStore, RuleWatch, model_plugin,
 };
 pub use ostler_context::{audit, cost, export, goal, handoff, window};
 pub use ostler_sources as sources;
@@ -33,8 +33,8 @@ pub use ostler_sources::templates::TemplateFolder;
 pub use ostler_sources::{instructions, prompt, roles, skills};
 pub use ostler_state::servers::SandboxLauncher;
 pub use ostler_state::settings::{
-    CommandSources, Elsewhere, HubSettings, ModelSettings, Paths, PermissionSettings, RunSettings,
-    ToolSources,
+    Arrival, CommandSources, Elsewhere, HubSettings, ModelSettings, Paths, PermissionSettings,
+    PlaceSwitch, RunSettings, ToolSources,
 };
 pub use ostler_state::{agents, hooks};
 pub use session::hub::{LocalHub, OpenError};

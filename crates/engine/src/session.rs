@@ -48,7 +48,7 @@ impl SessionTask {
         checkpoints::settle(&mut self.session.state).await;
         commands::answer_waiting(&mut self.session.state, &mut self.session.inbox);
         self.session.state.services.jobs.close().await;
-        let put_back = self.session.state.services.sandbox.share.finish().await;
+        let put_back = self.session.state.services.sandbox.finish().await;
         // Another session in this folder may have been killed meanwhile.
         let left = Box::pin(ostler_confine::recover(self.recovery())).await;
         let put_back = put_back.into_iter().chain(left);
@@ -106,6 +106,7 @@ impl SessionTask {
         }
     }
 
+    /// What looking after files at the place takes.
     fn recovery(&self) -> Services {
         let services = &self.session.state.services;
         Services {
@@ -164,6 +165,10 @@ impl SessionTask {
             let view = commands::run(&mut self.session, line).await;
             commands::reply(&self.session.state.feed, command, view);
             Ok(())
+        } else if let Some(words) = self.named_place(line) {
+            let view = self.go_to(&words).await;
+            commands::reply(&self.session.state.feed, command, view);
+            self.session.state.record_standing()
         } else if let Some((extra, words)) = self.extra_of(line) {
             let language = self.session.options.run.language;
             let tell = Tell::new(

@@ -1169,6 +1169,7 @@ async fn a_hook_at_the_end_of_a_sub_agent() {
         timeout: std::time::Duration::from_secs(20),
         env: Vec::new(),
         from: "test:1".into(),
+        on: ostler_engine::hooks::RunsOn::default(),
     };
     let hooks = vec![hook("explore", command), hook("other", "touch never")];
     let mut session = bench

@@ -2,7 +2,7 @@
 
 use crate::common::{Bench, Session, Shown};
 use ostler_engine::HubSettings;
-use ostler_engine::hooks::{Hook, Matcher, Moment};
+use ostler_engine::hooks::{Hook, Matcher, Moment, RunsOn};
 use ostler_guard::{Policy, Posture, Rule, Rules};
 use ostler_testkit::{Kind, Step};
 use ostler_wire::{Body, Delivery, Event, Op, Open, Outcome, View};
@@ -18,6 +18,7 @@ fn hook(moment: Moment, matcher: &str, command: &str) -> Hook {
         timeout: Duration::from_secs(20),
         env: Vec::new(),
         from: "test:1".into(),
+        on: RunsOn::default(),
     }
 }
 

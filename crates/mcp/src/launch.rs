@@ -29,6 +29,8 @@ pub enum Confinement {
     Free,
     /// That of commands, with the network: the project named it.
     Project,
+    /// That of commands at the place of the session, which is another one than this machine.
+    AtPlace,
     /// That of commands, and not without: the person wants it so. Single hosts cannot be granted to it.
     Wanted,
 }

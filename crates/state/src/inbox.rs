@@ -2,7 +2,7 @@
 
 use crate::agents::children::{Children, Ended, Report, What, post};
 use ostler_context::clients::feed::Feed;
-use ostler_wire::{Ask, AskAnswer, Delta, Doing, Op, ReplyTo, SentOp, View, Word, clip};
+use ostler_wire::{Ask, AskAnswer, AskKind, Delta, Doing, Op, ReplyTo, SentOp, View, Word, clip};
 use server_question::{ServerQuestion, ServerQuestions};
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
@@ -110,6 +110,8 @@ struct Asking {
     server_questions: mpsc::Receiver<ServerQuestion>,
     /// Called with each question that is shown.
     notify: Option<Notify>,
+    /// Where what is asked about would happen, if that is another place.
+    place: Option<String>,
 }
 
 /// The next thing to do between turns.
@@ -140,6 +142,7 @@ impl Inbox {
                 sender: ServerQuestions(sender),
                 server_questions,
                 notify: None,
+                place: None,
             },
             at_once: AtOnce {
                 command: |_, _| None,
@@ -216,7 +219,19 @@ impl Inbox {
         self.asking.notify = notify;
     }
 
+    /// Questions about calls name this place from now on.
+    pub fn name_place(&mut self, place: Option<String>) {
+        self.asking.place = place;
+    }
+
     fn show_ask(&self, ask: Arc<Ask>) {
+        let ask = match &self.asking.place {
+            Some(place) if ask.kind == AskKind::Permission => Arc::new(Ask {
+                title: format!("{} · {place}", ask.title),
+                ..Ask::clone(&ask)
+            }),
+            Some(_) | None => ask,
+        };
         if let Some(notify) = &self.asking.notify {
             notify(&ask);
         }

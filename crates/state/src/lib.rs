@@ -237,6 +237,12 @@ impl SessionState {
         if let Body::ToolUse(call) = body {
             self.used_ids.insert(call.id.clone());
         }
+        if let Body::Settings(settings) = body
+            && settings.host.is_some()
+        {
+            // What was read at the place before says nothing of files here.
+            self.services.seen = Arc::default();
+        }
         if let Body::Todo(todo) = body {
             self.services.todo = Arc::new(todo.items.clone());
             if let Some(goal) = &mut self.permissions.goal {

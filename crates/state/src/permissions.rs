@@ -136,6 +136,15 @@ impl PermissionState {
         };
     }
 
+    /// What was allowed for the session was allowed at the place where it was.
+    pub fn forget_grants(&mut self) {
+        self.grants.clear();
+        self.reads.clear();
+        self.terms = Terms::default();
+        self.turn = OfTurn::default();
+        self.unrecorded = true;
+    }
+
     /// Whatever mode comes, a window does not outlast it, and a goal only goal mode.
     pub fn enter(&mut self, mode: Mode) {
         if mode != Mode::Goal {

@@ -8,7 +8,7 @@ use ostler_context::transcript::prefix_text;
 use ostler_store::log::{LogError, branch};
 use ostler_store::points::branch_to;
 use ostler_store::prefixes;
-use ostler_wire::{Body, Entry, Notice, Rewind, Settings};
+use ostler_wire::{Body, Entry, HERE, Notice, Rewind, Settings};
 use std::sync::Arc;
 
 impl Session {
@@ -65,7 +65,14 @@ impl Session {
         let then = settings_of(past, &[]);
         let model = self.state.conversation.model.reference();
         let prefix = prefixes::hash(&prefix_text(&self.state.conversation.prefix));
+        let there = past.iter().rev().find_map(|entry| entry.body.place());
+        let there = there.map_or(HERE, |(host, _)| host);
+        // What is taken back does not take the session to another place.
+        let options = &self.options;
+        let stays = || (there != options.place_name()).then_some(());
         let settings = Settings {
+            host: stays().map(|()| options.place_name().to_owned()),
+            root: stays().map(|()| options.paths.root.display().to_string()),
             model: Some(model).filter(|m| then.model.as_ref() != Some(m)),
             prefix: Some(prefix).filter(|p| then.prefix.as_ref() != Some(p)),
             ..Settings::default()

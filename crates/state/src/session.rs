@@ -2,6 +2,7 @@
 //! What a session begins its log with, and how it goes on with another model, is here, too.
 
 use crate::SessionState;
+use crate::agents::children::Opener;
 use crate::inbox::Inbox;
 use crate::settings::HubSettings;
 use ostler_context::conversation::Conversation;
@@ -11,6 +12,7 @@ use ostler_store::log::LogError;
 use ostler_store::sessions::Store;
 use ostler_wire::{Body, Entry, Settings, View, Word};
 use std::sync::Arc;
+use tokio::sync::watch;
 
 pub struct Session {
     pub state: SessionState,
@@ -23,6 +25,18 @@ pub struct Session {
     pub opening: Opening,
     /// The facts that go with it.
     pub facts: Option<String>,
+    pub moving: Moving,
+}
+
+/// The name of a place, and why the link to it is cut.
+pub type Link = (String, watch::Receiver<Option<String>>);
+
+/// Who has to know when the session goes on at another place.
+pub struct Moving {
+    /// How sub-agents are opened with these settings.
+    pub opener: Box<dyn Fn(Arc<HubSettings>) -> Opener + Send + Sync>,
+    /// The link that is watched.
+    pub link: watch::Sender<Option<Link>>,
 }
 
 /// What goes into the log before the first prompt of a process, and the facts that ride in that prompt.

@@ -2,11 +2,11 @@
 
 use crate::agents::AgentSettings;
 use crate::hooks::Hook;
-use crate::servers::SandboxLauncher;
+use crate::servers::{PlaceLauncher, SandboxLauncher};
 use ostler_confine::SandboxSettings;
 use ostler_confine::checkpoints::{FarTree, Place};
 use ostler_context::interfaces::extra::Extra;
-use ostler_context::interfaces::{HubCommands, Models, RuleStore, RuleWatch};
+use ostler_context::interfaces::{HubCommands, Models, Person, RuleStore, RuleWatch};
 use ostler_context::window::ContextSettings;
 use ostler_guard::{Mode, Policy};
 use ostler_host::Host;
@@ -20,10 +20,13 @@ use ostler_store::budget::Budget;
 use ostler_store::redact::Redactor;
 use ostler_tools::EditorTerminal;
 use ostler_tools::tool::{Tool, ToolSettings};
-use ostler_wire::Language;
-use std::path::PathBuf;
+use ostler_wire::{BoxFuture, HERE, Language};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::watch;
+
+/// How a pane that the person shares is shown.
+const PANE: &str = "tmux";
 
 /// Everything that the sessions of a process are opened with.
 #[derive(Clone)]
@@ -47,6 +50,50 @@ pub struct HubSettings {
 }
 
 impl HubSettings {
+    /// Where commands run, as the log has it.
+    pub fn place_name(&self) -> &str {
+        let elsewhere = self.toolbox.elsewhere.as_ref();
+        elsewhere.map_or(HERE, |elsewhere| &elsewhere.name)
+    }
+
+    /// The same for people: nothing where that is this machine as always.
+    pub fn place_shown(&self) -> Option<String> {
+        let elsewhere = self.toolbox.elsewhere.as_ref();
+        let place = elsewhere.map(|elsewhere| elsewhere.name.clone());
+        let pane = self.toolbox.pane.as_ref().map(|_| PANE.to_owned());
+        let names: Vec<String> = place.into_iter().chain(pane).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
+    /// The folder on this machine whose settings and instructions hold.
+    pub fn stand_in(&self) -> &Path {
+        match &self.toolbox.elsewhere {
+            Some(elsewhere) => &elsewhere.stand_in,
+            None => &self.paths.root,
+        }
+    }
+
+    /// The same session at another place: what is about the place is taken from there.
+    pub fn moved_to(&self, there: Self) -> Self {
+        let mut moved = self.clone();
+        moved.paths.root = there.paths.root;
+        moved.paths.user_home = there.paths.user_home;
+        moved.run.system = there.run.system;
+        moved.checkpoints = there.checkpoints;
+        moved.permissions.policy = there.permissions.policy;
+        moved.permissions.rules = there.permissions.rules;
+        moved.permissions.watch = there.permissions.watch;
+        moved.hooks = there.hooks;
+        moved.tools = there.tools;
+        moved.toolbox = ToolSources {
+            filter: moved.toolbox.filter,
+            more: moved.toolbox.more,
+            ..there.toolbox
+        };
+        moved.commands.extras = there.commands.extras;
+        moved
+    }
+
     /// Where checkpoints are made. A session that leaves no trace makes none.
     pub fn checkpoint_place(&self) -> Option<Place> {
         let limits = self.checkpoints.clone().filter(|_| self.run.save)?;
@@ -55,7 +102,7 @@ impl HubSettings {
         let there = elsewhere.map(|elsewhere| FarTree {
             name: elsewhere.name.clone(),
             host: self.toolbox.host.clone(),
-            stand_in: self.paths.project.clone(),
+            stand_in: elsewhere.stand_in.clone(),
             protect: self.toolbox.sandbox.policy.protect.clone(),
         });
         Some(Place {
@@ -97,6 +144,13 @@ impl HubSettings {
                 writable: tools.writable.clone(),
                 root: self.paths.project.clone(),
                 user_home: user_home.clone(),
+                there: self.toolbox.elsewhere.as_ref().map(|_| PlaceLauncher {
+                    host: self.toolbox.host.clone(),
+                    env: self.tools.env.clone(),
+                    sandbox: self.toolbox.sandbox.clone(),
+                    root: self.paths.root.clone(),
+                    user_home: self.paths.user_home.clone(),
+                }),
             }),
             shell: tools.shell.clone(),
             root: self.paths.project.clone(),
@@ -191,6 +245,8 @@ pub struct ToolSources {
 pub struct Elsewhere {
     /// As people call the place.
     pub name: String,
+    /// The folder on this machine that stands for the project.
+    pub stand_in: PathBuf,
     /// The project lies on this machine all the same, and only commands run there.
     pub has_project_here: bool,
     /// This machine, where servers run.
@@ -213,4 +269,27 @@ pub struct CommandSources {
     pub extras: Vec<Arc<dyn Extra>>,
     /// Those that are about no session.
     pub hub: Option<Arc<dyn HubCommands>>,
+    /// For sessions that go on at another place.
+    pub places: Option<Arc<dyn PlaceSwitch>>,
+}
+
+/// Connects to other places for a session that goes on there. The binary implements it on the configuration.
+pub trait PlaceSwitch: Send + Sync {
+    /// The settings of a session at the place that these words name. The error is for the person. Dropping the future gives
+    /// it up.
+    fn go<'a>(
+        &'a self,
+        words: &'a str,
+        person: Option<Arc<dyn Person>>,
+    ) -> BoxFuture<'a, Result<Arrival, String>>;
+
+    /// Who answers what is asked while the session runs, such as the password for a link that was cut.
+    fn meet(&self, person: Arc<dyn Person>);
+}
+
+/// What a session at another place is to know.
+pub struct Arrival {
+    pub settings: HubSettings,
+    /// What the person should know of it.
+    pub notes: Vec<String>,
 }

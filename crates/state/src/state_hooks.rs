@@ -6,6 +6,7 @@ use crate::hooks::{
 };
 use crate::inbox::Notify;
 use crate::permissions::Leave;
+use ostler_confine::{CallSandbox, Terms};
 use ostler_store::log::LogError;
 use ostler_tools::builtin::bash::Bash;
 use ostler_tools::tool::Typed as _;
@@ -52,8 +53,30 @@ impl SessionState {
         let cx = self.context(CALL_ID, &Bash::ABOUT, &leave, cancel);
         HookContext {
             cx: cx.with_services(()),
+            machine: self.machine_sandbox(),
             sandbox: self.call_sandbox(CALL_ID, terms),
         }
+    }
+
+    /// The sandbox of programs on this machine, where the session is at another place.
+    fn machine_sandbox(&self) -> Option<CallSandbox> {
+        let machine = self.services.sandbox.machine.as_ref()?;
+        let services = &self.services;
+        Some(CallSandbox {
+            host: machine.host.clone(),
+            settings: machine.sandbox.clone(),
+            share: machine.share.clone(),
+            policy: self.policy.clone(),
+            tools: machine.tools.clone(),
+            artifacts: services.artifacts.clone(),
+            scope: machine.scope.clone(),
+            call_id: CALL_ID.into(),
+            // What was granted was granted for the place.
+            terms: Terms::default(),
+            history: None,
+            pane: None,
+            terminal: None,
+        })
     }
 
     /// What runs when the person is asked something. The parent of a child puts the questions of it.

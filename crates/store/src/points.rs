@@ -121,6 +121,32 @@ impl Points {
         out
     }
 
+    /// The same for a session that works at this place now, and may have worked at others: what was seen there says nothing of
+    /// the files here.
+    pub fn at(mut self, entries: &[Entry], place: Option<&str>) -> Self {
+        let is_here = |saved: &Saved| saved.place.as_deref() == place;
+        self.seen = entries
+            .iter()
+            .rev()
+            .find_map(|entry| seen_by(&entry.body).filter(|s| is_here(s)).cloned());
+        for point in &mut self.all {
+            point.also.retain(is_here);
+            point.left = point.left.take().filter(is_here);
+        }
+        self
+    }
+
+    /// Another place whose files were changed since the n-th, if the tree that the n-th found lies here; `None` in it is the
+    /// machine of the session.
+    pub fn elsewhere_since(&self, number: usize, here: Option<&str>) -> Option<Option<&str>> {
+        let from = self.all.get(number.checked_sub(1)?..)?;
+        let found = self.tree_at(number)?.place.as_deref();
+        (found == here).then_some(())?;
+        let mut places = from.iter().filter_map(|point| point.before.as_ref());
+        let other = places.find(|saved| saved.place.as_deref() != here)?;
+        Some(other.place.as_deref())
+    }
+
     /// The n-th, counted from 1.
     pub fn get(&self, number: usize) -> Option<&Point> {
         self.all.get(number.checked_sub(1)?)
@@ -152,6 +178,17 @@ impl Points {
     pub fn left_by(&self, number: usize) -> Option<&Saved> {
         let own = self.get(number)?.after.as_ref();
         own.or_else(|| self.tree_at(number + 1))
+    }
+}
+
+/// The tree as an entry says that the session saw it.
+fn seen_by(body: &Body) -> Option<&Saved> {
+    if let Body::Checkpoint(checkpoint) = body {
+        (checkpoint.when != When::Also).then_some(&checkpoint.saved)
+    } else if let Body::Rewind(rewind) = body {
+        rewind.seen.as_ref()
+    } else {
+        None
     }
 }
 
@@ -303,6 +340,37 @@ mod tests {
         );
         assert_eq!(points.seen, Some(tree(7)));
         assert_eq!(points.undo, None);
+    }
+
+    #[test]
+    fn trees_of_other_places_are_told_from_those_of_here() {
+        use When::{After, Before};
+        let at = |id: u64, when, place: Option<&str>| {
+            let saved = Saved {
+                place: place.map(str::to_owned),
+                ..tree(id)
+            };
+            Body::Checkpoint(Checkpoint { saved, when })
+        };
+        let entries = numbered(vec![
+            user("a"),
+            at(1, Before, None),
+            at(2, After, None),
+            user("b"),
+            at(1, Before, Some("box")),
+            at(2, After, Some("box")),
+            user("c"),
+        ]);
+        let points = |place| Points::of(&entries).at(&entries, place);
+        let seen = |place| points(place).seen.map(|seen| (seen.id, seen.place));
+        assert_eq!(seen(None), Some((2, None)));
+        assert_eq!(seen(Some("box")), Some((2, Some("box".into()))));
+        assert_eq!(seen(Some("other")), None);
+        // Before the first prompt lies here, and since then files of the box were changed as well.
+        assert_eq!(points(None).elsewhere_since(1, None), Some(Some("box")));
+        assert_eq!(points(Some("box")).elsewhere_since(2, Some("box")), None);
+        // What was saved elsewhere is refused by another sentence.
+        assert_eq!(points(Some("box")).elsewhere_since(1, Some("box")), None);
     }
 
     #[test]

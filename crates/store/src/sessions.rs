@@ -363,8 +363,11 @@ pub fn foreign(entries: &[Entry]) -> u64 {
 
 /// Where a session worked, as far as its log says.
 pub fn root_of(entries: &[Entry]) -> Option<&str> {
-    let roots = entries.iter().rev().filter_map(|e| e.body.meta());
-    roots.map(|m| m.root.as_str()).find(|root| !root.is_empty())
+    let mut roots = entries.iter().rev().filter_map(|entry| {
+        let meta = || entry.body.meta().map(|meta| meta.root.as_str());
+        entry.body.place().map(|(_, root)| root).or_else(meta)
+    });
+    roots.find(|root| !root.is_empty())
 }
 
 /// A session that goes on in another folder than it began in.

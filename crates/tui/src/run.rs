@@ -136,7 +136,6 @@ pub async fn run<H: Hub, S: Surroundings, W: Write>(
         let rows = welcome.rows(&ui.state.status, &canvas);
         ui.state.status.effort.clone_from(&welcome.effort);
         ui.state.status.branch.clone_from(&welcome.branch);
-        ui.state.status.host.clone_from(&welcome.host);
         ui.state.transcript().keep(rows);
     }
     for line in start.greeting {
@@ -168,6 +167,7 @@ fn status(client: &Client) -> Status {
     status.model.clone_from(&client.snapshot.model);
     status.mode = Some(client.snapshot.mode.clone());
     status.window = client.snapshot.window;
+    status.host.clone_from(&client.snapshot.place);
     status.clients.clone_from(&client.snapshot.clients);
     status
 }
@@ -359,7 +359,10 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
             Fetched::Picture { pasted, image } => {
                 self.state.picture(pasted, image, Instant::now());
             }
-            Fetched::Branch(branch) => self.state.status.branch = branch,
+            Fetched::Branch(branch) if !self.state.status.is_moved => {
+                self.state.status.branch = branch;
+            }
+            Fetched::Branch(_) => {}
             Fetched::Draft(draft) => self.state.remember(draft),
         }
     }

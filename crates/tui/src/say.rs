@@ -1,7 +1,7 @@
 //! The words of cells, one function each: what is counted, and in which form. The texts are those of the language;
 //! numbers come formatted with them.
 
-use ostler_wire::{Compaction, Decision, Language, PermissionChoice, Word, thousands};
+use ostler_wire::{Compaction, Decision, HERE, Language, PermissionChoice, Word, thousands};
 use std::time::Duration;
 
 pub fn bytes_left_out(bytes: usize) -> String {
@@ -142,6 +142,15 @@ pub fn effort_is(to: Language, effort: &str) -> String {
 
 pub fn title_is(to: Language, title: &str) -> String {
     to.fill(Word::TitleIs, &[title])
+}
+
+pub fn place_is(to: Language, host: &str, root: &str) -> String {
+    let host = if host == HERE {
+        to.say(Word::HostHere)
+    } else {
+        host
+    };
+    to.fill(Word::PlaceNow, &[host, root])
 }
 
 pub fn mode_is(to: Language, mode: &str, posture: &str) -> String {

@@ -27,6 +27,8 @@ pub struct Status {
     /// Tokens the model can take; 0 = unknown.
     pub window: u64,
     pub branch: Option<String>,
+    /// The session went on at another place: the branch of the folder here is none of its project.
+    pub is_moved: bool,
     /// Percent of the budget that is used most.
     pub budget: Option<u64>,
     /// Tokens of the last request and its answer.

@@ -1,7 +1,7 @@
 //! Questions to the person. The engine sends them as events and waits for an `Op::Answer`. An ask says all that a front end
 //! needs to put it: what each choice takes, its key, whether it has to be confirmed, and what holds when nobody answers.
 
-use crate::{Op, count_blanks};
+use crate::{Op, REDACTED, count_blanks};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,8 @@ pub enum AskKind {
     Trust,
     Elicitation,
     Budget,
+    /// A password or its like: typed without being shown, kept nowhere, and told to nobody but the one who asks.
+    Secret,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -218,6 +220,9 @@ impl Ask {
 
     /// An answer as it is shown to others: the labels of what was chosen, or the words.
     pub fn describe(&self, answer: &str) -> String {
+        if self.kind == AskKind::Secret {
+            return REDACTED.to_owned();
+        }
         let label = |id: &str| {
             let choice = self.options.iter().find(|choice| choice.id == id);
             choice.map(|choice| choice.label.as_str())

@@ -1,7 +1,7 @@
 //! An entry: one line of the session log, on disk before anyone sees it.
 
 use crate::child::{Child, ChildOf};
-use crate::{CallTitle, Json, Message};
+use crate::{CallTitle, Json, Message, Settings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -162,19 +162,6 @@ pub struct Break {
     pub lost_tokens: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-}
-
-/// An explicit change of the session's settings. Only what is set changes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Settings {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effort: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prefix: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -572,6 +559,18 @@ impl Body {
     pub fn message(&self) -> Option<&Message> {
         if let Body::Message(message) = self {
             Some(message)
+        } else {
+            None
+        }
+    }
+
+    /// Where the session works from this entry on, if it says so: the place, and the root there.
+    pub fn place(&self) -> Option<(&str, &str)> {
+        if let Body::Meta(meta) = self {
+            (!meta.host.is_empty()).then_some((meta.host.as_str(), meta.root.as_str()))
+        } else if let Body::Settings(settings) = self {
+            let root = settings.root.as_deref().unwrap_or_default();
+            settings.host.as_deref().map(|host| (host, root))
         } else {
             None
         }

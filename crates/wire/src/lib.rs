@@ -21,6 +21,7 @@ mod open;
 mod pictures;
 mod questions;
 mod secret;
+mod settings;
 mod shown;
 mod snapshot;
 pub mod sse;
@@ -49,7 +50,7 @@ pub use duration::{LONGEST_DURATION, parse_duration, seconds_of};
 pub use entry::{
     Approval, Body, Break, Caller, Checkpoint, Compaction, DigestBy, Entry, EntryError, ErrorEntry,
     ForkedFrom, Goal, GoalState, Interrupted, Meta, Mode, Notice, Outcome, Rewind, Rewound, Saved,
-    Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage, When,
+    Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage, When,
 };
 pub use event::{Clients, Delta, DeltaSink, Doing, Event, QueuedPrompt, Reply, Task};
 pub use json::Json;
@@ -61,6 +62,7 @@ pub use pictures::{
 };
 pub use questions::Questions;
 pub use secret::{REDACTED, Secret};
+pub use settings::{HERE, Settings};
 pub use shown::ShownEntry;
 pub use snapshot::{RetryWait, RunningCall, Snapshot};
 pub use subscription::{BoxFuture, EntrySource, Posted, Replies, Subscription};

@@ -1,7 +1,7 @@
 //! How a session stands: what a client that attaches in the middle needs to draw what the others see.
 
 use crate::{Ask, Clients, CommandInfo, Delta, Entry, Mode, QueuedPrompt, Task};
-use crate::{Body, Event};
+use crate::{Body, Event, HERE};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -17,6 +17,9 @@ pub struct Snapshot {
     /// `provider/model` that answers.
     pub model: String,
     pub mode: Mode,
+    /// Where commands run, for people; none where that is the machine of the session as always.
+    #[serde(default)]
+    pub place: Option<String>,
     /// Tokens that the model can take; 0 = unknown.
     pub window: u64,
     /// What may follow a slash.
@@ -89,6 +92,9 @@ impl Snapshot {
         } else if let Body::Settings(settings) = body {
             if let Some(model) = &settings.model {
                 self.model.clone_from(model);
+            }
+            if let Some(host) = &settings.host {
+                self.place = Some(host.clone()).filter(|host| host != HERE);
             }
         } else if let Body::Interrupted(_) | Body::Error(_) = body {
             self.forget_partial();

@@ -57,6 +57,7 @@ function followEntry(now: Snapshot, entry: Entry): Snapshot {
       return { ...now, mode };
     }
     case "settings":
+      if (entry.host) return { ...now, place: entry.host === "local" ? null : entry.host };
       return entry.model ? { ...now, model: entry.model } : now;
     case "turn_end":
       return { ...withoutPartial(now), running: [], working: false };

@@ -9,7 +9,7 @@ export type Row = { key: string; entry: number; ts: string } & (
   | { kind: "call"; call: ToolUse; result: ToolResult | null; approval: Approval | null; ended: boolean; child?: Child }
   | { kind: "notice"; text: string; warn: boolean }
   | { kind: "error"; error: string; message: string; details: unknown }
-  | { kind: "setting"; model?: string; effort?: string; title?: string; mode?: string; posture?: string }
+  | { kind: "setting"; model?: string; effort?: string; title?: string; mode?: string; posture?: string; place?: string }
   | { kind: "compaction"; compaction: Compaction }
   | { kind: "turn"; outcome: Outcome; took: number | null; input: number; cached: number; output: number; cost: number | null }
 );
@@ -165,8 +165,9 @@ function add(to: Transcript, entry: Entry): void {
     case "settings":
       if (entry.title) to.title = entry.title;
       // The first one says what the session began with.
-      if ((entry.model || entry.effort || entry.title) && entry.entry > 1) {
-        to.rows.push({ ...head, kind: "setting", model: entry.model, effort: entry.effort, title: entry.title });
+      if ((entry.model || entry.effort || entry.title || entry.host) && entry.entry > 1) {
+        const place = entry.host ? `${entry.host}: ${entry.root ?? ""}` : undefined;
+        to.rows.push({ ...head, kind: "setting", model: entry.model, effort: entry.effort, title: entry.title, place });
       }
       break;
     case "mode": {

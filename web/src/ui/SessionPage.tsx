@@ -71,6 +71,7 @@ function SessionHead({ id }: { id: string }) {
   const words = useWords();
   const title = useApp((now) => sessionTitle(now, id));
   const model = useApp((now) => now.sessions[id]?.live.model ?? "");
+  const place = useApp((now) => now.sessions[id]?.live.place ?? "");
   const mode = useApp((now) => now.sessions[id]?.live.mode);
   const working = useApp((now) => now.sessions[id]?.live.working ?? false);
   const posture = mode?.posture ?? "ask";
@@ -93,6 +94,7 @@ function SessionHead({ id }: { id: string }) {
       <button type="button" class="quiet square narrow-only" aria-label={words.menu} onClick={() => change({ sheet: "left" })}><Icon name="menu" /></button>
       <h1 title={title}>{oneLine(title, 120)}</h1>
       <div class="pills">
+        {place ? <span class="pill place" title={words.placeIs(place)}>{oneLine(place, 40)}</span> : null}
         {model ? <Menu text label={words.model} class="pill" items={() => models(id, words)}>{modelName(model)} <Icon name="down" /></Menu> : null}
         <Menu text label={words.mode} class={`pill ${mode?.mode === "plan" ? "on" : ""}`} items={modes}>{modeName(mode?.mode ?? "normal", words)} <Icon name="down" /></Menu>
         <Menu text label={words.posture} class={`pill ${posture.startsWith("yolo") ? "on" : ""}`} items={postures}>{postureName(posture, words)} <Icon name="down" /></Menu>

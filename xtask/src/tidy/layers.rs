@@ -63,7 +63,7 @@ const LAYERS: &[(&str, &[Layer])] = &[("engine", &[
     // Sessions, and the ways to show one.
     ("connect", &[]),
     ("live", &[]),
-    ("conversation", &["boot", "cmd", "color", "errors", "exit", "extras", "live", "output", "place", "print", "remote", "sandbox", "wiring"]),
+    ("conversation", &["boot", "cmd", "color", "errors", "exit", "extras", "flags", "live", "output", "place", "print", "remote", "sandbox", "wiring"]),
     ("drafts", &[]),
     ("pictures", &[]),
     ("prompts", &["boot"]),

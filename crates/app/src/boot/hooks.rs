@@ -1,13 +1,13 @@
 //! Hooks as the engine runs them, from `[[hooks]]` and the settings files of others.
 
 use ostler_config::diagnose::Notice;
-use ostler_config::hooks::{Foreign, HookEvent, SETTINGS, read};
+use ostler_config::hooks::{self, Foreign, HookEvent, SETTINGS, read};
 use ostler_config::layers::Loaded;
 use ostler_config::paths::Places;
 use ostler_config::text::phrase;
 use ostler_config::tree::Place;
 use ostler_config::units::Seconds;
-use ostler_engine::hooks::{Hook, Matcher, Moment, TIMEOUT};
+use ostler_engine::hooks::{Hook, Matcher, Moment, RunsOn, TIMEOUT};
 use ostler_wire::{Why, Word};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -54,6 +54,10 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ga
                 timeout: config.timeout.map_or(TIMEOUT, Seconds::duration),
                 env: variables(places),
                 from,
+                on: match config.on {
+                    hooks::RunsOn::Here => RunsOn::Here,
+                    hooks::RunsOn::Host => RunsOn::Host,
+                },
             }),
             Err(error) => out
                 .faults
@@ -124,11 +128,24 @@ fn of_settings(path: &Path, places: &Places, notices: &mut Vec<Notice>) -> Vec<H
                 timeout: timeout.unwrap_or(TIMEOUT),
                 env: variables(places),
                 from: name.clone(),
+                on: RunsOn::Here,
             }),
             Err(error) => left_out(phrase(Word::HookLeft, &[&event, &Why::from(&error)])),
         }
     }
     hooks
+}
+
+/// The same for a session whose project lies there.
+pub fn of_place(hooks: &[Hook], root: &Path) -> Vec<Hook> {
+    let placed = |hook: &Hook| {
+        let mut hook = hook.clone();
+        if hook.on == RunsOn::Host {
+            hook.env = PROJECT.map(|name| (name.into(), root.into())).to_vec();
+        }
+        hook
+    };
+    hooks.iter().map(placed).collect()
 }
 
 /// Where the project is.

@@ -2,6 +2,7 @@
 //! configuration of the start, each later one with the configuration as it is then.
 
 use super::joined;
+use super::switch::Switch;
 use crate::boot::Boot;
 use crate::cmd::answers::Answers;
 use crate::errors::Told as _;
@@ -11,7 +12,7 @@ use crate::wiring;
 use ostler_config::schema::PluginConfig;
 use ostler_config::text::Speak as _;
 use ostler_engine::tool::EditorTerminal;
-use ostler_engine::{LiveSessions, Voice};
+use ostler_engine::{HubSettings, LiveSessions, PlaceSwitch, Voice};
 use ostler_host::Host;
 use ostler_wire::{
     Client, Completion, CompletionRequest, Hub, HubError, Open, Say, SessionInfo, View, Word,
@@ -166,6 +167,25 @@ fn hub_of(
         let hub = RemoteHub::new(boot, remote)?;
         return Ok((Sessions::There(hub), Vec::new()));
     }
+    let is_alone = guest.host.is_none();
+    let (mut options, notices) = settings_of(boot, attendance, guest)?;
+    // Files that an editor has are those of this machine.
+    options.commands.places = is_alone.then(|| -> Arc<dyn PlaceSwitch> {
+        Arc::new(Switch {
+            boot: boot.clone(),
+            attendance,
+        })
+    });
+    let hub = SessionHub::new(options, wiring::transport(boot), live.clone());
+    Ok((Sessions::Here(hub), notices))
+}
+
+/// What sessions are opened with, and what the person should know of it.
+pub(super) fn settings_of(
+    boot: &Arc<Boot>,
+    attendance: Attendance,
+    guest: Guest,
+) -> anyhow::Result<(HubSettings, Vec<String>)> {
     let mut options = wiring::options(boot, attendance.answers())?;
     options.run.voice = attendance.voice();
     if let Some(host) = guest.host {
@@ -183,9 +203,8 @@ fn hub_of(
     options.commands.hub = Some(Arc::new(Answers(boot.clone())));
     let uncovered = options.toolbox.sandbox.uncovered;
     let uncovered = uncovered.then(|| boot.language.say(Word::SandboxRulesUncovered).to_owned());
-    let hub = SessionHub::new(options, wiring::transport(boot), live.clone());
     notices.extend(uncovered);
-    Ok((Sessions::Here(hub), notices))
+    Ok((options, notices))
 }
 
 impl Hub for Sessions {

@@ -1,15 +1,35 @@
 //! Questions between the lines. On a terminal the line to answer on is printed a moment after the question, and what was
 //! typed before it is no answer; a script's next line is the answer.
 
-use super::{Shown, Talk};
+use super::OnScreen;
+use super::Talk;
 use crate::asking::{self, Question};
 use crate::color::Ink;
 use crate::input::Said;
-use ostler_host::keyboard::KeyByKey;
-use ostler_wire::{Ask, Delivery, Op, command_of};
+use ostler_host::keyboard::{Hidden, KeyByKey};
+use ostler_wire::{Ask, AskKind, Choice, Delivery, Op, command_of, printable};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Instant;
+
+/// What stands on the screen and waits for a line.
+#[derive(Default)]
+pub struct Shown {
+    pub sign: bool,
+    /// Edits prompts, on a terminal that can.
+    pub edited: OnScreen,
+    pub ask: Option<Arc<Ask>>,
+    /// A choice that is to be confirmed.
+    pub confirming: Option<Choice>,
+    /// Until the question can be answered keys come one by one.
+    pub keys: Option<KeyByKey>,
+    /// While a secret is typed nothing of it is shown.
+    pub hidden: Option<Hidden>,
+    /// When the line to answer on is printed, and how it begins.
+    pub invitation: Option<(Instant, String)>,
+    /// Times that the person pressed Ctrl-C in this turn.
+    pub stops: u32,
+}
 
 impl Shown {
     /// No question stands there any more; which one did.
@@ -17,6 +37,10 @@ impl Shown {
         self.confirming = None;
         self.invitation = None;
         self.keys = None;
+        if self.hidden.take().is_some() {
+            // The line end that was typed was not shown either.
+            let _ = writeln!(io::stderr());
+        }
         self.ask.take()
     }
 }
@@ -24,7 +48,15 @@ impl Shown {
 impl Talk {
     /// What stands before the line that the person types: the place, if it is another one.
     pub(super) fn sign(&self) -> String {
-        self.paint.with(Ink::Green, &self.boot.machines.sign())
+        self.paint.with(Ink::Green, &self.plain_sign())
+    }
+
+    /// The same without its colour.
+    pub(super) fn plain_sign(&self) -> String {
+        match &self.client.snapshot.place {
+            Some(place) => format!("({})> ", printable(place)),
+            None => "> ".to_owned(),
+        }
     }
 
     /// Prints a question.
@@ -55,6 +87,10 @@ impl Talk {
                 return Ok(());
             }
             self.shown.keys = None;
+            let asks = self.shown.ask.as_ref();
+            if asks.is_some_and(|ask| ask.kind == AskKind::Secret) {
+                self.shown.hidden = Hidden::start(io::stdin());
+            }
             self.lines.open(Instant::now());
             let mut err = io::stderr();
             write!(err, "{invitation}")?;

@@ -5,7 +5,7 @@ use super::{Busy, Talk};
 use crate::color::Ink;
 use crate::conversation;
 use ostler_engine::commands::transcript;
-use ostler_wire::{Body, Client, Clients, Delta, Entry, Event, Hub as _, Open, Role, Word};
+use ostler_wire::{Body, Client, Clients, Delta, Entry, Event, HERE, Hub as _, Open, Role, Word};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -88,6 +88,10 @@ impl Talk {
                 self.close_ask(ask, answer.as_deref())?;
             }
             Event::Entry(entry) => {
+                if let Some((host, _)) = entry.body.place() {
+                    let place = Some(host.to_owned()).filter(|host| host != HERE);
+                    self.client.snapshot.place = place;
+                }
                 if let Body::Message(message) = &entry.body
                     && message.role == Role::User
                 {

@@ -45,7 +45,7 @@ impl Talk {
     /// Shows the sign. What was typed ahead is not edited any more.
     pub(super) fn show_sign(&mut self) -> io::Result<()> {
         let sign = self.sign();
-        let cells = width(&self.boot.machines.sign());
+        let cells = width(&self.plain_sign());
         let edited = self.shown.edited.0.as_ref();
         let is_edited = match edited.filter(|_| !self.lines.has_early()) {
             Some(edited) => edited.show(&sign, cells)?,

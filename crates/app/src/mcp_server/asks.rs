@@ -2,7 +2,7 @@
 //! choice is known by its id.
 
 use ostler_mcp::server::{CallClient, Question, QuestionReply};
-use ostler_wire::{Ask, AskAnswer, Choice, Escape, Op, Takes, TextUse, visible};
+use ostler_wire::{Ask, AskAnswer, AskKind, Choice, Escape, Op, Takes, TextUse, visible};
 use serde_json::{Map, Value, json};
 
 /// Fields of a form.
@@ -43,6 +43,10 @@ impl Answer {
 
 /// Puts a question to the person behind the client.
 pub async fn put(ask: &Ask, client: &CallClient) -> Answer {
+    if ask.kind == AskKind::Secret {
+        // A form shows what is typed, and a client may keep it.
+        return Answer::Unasked(ask.silence.reason.clone().unwrap_or_default());
+    }
     let shown = ask.shown();
     let question = Question {
         message: message(&shown),

@@ -2,18 +2,15 @@
 //! the process which started ssh, and that one the person. Answers are kept in memory, for a link that has to be made again;
 //! they are written nowhere.
 
+use super::desk::desk;
 use crate::boot::Boot;
-use crate::cmd::choose::{self, Person};
-use crate::output;
-use ostler_host::keyboard::Hidden;
 use ostler_host::socket::{self, Connection, Listener};
-use ostler_wire::{Language, Secret, Word};
+use ostler_wire::{Language, Secret};
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io::{self, BufRead as _, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -83,28 +80,21 @@ static OPEN_QUESTIONS: OnceLock<Option<Questions>> = OnceLock::new();
 
 /// Who answers the questions of ssh in this process; none where no person is there.
 pub fn questions(boot: &Boot) -> Option<&'static Questions> {
+    if OPEN_QUESTIONS.get().is_none() && desk().is_empty() {
+        return None;
+    }
     OPEN_QUESTIONS
         .get_or_init(|| Questions::open(boot))
         .as_ref()
 }
 
-/// From now on the terminal belongs to a session: only what was answered before is known.
-pub fn only_remember() {
-    if let Some(Some(questions)) = OPEN_QUESTIONS.get() {
-        questions.state.may_ask.store(false, Ordering::Relaxed);
-    }
-}
-
 /// Answers the questions of ssh as long as the process lives.
 pub struct Questions {
     place: PathBuf,
-    state: Arc<State>,
 }
 
 struct State {
     language: Language,
-    /// The terminal is free: no session is shown on it.
-    may_ask: AtomicBool,
     known: Mutex<HashMap<String, Known>>,
 }
 
@@ -115,23 +105,18 @@ struct Known {
 }
 
 impl Questions {
-    /// None where no person is there, or nothing can listen.
+    /// None where nothing can listen.
     fn open(boot: &Boot) -> Option<Self> {
-        if Person::look() == Person::Away {
-            return None;
-        }
         let folder = boot.places.home.join(FOLDER);
         let name = format!("{}.sock", std::process::id());
         let listener = socket::listen(&folder, &name).ok()?;
         let state = Arc::new(State {
             language: boot.language,
-            may_ask: AtomicBool::new(true),
             known: Mutex::default(),
         });
-        tokio::spawn(serve(listener, state.clone()));
+        tokio::spawn(serve(listener, state));
         Some(Self {
             place: folder.join(name),
-            state,
         })
     }
 
@@ -154,7 +139,7 @@ impl Questions {
 
 async fn serve(listener: Listener, state: Arc<State>) {
     while let Ok(connection) = listener.accept_started().await {
-        // One at a time: there is one terminal.
+        // One at a time, as one would answer them.
         let _gone = answer(connection, &state).await;
     }
 }
@@ -179,12 +164,11 @@ impl State {
         if let Some(known) = self.remembered(asker, question) {
             return Some(known);
         }
-        if !self.may_ask.load(Ordering::Relaxed) {
-            return None;
-        }
-        let (language, asked) = (self.language, question.to_owned());
-        let answer = tokio::task::spawn_blocking(move || ask(&asked, language));
-        let answer = Secret::new(answer.await.ok()??);
+        let answer = match question.contains(OPEN) {
+            true => desk().word(question, self.language).await,
+            false => desk().secret(question, self.language).await,
+        };
+        let answer = Secret::new(answer?);
         let known = Known {
             answer: answer.clone(),
             given_to: asker.to_owned(),
@@ -207,28 +191,6 @@ impl State {
     }
 }
 
-/// Puts it on the terminal. Blocks.
-fn ask(question: &str, language: Language) -> Option<String> {
-    if question.contains(OPEN) {
-        let answer = choose::ask_fresh(&format!("{question} "), language);
-        return answer.ok().flatten();
-    }
-    let stdin = io::stdin();
-    let hidden = Hidden::start(&stdin)?;
-    let mut err = io::stderr();
-    let shown = output::visible(question.trim_end());
-    write!(err, "{} {shown} ", language.say(Word::PlaceSshAsks)).ok()?;
-    err.flush().ok()?;
-    let mut line = String::new();
-    let read = stdin.lock().take(MAX_TEXT).read_line(&mut line);
-    drop(hidden);
-    writeln!(err).ok()?;
-    match read {
-        Ok(1..) => Some(line.trim_end_matches(['\r', '\n']).to_owned()),
-        Ok(0) | Err(_) => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,7 +199,6 @@ mod tests {
     fn an_answer_is_given_once_to_each_ssh() {
         let state = State {
             language: Language::English,
-            may_ask: AtomicBool::new(false),
             known: Mutex::default(),
         };
         let known = Known {

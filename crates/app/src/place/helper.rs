@@ -90,7 +90,7 @@ impl Helper {
     pub fn copy_script(&self) -> String {
         let (file, hash) = (self.file(), &self.hash);
         format!(
-            r#"{BEGIN}umask 077; mkdir -p "$d" || no "no folder $d"; safe "$d"; t="$d/.new-$$"; cat > "$t" || {{ rm -f "$t"; no "no room in $d"; }}; [ "$(sum "$t")" = {hash} ] || {{ rm -f "$t"; no "it did not arrive whole"; }}; chmod 700 "$t" && mv -f "$t" "$d/{file}" && echo {COPIED}"#
+            r#"{BEGIN}umask 077; mkdir -p "$d" || no "no folder $d"; safe "$d"; t="$d/.new-$$"; cat > "$t" || {{ rm -f "$t"; no "there is no room in $d: make some, or set XDG_CACHE_HOME there to a folder of yours that has it"; }}; [ "$(sum "$t")" = {hash} ] || {{ rm -f "$t"; no "it did not arrive whole"; }}; chmod 700 "$t" && mv -f "$t" "$d/{file}" && echo {COPIED}"#
         )
     }
 }
@@ -103,7 +103,7 @@ pub fn start_script(helper: Option<&Helper>) -> String {
     };
     let (file, hash) = (helper.file(), &helper.hash);
     format!(
-        r#"{BEGIN}f="$d/{file}"; if [ -f "$f" ]; then safe "$d"; safe "$f"; if [ "$(sum "$f")" = {hash} ]; then exec "$f"; fi; fi; {wants}"#
+        r#"{BEGIN}f="$d/{file}"; if [ -f "$f" ]; then safe "$d"; safe "$f"; if [ "$(sum "$f")" = {hash} ]; then [ -x "$f" ] || no "nothing may run in $d: set XDG_CACHE_HOME there to a folder of yours where programs may run"; exec "$f"; fi; fi; {wants}"#
     )
 }
 

@@ -1,6 +1,7 @@
 //! The tmux pane that the person shares with the session, where the flags ask for one: it is opened before the first session,
 //! and sessions are told that nothing confines commands there.
 
+use super::desk::desk;
 use super::settings::variables;
 use crate::boot::Boot;
 use crate::errors::UsageError;
@@ -21,7 +22,9 @@ const TAIL: usize = 4;
 
 /// Opens the pane that the flags ask for. To be called when the place is connected, before sessions are opened.
 pub async fn open(boot: &Boot) -> anyhow::Result<()> {
-    if !boot.wants_pane() {
+    // Who is not there does not watch.
+    let usual = || boot.loaded.config.helper.tmux && !desk().is_empty();
+    if !boot.wants_pane() && !usual() {
         return Ok(());
     }
     let language = boot.language;

@@ -2,9 +2,9 @@
 //! in one sentence with what that program printed.
 
 use super::askpass;
+use super::desk::desk;
 use super::helper::{self, Helper};
 use crate::boot::Boot;
-use crate::cmd::choose::{self, Person};
 use crate::errors::UsageError;
 use crate::location::Target;
 use anyhow::{anyhow, bail};
@@ -38,7 +38,7 @@ pub enum Consent {
 /// A link to the helper of the place, which is copied there first if it must be.
 pub async fn connect(boot: &Boot, target: &Target, may_copy: Consent) -> anyhow::Result<Remote> {
     let language = boot.language;
-    check_rules(boot, target, may_copy)?;
+    check_rules(boot, target, may_copy).await?;
     if let Target::Image(image) = target {
         return super::image::begin(boot, image).await;
     }
@@ -76,7 +76,7 @@ pub async fn connect(boot: &Boot, target: &Target, may_copy: Consent) -> anyhow:
             Some(_) if is_copied => return Err(refused(&said)),
             Some(wanted) => {
                 match may_copy {
-                    Consent::Asked => consent(boot, &label, wanted)?,
+                    Consent::Asked => consent(boot, &label, wanted).await?,
                     Consent::Never => {
                         return Err(anyhow!(language.fill(Word::PlaceNotAsked, &[&label])));
                     }
@@ -91,7 +91,7 @@ pub async fn connect(boot: &Boot, target: &Target, may_copy: Consent) -> anyhow:
 }
 
 /// What rules say of working there: `Host(ssh me@box)`.
-fn check_rules(boot: &Boot, target: &Target, may_ask: Consent) -> anyhow::Result<()> {
+async fn check_rules(boot: &Boot, target: &Target, may_ask: Consent) -> anyhow::Result<()> {
     let language = boot.language;
     let rules = crate::policy::policy(boot)?.rules;
     let (kind, name) = target.parts();
@@ -107,15 +107,8 @@ fn check_rules(boot: &Boot, target: &Target, may_ask: Consent) -> anyhow::Result
     else {
         return Ok(());
     };
-    let is_allowed = match Person::look() {
-        Person::Away => false,
-        Person::Here => {
-            let question = language.fill(Word::PlaceAskRule, &[&label, &rule]);
-            let line = choose::ask_fresh(&question, language)?;
-            line.as_deref().is_some_and(crate::asking::is_yes)
-        }
-    };
-    match is_allowed {
+    let question = language.fill(Word::PlaceAskRule, &[&label, &rule]);
+    match desk().confirm(question, language).await? {
         true => Ok(()),
         false => bail!(language.fill(Word::PlaceDenied, &[&label, &rule])),
     }
@@ -380,25 +373,22 @@ pub async fn run_program(
 }
 
 /// The person's yes to a copy of the helper at the place.
-fn consent(boot: &Boot, label: &str, helper: &Helper) -> anyhow::Result<()> {
+async fn consent(boot: &Boot, label: &str, helper: &Helper) -> anyhow::Result<()> {
     let language = boot.language;
     let not_asked = || anyhow!(language.fill(Word::PlaceNotAsked, &[label]));
-    if boot.global.place.install_helper {
+    let desk = desk();
+    let install = boot.loaded.config.helper.install;
+    if boot.global.place.install_helper || install == HelperInstall::Always {
         return Ok(());
     }
-    match (boot.loaded.config.helper.install, Person::look()) {
-        (HelperInstall::Always, _) => Ok(()),
-        (HelperInstall::Never, _) | (HelperInstall::Ask, Person::Away) => Err(not_asked()),
-        (HelperInstall::Ask, Person::Here) => {
-            let size = format!("{:.1} MB", helper.bytes.len() as f64 / 1e6);
-            let values = [label, helper::SHOWN_FOLDER, &size];
-            let question = language.fill(Word::PlaceAsk, &values);
-            let line = choose::ask_fresh(&question, language)?;
-            match line.as_deref().is_some_and(crate::asking::is_yes) {
-                true => Ok(()),
-                false => bail!(language.fill(Word::PlaceDeclined, &[label])),
-            }
-        }
+    if install == HelperInstall::Never || desk.is_empty() {
+        return Err(not_asked());
+    }
+    let size = format!("{:.1} MB", helper.bytes.len() as f64 / 1e6);
+    let question = language.fill(Word::PlaceAsk, &[label, helper::SHOWN_FOLDER, &size]);
+    match desk.confirm(question, language).await? {
+        true => Ok(()),
+        false => bail!(language.fill(Word::PlaceDeclined, &[label])),
     }
 }
 

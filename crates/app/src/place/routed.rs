@@ -4,7 +4,7 @@
 use super::reach::{self, Consent};
 use crate::boot::Boot;
 use crate::errors::Told as _;
-use crate::location::Target;
+use crate::location::{Connected, Target};
 use bytes::Bytes;
 use ostler_host::checkpoint::{self, Order, Tree};
 use ostler_host::remote::Remote;
@@ -15,13 +15,14 @@ use ostler_host::{
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 pub struct Routed {
     pub boot: Arc<Boot>,
     pub name: String,
     pub target: Target,
     pub current: Mutex<Remote>,
+    pub cut: watch::Sender<Option<String>>,
     pub machine: Arc<Local>,
     /// Folders of this machine.
     pub own: Vec<PathBuf>,
@@ -43,6 +44,7 @@ impl Routed {
             place: self.name.clone(),
             reason: self.boot.language.told(&error),
         })?;
+        Connected::follow(&self.cut, &current);
         Ok(current.clone())
     }
 }

@@ -1,8 +1,8 @@
 //! The settings of a session at another place: those of this machine, with what is about the project and its commands put
 //! in terms of the place.
 
-use crate::boot::Boot;
 use crate::boot::env::is_secret;
+use crate::boot::{self, Boot};
 use crate::location::Connected;
 use anyhow::bail;
 use ostler_engine::confine::{CommandPlace, Reader, SandboxMode, SandboxSettings};
@@ -40,10 +40,7 @@ pub fn apply(
         let shown = printable(&shown.join(", "));
         notes.push(language.fill(Word::PlacePutBack, &[&place.name, &shown]));
     }
-    if !options.hooks.is_empty() {
-        notes.push(language.fill(Word::PlaceHooksOff, &[&place.name]));
-        options.hooks = Arc::default();
-    }
+    options.hooks = boot::hooks::of_place(&options.hooks, &place.root).into();
     let machine = options.toolbox.sandbox.clone();
     let tools = options.tools.clone();
     // Keys and secrets lie in the same folders of any home.
@@ -90,12 +87,13 @@ pub fn apply(
     options.tools.writable = vec![place.root.clone()];
     options.toolbox.elsewhere = Some(Elsewhere {
         name: place.name.clone(),
+        stand_in: boot.places.root.clone(),
         has_project_here: is_image,
         machine: boot.host(),
         sandbox: machine,
         tools,
         user_home: here,
-        link: place.remote.interruptions(),
+        link: Some(place.cut.subscribe()),
     });
     options.toolbox.sandbox = sandbox;
     options.toolbox.host = super::host_of(boot, place);
@@ -120,12 +118,17 @@ fn sandbox(
     mode: SandboxMode,
 ) -> anyhow::Result<SandboxSettings> {
     let facts = place.facts();
-    // The strongest that works; a program that would do it is not looked for there.
-    let choices = facts.layers.iter().find_map(|layer| match layer {
+    // The one that the person chose, else the strongest that works; a program that would do it is not looked for there.
+    let wanted = crate::grants::layer(boot);
+    // Programs there are not looked for, so bubblewrap stands for any.
+    let is_any = matches!(wanted, Choice::Auto | Choice::Bubblewrap);
+    let is_wanted = |choice: &Choice| is_any || *choice == wanted;
+    let mut choices = facts.layers.iter().filter_map(|layer| match layer {
         Layer::Namespaces => Some((Layer::Namespaces, Choice::Namespaces)),
         Layer::Landlock => Some((Layer::Landlock, Choice::Landlock)),
         Layer::Bubblewrap => None,
     });
+    let choices = choices.find(|(_, choice)| is_wanted(choice));
     let layer = choices.map(|(layer, _)| layer);
     let is_held = layer.is_some() || place.target.has_project_here();
     if mode == SandboxMode::Require && !is_held {

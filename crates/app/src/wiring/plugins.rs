@@ -41,6 +41,7 @@ fn launcher(boot: &Boot, tools: ToolSettings, sandbox: SandboxSettings) -> Sandb
         writable: tools.writable,
         root: boot.places.root.clone(),
         user_home: boot.places.user_home.clone(),
+        there: None,
     }
 }
 

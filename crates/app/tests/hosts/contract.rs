@@ -1,11 +1,21 @@
-//! One table of calls, run at every kind of place: what each tool must say there. A place that is not to be had here is
-//! skipped, and counted and named.
+//! Tables of calls, run at every kind of place and under every layer of the sandbox: what each tool must say there, what
+//! commands must not reach, what is refused where nobody can be asked, and what a rewind brings back. A place or a layer that
+//! is not to be had here is skipped, and counted and named.
+
+#[path = "contract/escapes.rs"]
+mod escapes;
+#[path = "contract/guard.rs"]
+mod guard;
+#[path = "contract/history.rs"]
+mod history;
 
 use super::{container, helper, is_there, ssh, told};
 use crate::common::{Scene, skipped};
-use ostler_testkit::{Kind, Output, Step};
+use ostler_testkit::{Kind, Output, Run, Step};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 /// Kinds of places, and where commands run there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,13 +27,83 @@ enum Place {
     Container,
     Ssh,
     Tmux,
+    /// A container of a real docker.
+    Docker,
+}
+
+const PLACES: [Place; 6] = [
+    Place::Here,
+    Place::Prefix,
+    Place::Container,
+    Place::Ssh,
+    Place::Tmux,
+    Place::Docker,
+];
+
+/// What holds commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layer {
+    Namespaces,
+    Landlock,
+    /// Nothing, as the person said.
+    Waived,
+    /// Nothing, and nobody said so.
+    Missing,
+}
+
+impl Layer {
+    fn holds(self) -> bool {
+        matches!(self, Self::Namespaces | Self::Landlock)
+    }
+
+    fn config(self) -> &'static str {
+        match self {
+            Self::Namespaces => "\n[sandbox]\nbash = \"require\"\nlayer = \"namespaces\"\n",
+            Self::Landlock => "\n[sandbox]\nbash = \"require\"\nlayer = \"landlock\"\n",
+            Self::Waived => "\n[sandbox]\nbash = \"off\"\n",
+            Self::Missing => "",
+        }
+    }
+
+    /// Those that a place can have: in a pane nothing holds.
+    fn of(place: Place) -> &'static [Self] {
+        match place {
+            Place::Tmux => &[Self::Missing, Self::Waived],
+            Place::Here | Place::Prefix | Place::Container | Place::Ssh | Place::Docker => {
+                &[Self::Namespaces, Self::Landlock, Self::Waived]
+            }
+        }
+    }
 }
 
 /// What the result of a call has in it.
+#[derive(Clone, Copy)]
 enum Expect {
     Everywhere(&'static str),
     /// In a pane, and at all other places.
     Pane(&'static str, &'static str),
+    /// Where a layer holds commands, and where none does.
+    Held(&'static str, &'static str),
+    /// Under the layer that shows commands a view of their own, and else.
+    Mounts(&'static str, &'static str),
+    /// Where it is known what holds commands, were it the person's word that nothing does, and where it is not.
+    Known(&'static str, &'static str),
+}
+
+impl Expect {
+    fn at(self, place: Place, layer: Layer) -> &'static str {
+        match self {
+            Self::Everywhere(text) => text,
+            Self::Pane(pane, _) if place == Place::Tmux => pane,
+            Self::Pane(_, other) => other,
+            Self::Held(held, _) if layer.holds() => held,
+            Self::Held(_, free) => free,
+            Self::Mounts(held, _) if layer == Layer::Namespaces => held,
+            Self::Mounts(_, free) => free,
+            Self::Known(_, unknown) if layer == Layer::Missing => unknown,
+            Self::Known(known, _) => known,
+        }
+    }
 }
 
 struct Case {
@@ -360,127 +440,374 @@ fn lay_out(project: &Path) {
     std::os::unix::fs::symlink(".env", project.join("link")).unwrap();
 }
 
-fn steps() -> Vec<Step> {
-    let calls = files().into_iter().chain(commands());
-    let mut steps: Vec<Step> = calls
-        .map(|case| Step::answer().call(case.tool, case.args))
-        .collect();
-    steps.push(Step::answer().text("Done."));
-    steps
+/// A place with a project, and a server that has these calls made.
+struct Spot {
+    place: Place,
+    scene: Scene,
+    project: PathBuf,
+    flags: Vec<String>,
+    env: Vec<(&'static str, String)>,
+    /// What is there as long as the place is.
+    _kept: Kept,
+}
+
+#[derive(Default)]
+struct Kept {
+    _folder: Option<tempfile::TempDir>,
+    _server: Option<ssh::Server>,
+    _docker: Option<Docker>,
+}
+
+/// A running container of the image for tests, with the project in it.
+struct Docker(String);
+
+impl Drop for Docker {
+    fn drop(&mut self) {
+        let _gone = Command::new("docker")
+            .args(["rm", "--force", &self.0])
+            .output();
+    }
+}
+
+impl Docker {
+    /// Where a docker for tests answers.
+    fn start(project: &Path) -> Option<(Self, String)> {
+        let (Ok(image), Ok(helpers)) = (
+            std::env::var("OSTLER_TEST_DOCKER"),
+            std::env::var("OSTLER_TEST_HELPERS"),
+        ) else {
+            skipped("the cases in a container of a real docker: cargo xtask host up");
+            return None;
+        };
+        let name = format!(
+            "ostler-contract-{}-{}",
+            std::process::id(),
+            project.as_os_str().len()
+        );
+        let mount = format!("{}:{DOCKER_ROOT}", project.display());
+        let out = Command::new("docker")
+            .args([
+                "run",
+                "--detach",
+                "--rm",
+                "--network",
+                "none",
+                "--name",
+                &name,
+            ])
+            .args(["--volume", &mount, "--volume", "/var/tmp:/var/tmp"])
+            .args([&image, "sleep", "100000"])
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{out:?}");
+        Some((Self(name), helpers))
+    }
+}
+
+const DOCKER_ROOT: &str = "/work";
+
+fn spot(place: Place, config: &str, steps: Vec<Step>) -> Option<Spot> {
+    let scene =
+        |more: &str, steps| Scene::with_config(Kind::Chat, &format!("{config}{more}"), steps);
+    let env = vec![
+        ("CONTRACT_API_KEY", "k".to_owned()),
+        ("SHELL", "/bin/sh".to_owned()),
+    ];
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let at = |scene: Scene, project: &Path, flags: &[&str]| Spot {
+        place,
+        project: project.to_owned(),
+        flags: words(flags),
+        env: env.clone(),
+        scene,
+        _kept: Kept::default(),
+    };
+    match place {
+        Place::Here => {
+            let scene = scene("", steps);
+            let root = scene.space.root().to_owned();
+            Some(at(scene, &root, &[]))
+        }
+        Place::Tmux => {
+            if !is_there("tmux") {
+                return None;
+            }
+            let scene = scene("", steps);
+            let root = scene.space.root().to_owned();
+            let mut spot = at(scene, &root, &["--tmux"]);
+            let sockets = tempfile::tempdir_in("/tmp").unwrap();
+            spot.env
+                .push(("TMUX_TMPDIR", sockets.path().display().to_string()));
+            spot._kept._folder = Some(sockets);
+            Some(spot)
+        }
+        Place::Prefix => {
+            helper()?;
+            let scene = scene("", steps);
+            let top = scene.space.user_home().join("near");
+            let (home, project) = (top.join("home"), top.join("project"));
+            std::fs::create_dir_all(&home).unwrap();
+            std::fs::create_dir_all(&project).unwrap();
+            let config = scene.space.home().join("config.toml");
+            let text = format!(
+                "{}\n[host.near]\nexec = [\"env\", \"-u\", \"XDG_CACHE_HOME\", \"-u\", \"XDG_DATA_HOME\", \"HOME={}\"]\nroot = \"{}\"\n",
+                scene.space.read(&config),
+                home.display(),
+                project.display()
+            );
+            scene.space.write(&config, text);
+            Some(at(scene, &project, &["--host", "near", "--install-helper"]))
+        }
+        Place::Container => {
+            let container = container::container(steps)?;
+            let file = container.scene.space.home().join("config.toml");
+            let text = format!("{}{config}", container.scene.space.read(&file));
+            container.scene.space.write(&file, text);
+            let project = container.project.clone();
+            Some(at(
+                container.scene,
+                &project,
+                &["--host", "box", "--install-helper"],
+            ))
+        }
+        Place::Ssh => {
+            let scene = scene("", steps);
+            let top = scene.space.user_home().join("ssh");
+            let Some(server) = ssh::server(&top) else {
+                skipped("the cases over ssh");
+                return None;
+            };
+            let project = top.join("project");
+            std::fs::create_dir_all(&project).unwrap();
+            let path = server.path(&server.key_line());
+            let (to, root) = (server.destination(), project.display().to_string());
+            let mut spot = at(
+                scene,
+                &project,
+                &["--ssh", &to, "--root", &root, "--install-helper"],
+            );
+            spot.env.push(("PATH", path));
+            spot._kept._server = Some(server);
+            Some(spot)
+        }
+        Place::Docker => {
+            let scene = scene("", steps);
+            let project = scene.space.user_home().join("docker");
+            std::fs::create_dir_all(&project).unwrap();
+            let (docker, helpers) = Docker::start(&project)?;
+            let config = scene.space.home().join("config.toml");
+            let text = format!(
+                "{}\n[helper]\nfolder = \"{helpers}\"\n",
+                scene.space.read(&config)
+            );
+            scene.space.write(&config, text);
+            let flags = [
+                "--container",
+                &docker.0,
+                "--root",
+                DOCKER_ROOT,
+                "--install-helper",
+            ];
+            let mut spot = at(scene, &project, &flags);
+            let path = std::env::var("PATH").unwrap_or_default();
+            let socket = std::env::var("DOCKER_HOST").unwrap_or_default();
+            spot.env.extend([("PATH", path), ("DOCKER_HOST", socket)]);
+            spot._kept._docker = Some(docker);
+            Some(spot)
+        }
+    }
+}
+
+impl Spot {
+    fn ostler(&self, args: &[&str]) -> Run {
+        let run = self.scene.ostler([]).args(args).args(&self.flags);
+        self.env
+            .iter()
+            .fold(run, |run, (name, value)| run.env(name, value))
+    }
+
+    fn exec(&self, more: &[&str]) -> Output {
+        let run = self.ostler(&["exec", "--format", "json", "--max-steps", "0"]);
+        run.args(more)
+            .args(["-p", "x"])
+            .timeout(Duration::from_secs(120))
+            .output()
+    }
+}
+
+fn calls(cases: &[Case]) -> Vec<Step> {
+    let calls = cases
+        .iter()
+        .map(|case| Step::answer().call(case.tool, case.args.clone()));
+    calls.chain([Step::answer().text("Done.")]).collect()
 }
 
 /// Compares every result; all that differ are named.
-fn check(place: Place, out: &Output) -> usize {
+fn check((place, layer): (Place, Layer), cases: &[Case], out: &Output) -> usize {
     let told = told(out);
-    let cases: Vec<Case> = files().into_iter().chain(commands()).collect();
-    assert_eq!(told.len(), cases.len(), "{place:?}: {}", out.stderr);
+    assert_eq!(
+        told.len(),
+        cases.len(),
+        "{place:?} {layer:?}: {}",
+        out.stderr
+    );
     let mut wrong = Vec::new();
     for (case, told) in cases.iter().zip(&told) {
-        let expect = match (&case.expect, place) {
-            (Expect::Everywhere(expect), _) | (Expect::Pane(expect, _), Place::Tmux) => expect,
-            (Expect::Pane(_, expect), _) => expect,
-        };
+        let expect = case.expect.at(place, layer);
         if !told.contains(expect) || told.contains(SECRET) {
             wrong.push(format!("{}: {expect} in {told}", case.name));
         }
     }
-    assert!(wrong.is_empty(), "{place:?}:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{place:?} {layer:?}:\n{}",
+        wrong.join("\n")
+    );
     cases.len()
 }
 
-const ARGS: [&str; 7] = [
-    "--yolo",
-    "--install-helper",
-    "--format",
-    "json",
-    "--max-steps",
-    "0",
-    "-p",
-];
-
-/// A scene with the rules of the cases, and what else the configuration has.
-fn scene(more: &str) -> Scene {
-    Scene::with_config(Kind::Chat, &format!("{RULES}{more}"), steps())
+/// Whether the layer cannot be had there. Then it is said.
+fn is_missing((place, layer): (Place, Layer), out: &Output) -> bool {
+    let is_missing = layer.holds() && out.stderr.contains("no sandbox works here");
+    if is_missing {
+        let why = out.stderr.lines().last().unwrap_or_default().to_owned();
+        skipped(&format!("{layer:?} at {place:?}: {why}"));
+    }
+    is_missing
 }
 
-fn here(place: Place, more: &[&str], sockets: Option<&Path>) -> usize {
-    let scene = scene("");
-    lay_out(scene.space.root());
-    let mut run = scene.ostler(["exec"]).args(more).args(ARGS).arg("x");
-    run = run.env("CONTRACT_API_KEY", "k").env("SHELL", "/bin/sh");
-    if let Some(sockets) = sockets {
-        run = run.env("TMUX_TMPDIR", sockets);
-    }
-    let out = run.output().ok();
-    let hook = scene.space.exists(".git/hooks/pre-commit");
+/// Every tool, where nobody need be asked.
+fn tools_at(place: Place) {
+    let cases: Vec<Case> = files().into_iter().chain(commands()).collect();
+    let Some(spot) = spot(place, RULES, calls(&cases)) else {
+        return;
+    };
+    lay_out(&spot.project);
+    let out = spot.exec(&["--yolo"]).ok();
+    let layer = match place {
+        Place::Tmux => Layer::Missing,
+        Place::Here | Place::Prefix | Place::Container | Place::Ssh | Place::Docker => {
+            Layer::Namespaces
+        }
+    };
+    assert!(check((place, layer), &cases, &out) >= 60);
+    let hook = spot.project.join(".git/hooks/pre-commit").exists();
     assert_eq!(hook, place == Place::Tmux, "{place:?}");
-    check(place, &out)
 }
 
-#[test]
-fn on_this_machine() {
-    assert!(here(Place::Here, &[], None) >= 60);
-}
-
-#[test]
-fn in_a_pane() {
-    if is_there("tmux") {
-        let sockets = tempfile::tempdir_in("/tmp").unwrap();
-        here(Place::Tmux, &["--tmux"], Some(sockets.path()));
+fn escapes_at(place: Place) {
+    for layer in Layer::of(place).iter().copied() {
+        // Where no place writes by itself, unlike /tmp.
+        let outside = tempfile::tempdir_in("/var/tmp").unwrap();
+        escapes::lay_out(outside.path());
+        let cases = escapes::cases(outside.path());
+        let config = format!("{RULES}{}", layer.config());
+        let Some(spot) = spot(place, &config, calls(&cases)) else {
+            return;
+        };
+        lay_out(&spot.project);
+        let out = spot.exec(&["--yolo"]);
+        if is_missing((place, layer), &out) {
+            continue;
+        }
+        check((place, layer), &cases, &out.ok());
+        // Chmod, which one layer does not hold, leaves no trace here.
+        if layer.holds() {
+            assert!(escapes::is_untouched(outside.path()), "{place:?} {layer:?}");
+        }
     }
 }
 
-#[test]
-fn by_a_program_that_runs_others() {
-    if helper().is_none() {
-        return;
+fn guard_at(place: Place) {
+    for layer in Layer::of(place).iter().copied() {
+        let cases = guard::cases();
+        let config = format!("{}{}", guard::RULES, layer.config());
+        let Some(spot) = spot(place, &config, calls(&cases)) else {
+            return;
+        };
+        lay_out(&spot.project);
+        let out = spot.exec(&[]);
+        if !is_missing((place, layer), &out) {
+            check((place, layer), &cases, &out);
+        }
     }
-    let scene = scene("");
-    let top = scene.space.user_home().join("near");
-    let (home, project) = (top.join("home"), top.join("project"));
-    std::fs::create_dir_all(&home).unwrap();
-    lay_out(&project);
-    let config = scene.space.home().join("config.toml");
-    let text = format!(
-        "{}\n[host.near]\nexec = [\"env\", \"-u\", \"XDG_CACHE_HOME\", \"HOME={}\"]\nroot = \"{}\"\n",
-        scene.space.read(&config),
-        home.display(),
-        project.display()
-    );
-    scene.space.write(&config, text);
-    let run = scene.ostler(["exec", "--host", "near"]).args(ARGS).arg("x");
-    check(Place::Prefix, &run.output().ok());
 }
 
-#[test]
-fn in_a_stand_in_for_a_container() {
-    let Some(place) = container::container(steps()) else {
+fn history_at(place: Place) {
+    let turns = history::PROMPTS.iter().flat_map(|command| {
+        [
+            Step::answer().call("bash", json!({ "command": command })),
+            Step::answer().text("Done."),
+        ]
+    });
+    let Some(spot) = spot(place, "", turns.collect()) else {
         return;
     };
-    lay_out(&place.project);
-    let config = place.scene.space.home().join("config.toml");
-    let text = format!("{}{RULES}", place.scene.space.read(&config));
-    place.scene.space.write(&config, text);
-    let run = place.ostler(["exec", "--host", "box"]).args(ARGS).arg("x");
-    check(Place::Container, &run.output().ok());
+    std::fs::write(spot.project.join("seed"), "seed\n").unwrap();
+    let talk = |args: &[&str], lines: &str| spot.ostler(args).stdin(lines).output().ok();
+    talk(&["--yolo"], "first\nsecond\nthird\n/quit\n");
+    let id = spot.scene.session_id();
+    let mut wrong = Vec::new();
+    for back in &history::BACKS {
+        let lines = format!("/rewind {}\n/quit\n", back.words);
+        let out = talk(&["resume", &id, "--yolo"], &lines);
+        let differs = history::differences(&spot.project, back);
+        wrong.extend(
+            differs
+                .into_iter()
+                .map(|text| format!("{text}\n{}", out.stderr)),
+        );
+    }
+    assert!(wrong.is_empty(), "{:?}:\n{}", spot.place, wrong.join("\n"));
 }
 
+/// How many cases there are, at how many places and layers.
 #[test]
-fn over_ssh() {
-    let scene = scene("");
-    let top = scene.space.user_home().join("ssh");
-    let Some(server) = ssh::server(&top) else {
-        skipped("all cases over ssh");
-        return;
+fn the_tables_are_as_long_as_they_should_be() {
+    let outside = Path::new("/var/tmp");
+    let tools = files().len() + commands().len();
+    let layered = escapes::cases(outside).len() + guard::cases().len();
+    let (mut all, mut distinct) = (0, 0);
+    for place in PLACES {
+        all += tools + layered * Layer::of(place).len() + history::BACKS.len();
+        distinct = distinct.max(tools + layered * Layer::of(place).len() + history::BACKS.len());
+    }
+    assert!(distinct >= 200, "{distinct} cases at one place");
+    assert!(all >= 1000, "{all} cases at all places");
+}
+
+macro_rules! at_each_place {
+    ($($name:ident: $run:ident, $place:ident;)*) => {
+        $(#[test]
+        fn $name() {
+            $run(Place::$place);
+        })*
     };
-    let project = top.join("project");
-    lay_out(&project);
-    let known = server.key_line();
-    let out = server.run(
-        &scene,
-        &known,
-        &project,
-        &["--yolo", "--install-helper", "--max-steps", "0"],
-    );
-    check(Place::Ssh, &out.ok());
+}
+
+at_each_place! {
+    tools_on_this_machine: tools_at, Here;
+    tools_by_a_program_that_runs_others: tools_at, Prefix;
+    tools_in_a_stand_in_for_a_container: tools_at, Container;
+    tools_over_ssh: tools_at, Ssh;
+    tools_in_a_pane: tools_at, Tmux;
+    tools_in_a_container: tools_at, Docker;
+    escapes_on_this_machine: escapes_at, Here;
+    escapes_by_a_program_that_runs_others: escapes_at, Prefix;
+    escapes_in_a_stand_in_for_a_container: escapes_at, Container;
+    escapes_over_ssh: escapes_at, Ssh;
+    escapes_in_a_pane: escapes_at, Tmux;
+    escapes_in_a_container: escapes_at, Docker;
+    guard_on_this_machine: guard_at, Here;
+    guard_by_a_program_that_runs_others: guard_at, Prefix;
+    guard_in_a_stand_in_for_a_container: guard_at, Container;
+    guard_over_ssh: guard_at, Ssh;
+    guard_in_a_pane: guard_at, Tmux;
+    guard_in_a_container: guard_at, Docker;
+    history_on_this_machine: history_at, Here;
+    history_by_a_program_that_runs_others: history_at, Prefix;
+    history_in_a_stand_in_for_a_container: history_at, Container;
+    history_over_ssh: history_at, Ssh;
+    history_in_a_pane: history_at, Tmux;
+    history_in_a_container: history_at, Docker;
 }

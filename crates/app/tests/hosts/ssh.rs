@@ -91,7 +91,7 @@ pub fn server(folder: &Path) -> Option<Server> {
 
 impl Server {
     /// A `ssh` of the person's own that knows this server, first on their PATH.
-    fn path(&self, known: &str) -> String {
+    pub fn path(&self, known: &str) -> String {
         let bin = self.folder.join("bin");
         std::fs::create_dir_all(&bin).unwrap();
         std::fs::write(self.folder.join("known"), known).unwrap();
@@ -115,7 +115,28 @@ impl Server {
         format!("[127.0.0.1]:{} {kind} {key}\n", self.port)
     }
 
-    fn destination(&self) -> String {
+    /// A `ssh` that has never seen this server, with a key that has a passphrase.
+    pub fn asking_path(&self, passphrase: &str) -> String {
+        let bin = self.folder.join("asking");
+        std::fs::create_dir_all(&bin).unwrap();
+        let at = |name: &str| self.folder.join(name).display().to_string();
+        let changed = Command::new("ssh-keygen")
+            .args(["-q", "-p", "-P", "", "-N", passphrase, "-f", &at("key")])
+            .status();
+        assert!(changed.unwrap().success());
+        let script = format!(
+            "#!/bin/sh\nexec /usr/bin/ssh -F /dev/null -i {} -o IdentitiesOnly=yes -o UserKnownHostsFile={} -o GlobalKnownHostsFile=/dev/null -o LogLevel=ERROR \"$@\"\n",
+            at("key"),
+            at("seen")
+        );
+        let program = bin.join("ssh");
+        std::fs::write(&program, script).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&program, mode).unwrap();
+        format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())
+    }
+
+    pub fn destination(&self) -> String {
         format!("{}@127.0.0.1:{}", self.user, self.port)
     }
 

@@ -17,6 +17,20 @@ pub struct HookConfig {
     /// Seconds until it is killed; 60 when unset.
     #[serde(default)]
     pub timeout: Option<Seconds>,
+    /// Where it runs in a session at another place: here, in the folder that stands for the project, or there.
+    #[serde(default)]
+    pub on: RunsOn,
+}
+
+/// Where a program of the configuration runs in a session at another place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunsOn {
+    /// On this machine.
+    #[default]
+    Here,
+    /// At the place, in the project there.
+    Host,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -31,6 +31,9 @@ pub struct HelperConfig {
     pub install: HelperInstall,
     /// How long it keeps what runs when the link breaks, and how long the link is tried again.
     pub grace_seconds: u64,
+    /// `[host] tmux`, moved here while loading: names of places stand beside it there.
+    #[schemars(skip)]
+    pub tmux: bool,
 }
 
 impl Default for HelperConfig {
@@ -39,6 +42,7 @@ impl Default for HelperConfig {
             folder: None,
             install: HelperInstall::default(),
             grace_seconds: 600,
+            tmux: false,
         }
     }
 }

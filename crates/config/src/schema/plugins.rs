@@ -1,5 +1,6 @@
 //! `[[plugins]]`, as they are written.
 
+use super::hooks::RunsOn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,6 +34,9 @@ pub struct PluginConfig {
     /// The address of a server that is reached over HTTP.
     #[serde(default)]
     pub url: Option<String>,
+    /// Where a program runs in a session at another place: here, or there, in the sandbox of commands.
+    #[serde(default)]
+    pub on: RunsOn,
     /// HTTP headers.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,

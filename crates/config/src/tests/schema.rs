@@ -47,6 +47,23 @@ fn keys(schema: &serde_json::Value, root: &serde_json::Value, prefix: &str, out:
     }
 }
 
+#[test]
+fn a_pane_is_no_place_and_stands_beside_them() {
+    let bench = Bench::new().user("[host]\ntmux = true\n[host.dev]\nexec = ['env']\n");
+    let loaded = bench.load().unwrap();
+    assert_eq!(loaded.notices, []);
+    assert!(loaded.config.helper.tmux);
+    let places: Vec<&String> = loaded.config.host.keys().collect();
+    assert_eq!(places, ["dev"]);
+    // A place may be called so, too.
+    let bench = Bench::new().user("[host.tmux]\nexec = ['env']\n");
+    let loaded = bench.load().unwrap();
+    assert!(!loaded.config.helper.tmux && loaded.config.host.contains_key("tmux"));
+    // A repository decides neither.
+    let bench = Bench::new().project("[host]\ntmux = true\n");
+    assert!(!bench.load().unwrap().config.helper.tmux);
+}
+
 /// Of a new key somebody has to say what it may do in a project's file.
 #[test]
 fn every_key_is_judged_for_a_project_s_file() {

@@ -113,7 +113,11 @@ async fn run(session: &mut Session, words: &str) -> View {
     if let Err(error) = session.take_over() {
         return View::Error(error.say(language));
     }
-    let points = Points::of(&session.branch());
+    let branch = session.branch();
+    let place = session.state.services.checkpoints.place();
+    let place = place.as_ref().and_then(|place| place.there.as_ref());
+    let place = place.map(|there| there.name.as_str());
+    let points = Points::of(&branch).at(&branch, place);
     match order(words) {
         None => View::Error(language.say(Word::RewindUsage).into()),
         Some(Order::List) => list(session, points).await,
@@ -282,6 +286,19 @@ async fn go(
         let Some(tree) = points.tree_at(number).cloned() else {
             return View::Error(language.say(Word::RewindNoFiles).into());
         };
+        let place = session.state.services.checkpoints.place();
+        let place = place.as_ref().and_then(|place| place.there.as_ref());
+        let place = place.map(|there| there.name.as_str());
+        if let Some(other) = points
+            .elsewhere_since(number, place)
+            .filter(|_| unseen == Unseen::Refuse)
+        {
+            return elsewhere_list(
+                other,
+                &format!("{REWIND} {number} {}", name(what)),
+                language,
+            );
+        }
         let files = Files {
             only: None,
             tree,
@@ -309,6 +326,21 @@ async fn go(
         (Ok(()), true) if !point.own => View::Do(Deed::Compose(point.text)),
         (Ok(()), _) => said_already(),
     }
+}
+
+/// Files were changed at another place as well, which nothing is put back from here: what can be done.
+fn elsewhere_list(other: Option<&str>, again: &str, language: Language) -> View {
+    let other = other.unwrap_or(language.say(Word::HostHere));
+    let label = language.say(Word::RewindHereOnly);
+    let items = vec![
+        item(label, "", Act::Command(format!("{again} keep")), label),
+        leave(language),
+    ];
+    View::List(List {
+        title: language.fill(Word::RewindElsewhere, &[other]),
+        items,
+        ..List::default()
+    })
 }
 
 /// Brings one file back to what a prompt found.

@@ -3,6 +3,7 @@
 mod child;
 mod foreign;
 mod link;
+mod moved;
 mod open;
 mod scope;
 mod servers;
@@ -43,18 +44,18 @@ use ostler_state::hooks::Hooks;
 use ostler_state::inbox::Inbox;
 use ostler_state::permissions::{PermissionState, mode_of, standing_of};
 use ostler_state::servers::ServerToolState;
-use ostler_state::session::{Opening, Session, params_for, settings_of};
+use ostler_state::session::{Moving, Opening, Session, params_for, settings_of};
 use ostler_state::settings::HubSettings;
 use ostler_state::{Extensions, SessionSettings, SessionState, ToolServices};
 use ostler_wire::{
-    Body, ChildOf, Client, Entry, ForkedFrom, HubError, Meta, Notice, Open, SCHEMA_VERSION,
+    Body, ChildOf, Client, Entry, ForkedFrom, HubError, Meta, Notice, Open, SCHEMA_VERSION, SentOp,
     Settings, Word,
 };
 use scope::{completer, scope_of};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 
 /// Ops that may wait for a session that is busy.
@@ -274,7 +275,7 @@ impl LocalHub {
     ) -> Opening {
         let hash = prefixes::hash(&prefix_text(prefix));
         let mut opening = Opening {
-            context: Some(self.environment()),
+            context: Some(Self::environment_of(&self.options)),
             ..Opening::default()
         };
         if is_new {
@@ -282,7 +283,7 @@ impl LocalHub {
                 schema_version: SCHEMA_VERSION,
                 session_id: past.id.clone(),
                 root: self.options.paths.root.display().to_string(),
-                host: self.place_name().into(),
+                host: self.options.place_name().into(),
                 prefix: hash.clone(),
                 rendering: RENDERING,
                 version: self.options.run.version.clone(),
@@ -318,12 +319,13 @@ impl LocalHub {
         opening
     }
 
-    fn environment(&self) -> String {
+    /// Facts for a first prompt.
+    fn environment_of(options: &HubSettings) -> String {
         let today = jiff::Zoned::now().date();
         format!(
             "<environment>\nroot: {}\nsystem: {}\ndate: {today}\n</environment>",
-            self.options.paths.root.display(),
-            self.options.run.system,
+            options.paths.root.display(),
+            options.run.system,
         )
     }
 }
@@ -405,18 +407,18 @@ impl LocalHub {
             state.permissions.unrecorded |= past.forked_from.is_some();
         }
         let title = child.as_ref().map(|child| child.title.clone());
+        let is_child = child.is_some();
         // Children are shown in the session that they belong to.
-        let place = options.toolbox.elsewhere.as_ref();
-        let place = place.filter(|_| child.is_none());
-        let cut = place.and_then(|place| Some((place.name.clone(), place.link.clone()?)));
-        let news = link::tell(cut, feed.clone(), options.run.language);
+        let cut = moved::link(&options).filter(|_| child.is_none());
+        let (link, links) = watch::channel(cut);
+        let news = link::tell(links, feed.clone(), options.run.language);
         if let Some(child) = child {
             child::settle(&mut state, child);
         }
         state.open_own_files();
         let is_new = state.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
-        show_start(&state, &reference);
+        show_start(&state, &options, &reference);
         feed.begin_after(state.log.head());
         let live = LiveSession {
             id: past.id.clone(),
@@ -428,16 +430,7 @@ impl LocalHub {
             feed: feed.clone(),
         };
         let client = live.attach(state.log.head(), notes);
-        let hub = self.clone();
-        let opener = Box::new(move |child| hub.open_child(child));
-        let slots = Slots::new(options.agents.max_children);
-        let jobs = state.services.jobs.clone();
-        let children = Children::new(opener, jobs, options.run.language, slots);
-        state.extensions.agents.door = Some(children.door());
-        let mut inbox = Inbox::new(receiver, feed, children);
-        inbox.answer_with(commands::answer_at_once, completer(&state));
-        inbox.notify_with(state.notifier());
-        state.settings.server_questions = options.run.interactive.then(|| inbox.server_questions());
+        let inbox = self.inbox(&mut state, receiver, is_child);
         let session = Session {
             inbox,
             state,
@@ -446,6 +439,10 @@ impl LocalHub {
             opening,
             transport: self.transport.clone(),
             options,
+            moving: Moving {
+                opener: moved::openers(self.clone()),
+                link,
+            },
         };
         let work = link::beside(news, SessionTask { session }.run());
         let running = self.live.run(live, Box::pin(work));
@@ -453,6 +450,32 @@ impl LocalHub {
         let entries = std::mem::take(&mut past.entries);
         drop(tokio::task::spawn_blocking(move || drop(entries)));
         Ok((client, running))
+    }
+
+    /// Where ops come in, with all that answers them at once.
+    fn inbox(
+        &self,
+        state: &mut SessionState,
+        ops: mpsc::Receiver<SentOp>,
+        is_child: bool,
+    ) -> Inbox {
+        let options = &self.options;
+        let opener = moved::opener(self.clone());
+        let slots = Slots::new(options.agents.max_children);
+        let jobs = state.services.jobs.clone();
+        let children = Children::new(opener, jobs, options.run.language, slots);
+        state.extensions.agents.door = Some(children.door());
+        let mut inbox = Inbox::new(ops, state.feed.clone(), children);
+        inbox.answer_with(commands::answer_at_once, completer(state));
+        inbox.notify_with(state.notifier());
+        inbox.name_place(options.place_shown().filter(|_| !is_child));
+        state.settings.server_questions = options.run.interactive.then(|| inbox.server_questions());
+        let person = state.settings.server_questions.clone();
+        let person = person.filter(|_| !is_child);
+        if let (Some(places), Some(person)) = (&options.commands.places, person) {
+            places.meet(Arc::new(person));
+        }
+        inbox
     }
 
     fn state(
@@ -537,7 +560,7 @@ impl LocalHub {
 }
 
 /// What clients are shown before the first event.
-fn show_start(state: &SessionState, model: &str) {
+fn show_start(state: &SessionState, options: &HubSettings, model: &str) {
     let policy = &state.policy;
     let mode = state.permissions.shown(policy, std::time::Instant::now());
     let servers = state.services.servers.as_deref();
@@ -545,6 +568,7 @@ fn show_start(state: &SessionState, model: &str) {
     state.feed.update_snapshot(|snapshot| {
         model.clone_into(&mut snapshot.model);
         snapshot.mode = mode;
+        snapshot.place = options.place_shown();
         snapshot.window = state.conversation.window();
         snapshot.commands = commands;
     });

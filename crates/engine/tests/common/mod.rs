@@ -170,6 +170,7 @@ impl Bench {
                 .to_vec(),
                 extras: Vec::new(),
                 hub: None,
+                places: None,
             },
         }
     }

@@ -111,7 +111,7 @@ impl LineSettings {
             };
             drop(dialed);
             says.send_replace(Some(why.clone()));
-            match self.again(&carrier, why).await {
+            match self.again(&carrier, why, says).await {
                 Ok(Some(next)) => (dialed, received) = next,
                 Ok(None) => return None,
                 Err(why) => return Some((why, carrier)),
@@ -121,7 +121,12 @@ impl LineSettings {
     }
 
     /// Tries until it is there, or all time is over, or it is not wanted any more.
-    async fn again(&self, carrier: &Carrier, why: String) -> Result<Option<(Dialed, u64)>, String> {
+    async fn again(
+        &self,
+        carrier: &Carrier,
+        why: String,
+        says: &watch::Sender<Option<String>>,
+    ) -> Result<Option<(Dialed, u64)>, String> {
         let begun = Instant::now();
         let mut pause = FIRST_PAUSE;
         let mut last = why;
@@ -137,6 +142,12 @@ impl LineSettings {
                 }
                 Err(Refused::Unreached(error)) => last = told(error).unwrap_or(last),
             }
+            // Why it stays cut is often another thing than why it was.
+            says.send_if_modified(|said| {
+                let is_news = said.as_ref() != Some(&last);
+                *said = Some(last.clone());
+                is_news
+            });
             if begun.elapsed() + pause > self.hello.grace {
                 return Err(last);
             }

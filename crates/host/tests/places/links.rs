@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{ExitCode, Stdio as ProcessStdio};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
 
 /// The argument by which this program is a helper.
 pub const HELPER: &str = "__helper";
@@ -114,6 +114,49 @@ pub async fn places() -> Vec<(&'static str, Arc<dyn Host>)> {
         ("memory", Arc::new(in_memory().await)),
         ("process", Arc::new(kept.remote.clone())),
     ]
+}
+
+/// A helper of its own process, behind a line on which each byte takes this long, in each direction.
+pub async fn delayed(delay: Duration) -> Arc<dyn Host> {
+    let (child, input, output) = start("true");
+    let (near, far) = tokio::io::duplex(1 << 20);
+    let (from_us, to_us) = tokio::io::split(far);
+    tokio::spawn(late(input, to_us, delay));
+    tokio::spawn(late(from_us, output, delay));
+    let (input, output) = tokio::io::split(near);
+    let remote = Remote::connect("delayed", VERSION, input, output).await;
+    let kept = Box::leak(Box::new(Kept {
+        remote: remote.unwrap(),
+        _child: child,
+    }));
+    Arc::new(kept.remote.clone())
+}
+
+/// Passes bytes on when their time has come. What comes close together stays close together.
+async fn late(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, delay: Duration) {
+    let (pass, mut passed) =
+        tokio::sync::mpsc::unbounded_channel::<(tokio::time::Instant, Vec<u8>)>();
+    let writing = async move {
+        while let Some((at, bytes)) = passed.recv().await {
+            tokio::time::sleep_until(at).await;
+            if to.write_all(&bytes).await.is_err() || to.flush().await.is_err() {
+                return;
+            }
+        }
+    };
+    let reading = async move {
+        let mut piece = vec![0; 64 << 10];
+        while let Ok(length @ 1..) = from.read(&mut piece).await {
+            let bytes = piece[..length].to_vec();
+            if pass
+                .send((tokio::time::Instant::now() + delay, bytes))
+                .is_err()
+            {
+                return;
+            }
+        }
+    };
+    tokio::join!(writing, reading);
 }
 
 fn open() -> Arc<Border> {

@@ -1,9 +1,9 @@
 //! How long operations take on each place: `cargo test -p ostler-host --test places -- --measure`. It asserts nothing.
 
 use crate::common::env;
-use crate::links::places;
+use crate::links::{delayed, places};
 use ostler_host::search::{LineQuery, Mode, Search, Tree};
-use ostler_host::{Border, Command, Host, Output, Span, Stdio};
+use ostler_host::{Border, Command, Host, Output, Roots, Span, Stdio, WriteOptions};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,6 +11,12 @@ use std::time::{Duration, Instant};
 
 const FILES: usize = 5000;
 const ROUNDS: usize = 30;
+/// What a message there and its answer take at least.
+const TRIPS: [Duration; 3] = [
+    Duration::ZERO,
+    Duration::from_millis(20),
+    Duration::from_millis(100),
+];
 
 pub fn run() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -30,7 +36,15 @@ async fn measure() {
     }
     std::fs::write(root.join("large"), vec![b'x'; 5_000_000]).unwrap();
     println!("median of {ROUNDS} rounds, in milliseconds");
+    let mut hosts: Vec<(String, Arc<dyn Host>)> = Vec::new();
     for (place, host) in places().await {
+        hosts.push((place.to_owned(), host));
+    }
+    for trip in TRIPS {
+        let host = delayed(trip / 2).await;
+        hosts.push((format!("{} ms away", trip.as_millis()), host));
+    }
+    for (place, host) in hosts {
         let host = &*host;
         let small = root.join("7");
         let large = root.join("large");
@@ -38,6 +52,7 @@ async fn measure() {
             ("stat", median(|| stat(host, &small)).await),
             ("read 340 bytes", median(|| read(host, &small)).await),
             ("read 5 MB", median(|| read(host, &large)).await),
+            ("write 340 bytes", median(|| write(host, &small)).await),
             ("grep 5,000 files", median(|| grep(host, &root)).await),
             ("sh -c true", median(|| spawn(host, "true")).await),
             (
@@ -46,7 +61,7 @@ async fn measure() {
             ),
         ];
         for (what, time) in rows {
-            println!("{place:8} {what:18} {:8.3}", time.as_secs_f64() * 1e3);
+            println!("{place:11} {what:18} {:8.3}", time.as_secs_f64() * 1e3);
         }
     }
 }
@@ -64,6 +79,19 @@ async fn median<F: Future<Output = ()>>(mut work: impl FnMut() -> F) -> Duration
 
 async fn stat(host: &dyn Host, path: &Path) {
     host.stat(path).await.unwrap();
+}
+
+async fn write(host: &dyn Host, path: &Path) {
+    let bytes = "line one\nfile 7\n".repeat(20);
+    let folder = path.parent().unwrap().to_owned();
+    let options = WriteOptions {
+        roots: Roots {
+            writable: vec![folder],
+            ..Roots::default()
+        },
+        create_parents: false,
+    };
+    host.write(path, bytes.into(), options).await.unwrap();
 }
 
 async fn read(host: &dyn Host, path: &Path) {

@@ -182,6 +182,11 @@ pub enum What {
 }
 
 impl Children {
+    /// From now on they are opened so.
+    pub fn open_with(&mut self, open: Opener) {
+        self.open = open;
+    }
+
     pub fn new(open: Opener, jobs: Arc<Jobs>, language: Language, slots: Slots) -> Self {
         let (sender, reports) = mpsc::channel(REPORTS);
         let (handed, assignments) = mpsc::channel(ASSIGNMENTS);

@@ -123,6 +123,17 @@ pub struct Hook {
     pub env: Vec<(OsString, OsString)>,
     /// Where it is written, for people.
     pub from: String,
+    pub on: RunsOn,
+}
+
+/// Where a hook runs in a session at another place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunsOn {
+    /// On the machine of the session, in the folder that stands for the project.
+    #[default]
+    Here,
+    /// At the place, in the project there.
+    Host,
 }
 
 impl Hook {
@@ -151,6 +162,10 @@ impl Hooks {
             transcript,
             told: Vec::new(),
         }
+    }
+
+    pub fn transcript(&self) -> Option<PathBuf> {
+        self.transcript.clone()
     }
 
     pub fn all(&self) -> &[Hook] {
@@ -183,6 +198,7 @@ impl Hooks {
 /// What one hook says. It answers for the person only if it says so, too, where nothing is that commands may change: they
 /// could have written the answer.
 async fn hear(hook: &Hook, facts: &str, cx: &HookContext) -> Said {
+    let cx = &cx.placed(hook.on);
     let language = cx.cx.language;
     let mut said = verdict::judge(hook, run::run(hook, facts, cx).await, language);
     if said.permission != Permission::Allow {

@@ -2,7 +2,7 @@
 //! tree when its time is over. What it prints is bounded. A hook that answers for the person runs once more apart from all
 //! that commands may change.
 
-use super::Hook;
+use super::{Hook, RunsOn};
 use bytes::Bytes;
 use ostler_confine::{
     self, CallSandbox, Changeable, Launch, SpawnError, Spawned, Start, Terms, start_outside,
@@ -34,6 +34,21 @@ pub enum Ended {
 pub struct HookContext {
     pub cx: Context<()>,
     pub sandbox: CallSandbox,
+    /// The same on this machine, where the session is at another place.
+    pub machine: Option<CallSandbox>,
+}
+
+impl HookContext {
+    /// For a hook that runs there.
+    pub fn placed(&self, on: RunsOn) -> Self {
+        let mut placed = self.clone();
+        if let (Some(machine), RunsOn::Here) = (&self.machine, on) {
+            placed.cx.scope = machine.scope.clone();
+            placed.cx.host = machine.host.clone();
+            placed.sandbox = machine.clone();
+        }
+        placed
+    }
 }
 
 /// Stands for the id of a call in names of files that are kept.
@@ -217,6 +232,7 @@ mod tests {
             timeout,
             env: vec![("PROJECT_DIR".into(), cx.cx.scope.root.clone().into())],
             from: "x:1".into(),
+            on: RunsOn::default(),
         };
         run(&hook, facts, cx).await
     }
@@ -226,6 +242,7 @@ mod tests {
         HookContext {
             sandbox: call_sandbox(&cx),
             cx: cx.with_services(()),
+            machine: None,
         }
     }
 

@@ -68,7 +68,7 @@ impl HookRunner {
         let (facts, cx, language) = (facts.to_string(), self.cx.clone(), self.language);
         tokio::spawn(async move {
             for hook in hooks {
-                let ended = match run(&hook, &facts, &cx).await {
+                let ended = match run(&hook, &facts, &cx.placed(hook.on)).await {
                     Ended::Exited(code, _, stderr) => Ended::Exited(code, String::new(), stderr),
                     ended @ (Ended::TimedOut | Ended::Cancelled | Ended::NotRun(_)) => ended,
                 };
@@ -93,6 +93,6 @@ fn kind(kind: AskKind) -> &'static str {
         AskKind::Permission | AskKind::Plan | AskKind::Trust | AskKind::Budget => {
             "permission_prompt"
         }
-        AskKind::Question | AskKind::Elicitation => "elicitation_dialog",
+        AskKind::Question | AskKind::Elicitation | AskKind::Secret => "elicitation_dialog",
     }
 }

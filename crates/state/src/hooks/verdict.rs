@@ -178,6 +178,7 @@ mod tests {
             timeout: Duration::from_millis(1500),
             env: Vec::new(),
             from: "x:1".into(),
+            on: crate::hooks::RunsOn::default(),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Questions of an MCP server about a call that it carries out. The inbox puts them to the person; our own tools never
 //! ask.
 
-use ostler_wire::{Ask, AskAnswer};
+use ostler_context::interfaces::Person;
+use ostler_wire::{Ask, AskAnswer, BoxFuture};
 use tokio::sync::{mpsc, oneshot};
 
 /// Questions that may wait to be put.
@@ -22,5 +23,11 @@ impl ServerQuestions {
         let (reply, answer) = oneshot::channel();
         self.0.send(ServerQuestion { ask, reply }).await.ok()?;
         answer.await.ok()
+    }
+}
+
+impl Person for ServerQuestions {
+    fn ask(&self, ask: Ask) -> BoxFuture<'_, Option<AskAnswer>> {
+        Box::pin(self.put(ask))
     }
 }

@@ -6,8 +6,9 @@
 
 use futures_util::future::BoxFuture;
 use ostler_confine::{
-    Changeable, Launch, PROJECT_VARIABLE, SandboxMode, SandboxSettings, Services, SpawnError,
-    Start, Terms, helpers, independent_folder, named_files, spawn, start_outside, start_plainly,
+    Changeable, CommandPlace, Launch, PROJECT_VARIABLE, SandboxMode, SandboxSettings, Services,
+    SpawnError, Spawned, Start, Terms, helpers, independent_folder, named_files, spawn,
+    start_outside, start_plainly,
 };
 use ostler_host::sandbox::Network;
 use ostler_host::{Command, Host, Process, Stdio};
@@ -43,6 +44,52 @@ pub struct SandboxLauncher {
     /// The project.
     pub root: PathBuf,
     pub user_home: Option<PathBuf>,
+    /// The place of sessions, if that is another one.
+    pub there: Option<PlaceLauncher>,
+}
+
+/// What programs at the place of a session are started with.
+#[derive(Clone)]
+pub struct PlaceLauncher {
+    pub host: Arc<dyn Host>,
+    pub env: Vec<(OsString, OsString)>,
+    pub sandbox: SandboxSettings,
+    pub root: PathBuf,
+    pub user_home: Option<PathBuf>,
+}
+
+impl PlaceLauncher {
+    /// In the sandbox of commands there, with the network.
+    async fn start(&self, program: &Program, stdio: Stdio) -> Result<Process, LaunchError> {
+        let mut env = self.env.clone();
+        env.retain(|(name, _)| program.env.iter().all(|(own, _)| name != own));
+        env.extend(program.env.iter().cloned());
+        env.push((PROJECT_VARIABLE.into(), self.root.clone().into()));
+        let command = Command {
+            argv: program.argv.clone(),
+            cwd: program.cwd.clone().unwrap_or_else(|| self.root.clone()),
+            env,
+            stdio,
+            sandbox: None,
+        };
+        let settings = confined(&self.sandbox, Confinement::AtPlace);
+        let services = Services {
+            root: Some(self.root.clone()),
+            user_home: self.user_home.clone(),
+            ..Services::without_session(self.host.clone(), settings)
+        };
+        started(spawn(&services, command, &Terms::default()).await)
+    }
+}
+
+/// What it is for whoever wanted a program.
+fn started(spawned: Result<Spawned, SpawnError>) -> Result<Process, LaunchError> {
+    spawned.map(|it| it.process).map_err(|error| match error {
+        SpawnError::Host(error) => LaunchError::Host(error),
+        SpawnError::Off => LaunchError::Sandbox(Word::McpNoSandbox.into()),
+        SpawnError::Sandbox(error) => LaunchError::Sandbox((&error).into()),
+        SpawnError::Terms(error) => LaunchError::Sandbox(error.message.as_str().into()),
+    })
 }
 
 impl SandboxLauncher {
@@ -71,7 +118,7 @@ impl SandboxLauncher {
                 Some(start) => (Confinement::Free, start),
                 None => (Confinement::Project, plain()),
             }),
-            confinement @ (Confinement::Project | Confinement::Wanted) => {
+            confinement @ (Confinement::Project | Confinement::AtPlace | Confinement::Wanted) => {
                 Ok((confinement, plain()))
             }
             Confinement::Free => match changed(&named_files(&self.changeable(), &launch)) {
@@ -87,6 +134,9 @@ impl SandboxLauncher {
 
     /// What a program in the sandbox changes against the rules is put back when it ends, whoever drops it.
     async fn start(&self, program: &Program, stdio: Stdio) -> Result<Process, LaunchError> {
+        if let (Confinement::AtPlace, Some(there)) = (program.confinement, &self.there) {
+            return there.start(program, stdio).await;
+        }
         let (launcher, named) = (self.clone(), program.clone());
         let choose = move || launcher.choose_start(&named);
         let chosen = tokio::task::spawn_blocking(choose).await;
@@ -110,13 +160,7 @@ impl SandboxLauncher {
             user_home: self.user_home.clone(),
             ..Services::without_session(self.host.clone(), settings)
         };
-        let spawned = spawn(&services, command, &Terms::default()).await;
-        spawned.map(|it| it.process).map_err(|error| match error {
-            SpawnError::Host(error) => LaunchError::Host(error),
-            SpawnError::Off => LaunchError::Sandbox(Word::McpNoSandbox.into()),
-            SpawnError::Sandbox(error) => LaunchError::Sandbox((&error).into()),
-            SpawnError::Terms(error) => LaunchError::Sandbox(error.message.as_str().into()),
-        })
+        started(spawn(&services, command, &Terms::default()).await)
     }
 }
 
@@ -133,6 +177,10 @@ impl Launcher for SandboxLauncher {
                 independent_folder(&self.changeable(), &self.launch_of(program)).is_none()
             }
             Confinement::Free => false,
+            Confinement::AtPlace => {
+                let layer = self.there.as_ref().map(|there| there.sandbox.place);
+                matches!(layer, Some(CommandPlace::Elsewhere(Some(_))))
+            }
             Confinement::Project | Confinement::Wanted => true,
         }
     }
@@ -143,7 +191,13 @@ impl Launcher for SandboxLauncher {
                 independent_folder(&self.changeable(), &self.launch_of(program))
             }
             (Confinement::ByPlace, Some(_))
-            | (Confinement::Free | Confinement::Project | Confinement::Wanted, _) => None,
+            | (
+                Confinement::Free
+                | Confinement::Project
+                | Confinement::AtPlace
+                | Confinement::Wanted,
+                _,
+            ) => None,
         }
     }
 
@@ -165,7 +219,9 @@ fn confined(settings: &SandboxSettings, confinement: Confinement) -> SandboxSett
     match confinement {
         Confinement::Free => return SandboxSettings::default(),
         // Which of the two holds is settled before.
-        Confinement::ByPlace | Confinement::Project => settings.policy.network = Network::On,
+        Confinement::ByPlace | Confinement::Project | Confinement::AtPlace => {
+            settings.policy.network = Network::On;
+        }
         Confinement::Wanted => {
             settings.mode = SandboxMode::Require;
             settings.policy.network = match settings.policy.network {

@@ -6,7 +6,7 @@ mod person;
 mod result;
 mod tool;
 
-pub use launch::SandboxLauncher;
+pub use launch::{PlaceLauncher, SandboxLauncher};
 
 use crate::inbox::server_question::ServerQuestions;
 use ostler_confine::CallSandbox;

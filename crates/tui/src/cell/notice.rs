@@ -45,11 +45,15 @@ impl Notice {
             effort,
             title,
             prefix: _,
+            host,
+            root,
         } = settings;
+        let root = root.as_deref().unwrap_or_default();
         let changed = [
             model.as_deref().map(|x| say::model_is(to, x)),
             effort.as_deref().map(|x| say::effort_is(to, x)),
             title.as_deref().map(|x| say::title_is(to, x)),
+            host.as_deref().map(|x| say::place_is(to, x, root)),
         ];
         changed.into_iter().flatten().map(Self::new)
     }

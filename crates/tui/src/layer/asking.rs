@@ -129,6 +129,21 @@ impl Asking {
         }
     }
 
+    /// The question, if it asks for a secret.
+    pub fn secret(&self) -> Option<&Question> {
+        match self {
+            Self::Question(question) if question.is_secret() => Some(question),
+            Self::Question(_) | Self::Approval(_) => None,
+        }
+    }
+
+    pub fn secret_mut(&mut self) -> Option<&mut Question> {
+        match self {
+            Self::Question(question) if question.is_secret() => Some(question),
+            Self::Question(_) | Self::Approval(_) => None,
+        }
+    }
+
     /// Leaves a page of it for the one before. Whether there was one.
     pub fn go_back(&mut self) -> bool {
         match self {

@@ -9,7 +9,7 @@ use crate::line::Line;
 use crate::screen::Frame;
 use crate::text;
 use crate::theme::Role;
-use ostler_wire::{Ask, Escape, Op, TextUse, Word, count_blanks};
+use ostler_wire::{Ask, AskKind, Escape, Op, Secret, TextUse, Word, count_blanks};
 
 /// Rows of the question, before there is room for more than one answer.
 const ASKED_ROWS: usize = 2;
@@ -22,7 +22,16 @@ pub struct Question {
     marked: Vec<bool>,
     /// Rows of what is asked that are scrolled away.
     scrolled: usize,
+    /// What was typed of a secret, which never is in the composer.
+    typed: Secret,
 }
+
+/// How a letter of a secret is shown.
+const MASK: &str = "•";
+/// Letters of a secret that are shown as such.
+const MAX_MASKED: usize = 40;
+/// Bytes of a secret.
+const MAX_SECRET: usize = 8 << 10;
 
 impl Question {
     pub fn new(ask: Ask) -> Self {
@@ -30,8 +39,47 @@ impl Question {
             marked: vec![false; ask.options.len()],
             chosen: None,
             scrolled: 0,
+            typed: Secret::new(""),
             ask,
         }
+    }
+
+    pub fn is_secret(&self) -> bool {
+        self.ask.kind == AskKind::Secret
+    }
+
+    pub fn has_typed(&self) -> bool {
+        !self.typed.reveal().is_empty()
+    }
+
+    /// More of a secret.
+    pub fn type_text(&mut self, text: &str) {
+        let mut typed = self.typed.reveal().to_owned();
+        let is_part = |c: &char| !c.is_control();
+        typed.extend(text.chars().filter(is_part));
+        if typed.len() <= MAX_SECRET {
+            self.typed = Secret::new(typed);
+        }
+    }
+
+    /// Takes the last letter of a secret back, or all of it.
+    pub fn untype(&mut self, all: bool) {
+        let mut typed = self.typed.reveal().to_owned();
+        match all {
+            true => typed.clear(),
+            false => drop(typed.pop()),
+        }
+        self.typed = Secret::new(typed);
+    }
+
+    /// The answer with the secret.
+    pub fn told(&self) -> Op {
+        self.op(self.typed.reveal())
+    }
+
+    /// The secret as it is shown.
+    pub fn masked(&self) -> String {
+        MASK.repeat(self.typed.reveal().chars().count().min(MAX_MASKED))
     }
 
     fn has_words(&self) -> bool {

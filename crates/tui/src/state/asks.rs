@@ -69,8 +69,11 @@ impl State {
         if question.scroll(key, canvas) {
             return;
         }
-        let page = question.page();
+        let (page, is_secret) = (question.page(), question.secret().is_some());
         let is_stop = is_stop(key, self.settings.keys.get(key));
+        if is_secret && !is_stop {
+            return self.secret_key(key, &page, canvas, now);
+        }
         if let Some(held) = self.moment.attention.take_held() {
             match key.code {
                 _ if is_stop && key.code == Code::Esc => {
@@ -127,9 +130,44 @@ impl State {
         }
     }
 
+    /// A key of a secret, which is shown as a dot. What was begun before the question could be seen is text for the composer.
+    fn secret_key(&mut self, key: Key, page: &Page, canvas: &Canvas, now: Instant) {
+        let readiness = self.moment.attention.readiness(page, now);
+        self.moment.attention.note_key(now);
+        let Some(question) = self.question_mut().and_then(Asking::secret_mut) else {
+            return;
+        };
+        if !readiness.may_answer && !question.has_typed() {
+            if matches!(key.code, Code::Char(_)) {
+                self.type_key(key, None, canvas, now);
+            }
+            return;
+        }
+        match key.code {
+            Code::Enter => {
+                let told = question.told();
+                self.layers.pop();
+                self.effects.push(Effect::Send(told));
+            }
+            Code::Backspace => question.untype(key.ctrl || key.alt),
+            Code::Char('u') if key.ctrl => question.untype(true),
+            Code::Char(c) if !key.ctrl && !key.alt => {
+                question.type_text(c.encode_utf8(&mut [0; 4]));
+            }
+            _ => {}
+        }
+    }
+
     /// A paste is text, whatever stands in it.
     pub(super) fn ask_paste(&mut self, text: String, canvas: &Canvas, now: Instant) {
         let page = self.question().map(Asking::page);
+        let is_seen = |page: &Page| self.moment.attention.readiness(page, now).is_seen;
+        if page.as_ref().is_some_and(is_seen)
+            && let Some(question) = self.question_mut().and_then(Asking::secret_mut)
+        {
+            question.type_text(&text);
+            return self.moment.attention.note_key(now);
+        }
         if let Some(held) = self.moment.attention.take_held() {
             self.write_held(&held, page.clone().map(|page| page.0), canvas, now);
         }
@@ -348,8 +386,12 @@ impl State {
             return canvas.fill(Word::AskHeld, &[&question.label(held.pick, canvas)]);
         }
         let text = self.editor.expanded().trim().to_owned();
-        if text.is_empty() {
-            return match readiness.may_answer || question.wants_words() {
+        if text.is_empty() || question.secret().is_some() {
+            let takes_keys = match question.secret() {
+                Some(secret) => secret.has_typed(),
+                None => question.wants_words(),
+            };
+            return match readiness.may_answer || takes_keys {
                 true => question.keys(canvas),
                 false => canvas.say(Word::AskSoon).to_owned(),
             };
@@ -381,6 +423,16 @@ impl State {
         let Some(question) = self.question() else {
             return Frame::default();
         };
+        if let Some(secret) = question.secret() {
+            let mut line = Line::from(canvas.span("› ", Role::Accent));
+            let masked = secret.masked();
+            let column = 2 + text::width(&masked);
+            line.push(Span::plain(masked));
+            return Frame {
+                rows: vec![text::cut(&line, canvas.columns)],
+                caret: Some((0, column.min(canvas.columns.saturating_sub(1)))),
+            };
+        }
         if self.is_writing() {
             let room = REPLY_ROWS.min(canvas.rows / 3).max(1);
             let view = self.editor.view(canvas.columns, room, &canvas.theme);

@@ -3,7 +3,7 @@
 use super::{AWAY, Effect, MAX_TITLE, State, help};
 use crate::canvas::Canvas;
 use crate::layer::{Layer, Picker};
-use ostler_wire::{Body, Delta, Entry, Event, Message, Reply, Rewind, Settings, View, Word};
+use ostler_wire::{Body, Delta, Entry, Event, HERE, Message, Reply, Rewind, Settings, View, Word};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -78,6 +78,7 @@ impl State {
         settings.model.as_ref() == Some(&self.status.model)
             && settings.effort.is_none()
             && settings.title.is_none()
+            && settings.host.is_none()
     }
 
     /// What an entry means beyond its cell.
@@ -139,6 +140,9 @@ impl State {
         if settings.title.is_some() {
             self.work.task.clone_from(&settings.title);
         }
+        if let Some(host) = &settings.host {
+            self.moved(host, settings.root.as_deref().unwrap_or_default());
+        }
     }
 
     fn turn_ended(&mut self, now: Instant) {
@@ -167,6 +171,20 @@ impl State {
         if self.settings.notify && is_away {
             self.effects.push(Effect::Notify(text.to_owned()));
         }
+    }
+
+    /// The session goes on at another place.
+    fn moved(&mut self, host: &str, root: &str) {
+        self.status.host = Some(host.to_owned()).filter(|host| host != HERE);
+        let folder = root.trim_end_matches('/').rsplit('/').next();
+        let folder = folder.unwrap_or_default();
+        self.settings.title = match &self.status.host {
+            Some(host) => format!("ostler {folder} ({host})"),
+            None => format!("ostler {folder}"),
+        };
+        self.status.branch = None;
+        self.status.is_moved = self.status.host.is_some();
+        self.effects.push(Effect::Look);
     }
 
     /// The title of the terminal: what it is and whether it works or waits.

@@ -68,7 +68,17 @@ export function AskCard(props: Props) {
         <Preview ask={ask} state={state} />
       </div>
       {state.note ? <p class="note warn" role="status">{state.note}</p> : null}
-      {use !== "nothing" && !state.editing && (use === "answer" || state.writing || state.text) ? (
+      {ask.kind === "secret" ? (
+        <input
+          type="password"
+          class="ask-text"
+          autocomplete="off"
+          value={state.text}
+          aria-label={words.answerHere}
+          onInput={(event) => state.setText(event.currentTarget.value)}
+          onKeyDown={(event) => fieldKey(event, state, card.current)}
+        />
+      ) : use !== "nothing" && !state.editing && (use === "answer" || state.writing || state.text) ? (
         <textarea
           ref={field}
           class="ask-text"

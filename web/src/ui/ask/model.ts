@@ -58,6 +58,8 @@ export function leave(ask: Ask): Answer {
 
 /** A typed text as the answer that it is, or null where there is no place for it. */
 export function takeText(ask: Ask, text: string): Answer | null {
+  // A blank may be a part of a password.
+  if (ask.kind === "secret") return text ? { choice: text } : null;
   const words = text.trim();
   if (!words) return null;
   const use = textUse(ask);

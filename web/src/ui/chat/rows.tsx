@@ -112,6 +112,7 @@ export function SettingRow({ row }: { row: Extract<Row, { kind: "setting" }> }) 
     row.model ? words.modelIs(row.model) : "",
     row.effort ? words.effortIs(row.effort) : "",
     row.title ? words.titleIs(row.title) : "",
+    row.place ? words.placeIs(row.place) : "",
     row.mode ? words.modeIs(modeName(row.mode, words), postureName(row.posture ?? "ask", words)) : "",
   ].filter(Boolean);
   return <p class="note faint">{texts.map((text) => clean(text)).join(" · ")}</p>;

@@ -114,10 +114,7 @@ impl LocalHub {
             options.paths.user_home.as_deref(),
         );
         // A worktree has its own instructions; those of another place lie with its settings.
-        let root = match options.toolbox.elsewhere {
-            Some(_) => &options.paths.project,
-            None => &options.paths.root,
-        };
+        let root = options.stand_in();
         let scope = Scope::new(root, options.paths.user_home.clone());
         let border = options.permissions.policy.instructions_border(&scope);
         let found = instructions::load(homes, root, &border, options.run.language);

@@ -1,15 +1,27 @@
 //! Tells those who look at a session at another place that the link there is cut, and that it is back.
 
 use ostler_context::clients::feed::Feed;
+use ostler_state::session::Link;
 use ostler_wire::{Delta, Language, View, Word, printable};
 use std::convert::Infallible;
 use tokio::sync::watch;
 
-/// The name of a place, and why the link to it is cut.
-pub type Link = (String, watch::Receiver<Option<String>>);
+/// For as long as the session runs, of the link that it has at the time.
+pub async fn tell(
+    mut links: watch::Receiver<Option<Link>>,
+    feed: Feed,
+    language: Language,
+) -> Infallible {
+    loop {
+        let link = links.borrow_and_update().clone();
+        tokio::select! {
+            Ok(()) = links.changed() => {}
+            never = tell_of(link, &feed, language) => match never {},
+        }
+    }
+}
 
-/// For as long as the session runs.
-pub async fn tell(link: Option<Link>, feed: Feed, language: Language) -> Infallible {
+async fn tell_of(link: Option<Link>, feed: &Feed, language: Language) -> Infallible {
     if let Some((name, mut state)) = link {
         while state.changed().await.is_ok() {
             let why = state.borrow_and_update().clone();
@@ -41,11 +53,11 @@ mod tests {
         let (says, link) = watch::channel(None);
         let feed = Feed::default();
         let mut live = feed.attach().live;
-        let telling = tokio::spawn(tell(
-            Some(("ssh box".into(), link)),
-            feed,
-            Language::English,
-        ));
+        let (moves, links) = watch::channel(None);
+        let telling = tokio::spawn(tell(links, feed, Language::English));
+        // It is that of the place where the session is by then.
+        moves.send_replace(Some(("ssh box".into(), link)));
+        tokio::task::yield_now().await;
         for (state, expect) in [
             (
                 Some("it was closed".to_owned()),

@@ -19,9 +19,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The place of a session whose commands run on this machine.
-const HERE: &str = "local";
-
 /// Why a session could not be opened.
 #[derive(Debug)]
 pub enum OpenError {
@@ -194,18 +191,11 @@ impl LocalHub {
         hub
     }
 
-    /// Where commands run, as the log has it.
-    pub(super) fn place_name(&self) -> &str {
-        let elsewhere = self.options.toolbox.elsewhere.as_ref();
-        elsewhere.map_or(HERE, |elsewhere| &elsewhere.name)
-    }
-
     /// A session goes on where its commands ran: what it knows of files is about those.
     pub(super) fn check_place(&self, entries: &[Entry], log: &Path) -> Result<(), HubError> {
-        let places = entries.iter().rev().filter_map(|entry| entry.body.meta());
-        let mut places = places.map(|meta| meta.host.as_str());
-        let place = places.find(|place| !place.is_empty());
-        let Some(other) = place.filter(|place| *place != self.place_name()) else {
+        let mut places = entries.iter().rev().filter_map(|entry| entry.body.place());
+        let place = places.next().map(|(place, _)| place);
+        let Some(other) = place.filter(|place| *place != self.options.place_name()) else {
             return Ok(());
         };
         let id = log.file_stem().unwrap_or_default().to_string_lossy();
