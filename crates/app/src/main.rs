@@ -266,7 +266,7 @@ async fn converse(
     start: Option<String>,
     mut boot: Arc<Boot>,
 ) -> anyhow::Result<u8> {
-    if cmd::import::offer(&boot)? {
+    if cmd::import::offer(&boot).await? {
         boot = Arc::new(boot.anew()?);
     }
     let boot = begin(boot).await?;

@@ -1,6 +1,6 @@
 //! `ostler setup`: finds a provider, tests it, lets the person choose a model, and writes that down.
 
-mod desk;
+pub mod desk;
 mod local;
 mod plan;
 

@@ -2,6 +2,7 @@
 //! may run follows from it in crate `guard`.
 
 use crate::confine::Terms;
+use crate::dispatch::Batch;
 use crate::goal::Goal;
 use crate::sources::templates::Template;
 use ostler_guard::{Decision, Mode, Policy, Posture, Rule, Rules, Stance};
@@ -51,6 +52,8 @@ pub struct OfTurn {
     pub plan_approved: bool,
     /// Skills that calls have brought in, whose rules hold.
     pub lent: Vec<Template>,
+    /// Sub-agents that are asked about together.
+    pub batch: Batch,
 }
 
 /// A scope that was granted once: all editing, one exact command with all it does, or one exact host.

@@ -17,7 +17,7 @@ use crate::commands;
 use crate::compaction::{self, Room};
 use crate::context::conversation::{Conversation, Sent};
 use crate::context::handoff;
-use crate::context::sample::{Sampled, sample};
+use crate::context::sample::{Sampled, sample, tries_of};
 use crate::dispatch::{Afforded, ReadCall, afford, dispatch, read_call};
 use crate::hooks::Start;
 use crate::inbox::{Inbox, Prompt, Stopped};
@@ -478,11 +478,17 @@ fn finish(
 
 fn failed(model: &Model, error: &Error, language: Language) -> Trouble {
     let target = model.target();
-    let details = json!({
+    let mut details = json!({
         "provider": target.origin.provider,
         "model": target.origin.model,
         "url": target.shown_url(),
     });
+    if let Some(status) = error.status() {
+        details["status"] = status.into();
+    }
+    if let Some(tries) = tries_of(error) {
+        details["tries"] = tries.into();
+    }
     Trouble::Error {
         error: ErrorEntry {
             kind: error.kind().into(),

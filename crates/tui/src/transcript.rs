@@ -282,12 +282,14 @@ impl Transcript {
             Delta::Retry {
                 after_ms,
                 attempt,
+                of,
                 reason,
             } => {
                 let left = Duration::from_millis(*after_ms);
                 let retry = Retry {
                     reason: reason.clone(),
                     attempt: *attempt,
+                    of: *of,
                     left,
                 };
                 self.turn.retry = Some((retry, now + left));
@@ -375,8 +377,9 @@ impl Transcript {
                     self.turn.since.get_or_insert(now);
                 }
             }
+            // As with the mode.
+            Body::Settings(_) => {}
             Body::Meta(_)
-            | Body::Settings(_)
             | Body::Approval(_)
             | Body::Child(_)
             | Body::Notice(_)

@@ -5,7 +5,7 @@ mod own;
 mod plan;
 mod take;
 
-use super::choose::{self, Person};
+use super::choose::{self, Person, Picked};
 use super::panel::{print_view, terminal_width};
 use crate::boot::Boot;
 use crate::errors::UsageError;
@@ -13,6 +13,7 @@ use crate::exit::OK;
 use crate::flags::Import;
 use crate::lenient::Lenient;
 use crate::output;
+use crate::setup::desk::{self, Desk, at_desk};
 use ostler_config::files;
 use ostler_config::text::Speak as _;
 use ostler_import::{Agent, Kind, Places, SessionRef};
@@ -56,7 +57,7 @@ pub fn view(boot: &Boot, args: &Import) -> View {
 
 /// At the first start on a terminal: says what is there and asks whether to look at it. Nothing is taken by this answer.
 /// Whether the configuration may be another one now.
-pub fn offer(boot: &Boot) -> anyhow::Result<bool> {
+pub async fn offer(boot: &Boot) -> anyhow::Result<bool> {
     let home = &boot.places.home;
     let is_new = |name: &str| !home.join(name).exists();
     let is_first = is_new(ASKED) && is_new("sessions") && !boot.places.user_config().exists();
@@ -73,10 +74,9 @@ pub fn offer(boot: &Boot) -> anyhow::Result<bool> {
     }
     let language = boot.language;
     let names: Vec<&str> = here.iter().map(|agent| agent.title.as_str()).collect();
-    let question = language.filled(Word::ImportOffer, &[&names.join(", ")]);
-    let answer = choose::ask(&question)?;
+    let is_wanted = wants_to_look(boot, &names.join(", ")).await?;
     remember(boot);
-    if !is_yes(answer.as_deref()) {
+    if !is_wanted {
         output::say(language.say(Word::ImportLater));
         return Ok(false);
     }
@@ -88,6 +88,25 @@ pub fn offer(boot: &Boot) -> anyhow::Result<bool> {
         one(boot, plan, &args)?;
     }
     Ok(true)
+}
+
+/// As every question before the first conversation: by arrows where the terminal can, else by a letter.
+async fn wants_to_look(boot: &Boot, names: &str) -> anyhow::Result<bool> {
+    let language = boot.language;
+    let desk = Desk::look(boot)?;
+    if !desk.is_screen() {
+        let question = language.filled(Word::ImportOffer, &[&names]);
+        return Ok(is_yes(choose::ask(&question)?.as_deref()));
+    }
+    let question = language.filled(Word::ImportFound, &[&names]);
+    let say = |word: Word| language.say(word);
+    let rows = [
+        desk::Row::new(say(Word::ImportShow), say(Word::ImportShowMore)),
+        desk::Row::new(say(Word::ImportNotNow), say(Word::ImportLater)),
+    ];
+    let ask = async |desk: &mut Desk| desk.pick(&question, &rows, language).await;
+    let picked = at_desk(boot, desk, ask).await?;
+    Ok(matches!(picked, Some(Picked::Option(0))))
 }
 
 fn is_yes(answer: Option<&str>) -> bool {

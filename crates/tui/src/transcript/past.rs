@@ -60,6 +60,8 @@ pub fn cells(entries: &[Arc<Entry>], to: Language) -> Vec<Cell> {
                     tool.finish(result, to);
                 }
             }
+            // What it began with is no news.
+            Body::Settings(_) if cells.is_empty() => {}
             Body::Message(_)
             | Body::Meta(_)
             | Body::Usage(_)
