@@ -166,7 +166,6 @@ const PEER_COMMANDS: &[(&str, &str)] = &[
     ("stats", "ostler usage"),
     ("history", "ostler sessions search WORDS"),
     ("list", "ostler sessions list"),
-    ("ls", "ostler sessions list"),
     ("agent", "ostler agents"),
     ("web", "ostler serve"),
     ("review", "/review, in a conversation"),

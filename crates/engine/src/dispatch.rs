@@ -17,7 +17,6 @@ mod subject;
 mod trust;
 mod twice;
 
-pub use delegate::Batch;
 use delegate::{by_role, delegate, delegates, followed, is_only_read, sends};
 
 pub use afford::{Afforded, afford};

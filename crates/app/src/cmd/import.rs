@@ -5,7 +5,7 @@ mod own;
 mod plan;
 mod take;
 
-use super::choose::{self, Person, Picked};
+use super::choose::{self, Person};
 use super::panel::{print_view, terminal_width};
 use crate::boot::Boot;
 use crate::errors::UsageError;
@@ -13,7 +13,6 @@ use crate::exit::OK;
 use crate::flags::Import;
 use crate::lenient::Lenient;
 use crate::output;
-use crate::setup::desk::{self, Desk, at_desk};
 use ostler_config::files;
 use ostler_config::text::Speak as _;
 use ostler_import::{Agent, Kind, Places, SessionRef};
@@ -57,7 +56,10 @@ pub fn view(boot: &Boot, args: &Import) -> View {
 
 /// At the first start on a terminal: says what is there and asks whether to look at it. Nothing is taken by this answer.
 /// Whether the configuration may be another one now.
-pub async fn offer(boot: &Boot) -> anyhow::Result<bool> {
+pub async fn offer(
+    boot: &Boot,
+    ask: impl AsyncFnOnce(&str) -> anyhow::Result<bool>,
+) -> anyhow::Result<bool> {
     let home = &boot.places.home;
     let is_new = |name: &str| !home.join(name).exists();
     let is_first = is_new(ASKED) && is_new("sessions") && !boot.places.user_config().exists();
@@ -74,7 +76,7 @@ pub async fn offer(boot: &Boot) -> anyhow::Result<bool> {
     }
     let language = boot.language;
     let names: Vec<&str> = here.iter().map(|agent| agent.title.as_str()).collect();
-    let is_wanted = wants_to_look(boot, &names.join(", ")).await?;
+    let is_wanted = ask(&names.join(", ")).await?;
     remember(boot);
     if !is_wanted {
         output::say(language.say(Word::ImportLater));
@@ -90,26 +92,7 @@ pub async fn offer(boot: &Boot) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// As every question before the first conversation: by arrows where the terminal can, else by a letter.
-async fn wants_to_look(boot: &Boot, names: &str) -> anyhow::Result<bool> {
-    let language = boot.language;
-    let desk = Desk::look(boot)?;
-    if !desk.is_screen() {
-        let question = language.filled(Word::ImportOffer, &[&names]);
-        return Ok(is_yes(choose::ask(&question)?.as_deref()));
-    }
-    let question = language.filled(Word::ImportFound, &[&names]);
-    let say = |word: Word| language.say(word);
-    let rows = [
-        desk::Row::new(say(Word::ImportShow), say(Word::ImportShowMore)),
-        desk::Row::new(say(Word::ImportNotNow), say(Word::ImportLater)),
-    ];
-    let ask = async |desk: &mut Desk| desk.pick(&question, &rows, language).await;
-    let picked = at_desk(boot, desk, ask).await?;
-    Ok(matches!(picked, Some(Picked::Option(0))))
-}
-
-fn is_yes(answer: Option<&str>) -> bool {
+pub fn is_yes(answer: Option<&str>) -> bool {
     answer.is_some_and(|answer| matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes" | "是"))
 }
 

@@ -39,7 +39,14 @@ pub fn tries_of(error: &Error) -> Option<u32> {
         Error::Retryable { after, .. } if after.is_none_or(|after| after <= MAX_RETRY_AFTER) => {
             Some(MAX_TRIES)
         }
-        _ => None,
+        Error::Retryable { .. }
+        | Error::Overflow { .. }
+        | Error::Replay { .. }
+        | Error::Auth { .. }
+        | Error::LoginRequired { .. }
+        | Error::InvalidResponse { .. }
+        | Error::Garbled { .. }
+        | Error::Fatal { .. } => None,
     }
 }
 

@@ -14,7 +14,6 @@ use crate::tool::Typed as _;
 use crate::tools::skill::Skill;
 use ostler_wire::{Access, Ask, PermissionChoice, Word};
 use serde_json::Value;
-use std::collections::HashMap;
 use tokio_util::sync::CancellationToken;
 
 /// Calls of one answer that have others work and are under way together; how many of those work at once is up to `children`.
@@ -77,15 +76,6 @@ pub(super) fn delegates(prepared: &Prepared) -> bool {
         )
     };
     !prepared.accesses.is_empty() && prepared.accesses.iter().all(writes)
-}
-
-/// Calls of one answer that start sub-agents of one role: the person is asked about all of them in one question.
-#[derive(Clone, Default)]
-pub struct Batch {
-    /// The calls behind the one that is asked about, and what the person reads of them.
-    others: Vec<(String, String)>,
-    /// What the person said to them with the question before.
-    answers: HashMap<String, Result<(), Option<String>>>,
 }
 
 /// Those that follow this one. Hooks may change a call before it is asked about, so with them each is asked about by itself.
