@@ -159,7 +159,7 @@ mod tests {
         the issuer's answer has no access token
         ask again in 58s
         ask again in 60s
-        the code was not typed in before it expired; run `ostler login` again
+        the code was not entered before it expired; run `ostler login` again
         the login was refused on the other device
         id.test refused: invalid_client
         ask again in 60s
