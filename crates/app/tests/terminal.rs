@@ -997,7 +997,7 @@ fn sessions_are_found_by_what_was_said() {
     term.keys("/resume\r");
     term.wait_for("Which port is it?");
     term.keys("quagga");
-    term.wait_for("look for it in what was said");
+    term.wait_for("search the text of all sessions");
     term.keys("\r");
     term.wait_for("Resume: quagga");
     term.wait_for("The quagga gateway listens");
