@@ -52,7 +52,7 @@ const PERMISSION = [
   { id: "once", label: "allow once", key: "y", takes: "nothing", refuses: false, confirm: false },
   { id: "session", label: "allow for this session", detail: "this exact command", key: "s", takes: "nothing", refuses: false, confirm: false },
   { id: "always", label: "always allow", detail: "Bash(make) in ~/.ostler/projects/shop/permissions.toml", key: "a", takes: "nothing", refuses: false, confirm: true },
-  { id: "always_project", label: "always allow, for everybody who uses this repository", detail: "Edit(./shop/cart.py) in ostler.toml", takes: "nothing", refuses: false, confirm: true },
+  { id: "always_project", label: "always allow, for everybody", detail: "Edit(./shop/cart.py) in ostler.toml", takes: "nothing", refuses: false, confirm: true },
   { id: "deny", label: "deny", key: "n", takes: "reason", hint: "why not", refuses: true, confirm: false },
 ];
 
@@ -126,7 +126,7 @@ export async function approve(s) {
 }
 
 const TRUST = {
-  en: { subject: "Trust what this project's files bring?", never: "never for this content", yes: "trust it", means: "all that is listed takes effect, until it changes", not: "not now", long: "This project's files bring what cannot be trusted here", head: (root) => `${root} is not trusted. With trust, this takes effect:`, most: "What can do most of it, the most powerful last (2 items):", less: (hash) => `That is more than anybody reads in a question (612 rows), so it cannot be trusted here. Read it with \`ostler trust | less\`, then say yes to exactly that content:\n  ostler trust --read ${hash}` },
+  en: { subject: "Trust this project's files?", never: "never for this content", yes: "trust it", means: "everything listed takes effect, until it changes", not: "not now", long: "This project's files cannot be trusted here", head: (root) => `${root} is not trusted. With trust, this takes effect:`, most: "What can do most of it, the most powerful last (2 items):", less: (hash) => `That is too much to read in a question (612 rows), so it cannot be trusted here. Read it with \`ostler trust | less\`, then say yes to exactly that content:\n  ostler trust --read ${hash}` },
   zh: { subject: "信任此项目文件带来的内容吗？", never: "对此内容永不", yes: "信任", means: "所列内容全部生效，直到有更改", not: "暂不", long: "此项目文件带来的内容不能在此信任", head: (root) => `${root} 未受信任。信任后以下内容生效：`, most: "其中权限最大的项目，最危险的在最后（2 项）：", less: (hash) => `内容超出一次询问可读的长度（612 行），因此不能在此信任。请用 \`ostler trust | less\` 阅读，然后确认这些内容：\n  ostler trust --read ${hash}` },
 };
 

@@ -225,7 +225,7 @@ export class Mock {
     }
     if (what === "artifacts") {
       const kept = this.logs.get(`${id}/${url.pathname.split("/").at(-1)}`);
-      if (kept === undefined) return this.problem(response, 404, "not_found", "There is nothing here.");
+      if (kept === undefined) return this.problem(response, 404, "not_found", "Not found.");
       response.writeHead(200, { "content-type": "application/octet-stream" });
       return response.end(kept);
     }

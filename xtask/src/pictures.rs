@@ -137,6 +137,55 @@ const SCENES: &[Scene] = &[
         },
     },
     Scene {
+        name: "rewind",
+        rows: 24,
+        more: DARK,
+        steps: || {
+            let edit = json!({"path": "src/lines.rs", "old": "    text.split('\\n').collect()", "new": "    text.lines().collect()"});
+            let test = "echo 'test last_line ... ok' | tee result.txt";
+            vec![
+                Step::answer().call("edit_file", edit),
+                Step::answer().text("`read_lines` keeps the last line now."),
+                Step::answer().call("bash", json!({"command": test})),
+                Step::answer().text("The test passes. Its output is in `result.txt`."),
+            ]
+        },
+        act: |term| {
+            term.keys("fix read_lines\r");
+            answerable(term, "Edit this file?");
+            term.keys("y");
+            term.wait_for("keeps the last line now");
+            still(term);
+            term.keys("test it and keep the output\r");
+            answerable(term, "Run this command?");
+            term.keys("y");
+            term.wait_for("The test passes");
+            still(term);
+            term.keys("\x1b");
+            term.wait_for("press esc again");
+            term.keys("\x1b");
+            term.wait_for("Rewind to before");
+        },
+    },
+    Scene {
+        name: "sandbox",
+        rows: 20,
+        more: "[ui]\ntheme = \"dark\"\n",
+        steps: || {
+            vec![
+                Step::answer()
+                    .text("The project has a script for that. I'll run it.")
+                    .call("bash", json!({"command": "sh newer.sh"})),
+            ]
+        },
+        act: |term| {
+            term.keys("is there a newer version?\r");
+            answerable(term, "Run this command?");
+            term.keys("y");
+            answerable(term, "Blocked by the sandbox");
+        },
+    },
+    Scene {
         name: "chinese",
         rows: 24,
         more: "[ui]\ntheme = \"dark\"\n",
@@ -185,6 +234,10 @@ fn play(scene: &Scene, program: &Path) -> (String, u16) {
     space.write(
         "src/lines.rs",
         "/// All lines of a text.\npub fn read_lines(text: &str) -> Vec<&str> {\n    text.split('\\n').collect()\n}\n",
+    );
+    space.write(
+        "newer.sh",
+        "curl -fsS --max-time 10 http://calc.example/latest\n",
     );
     space.git_init();
     let run = space.run(program).timeout(LONGEST);

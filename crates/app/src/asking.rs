@@ -133,7 +133,13 @@ fn question_at(ask: &Ask, sign: &str, language: Language) -> String {
     if let Some(child) = &ask.from {
         text.push_str(&format!("[{}] ", one_line(child)));
     }
-    text.push_str(&match ask.subject.strip_prefix("bash: ") {
+    let is_usual = ask.title.is_empty() || ask.title == language.say(Word::WantsToRun);
+    let command = ask.subject.strip_prefix("bash: ");
+    if command.is_some() && !is_usual {
+        // A heading that says more than what is run.
+        text.push_str(&format!("{}\n", printable(&ask.title)));
+    }
+    text.push_str(&match command {
         Some(command) => format!("{sign} {}", one_line(command)),
         None => one_line(&ask.subject),
     });

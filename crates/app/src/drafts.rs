@@ -14,6 +14,8 @@ const STALE: Duration = Duration::from_secs(24 * 3600);
 /// Bytes that are worth to be told of in another session.
 const WORTH_TELLING: u64 = 8;
 const EXTENSION: &str = "draft";
+/// Of the file that says that the person knows of it.
+const TOLD: &str = "told";
 
 /// What a session finds.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -55,7 +57,7 @@ impl Drafts {
         for (other, age) in self.others(session) {
             if has_begun(&other) {
                 if age < STALE && found.elsewhere.is_none() && self.is_left(&other) {
-                    found.elsewhere = Some(other);
+                    found.elsewhere = self.tell(&other).then_some(other);
                 }
                 continue;
             }
@@ -69,6 +71,10 @@ impl Drafts {
 
     /// Keeps the draft of a session; an empty one leaves no file.
     pub fn keep(&mut self, session: &str, text: &str) -> io::Result<()> {
+        if text.is_empty() || self.held.is_none() {
+            // What is written from now on is news again.
+            let _ = fs::remove_file(self.told(session));
+        }
         if text.is_empty() {
             self.held = None;
             return match fs::remove_file(self.path(session)) {
@@ -110,6 +116,23 @@ impl Drafts {
             .collect();
         all.sort_by_key(|(_, age)| *age);
         all
+    }
+
+    /// Whether it is news. A draft is told of once; after that its session has it.
+    fn tell(&self, session: &str) -> bool {
+        let mark = self.told(session);
+        let mut options = ostler_host::private_options();
+        !mark.exists()
+            && options
+                .create(true)
+                .truncate(true)
+                .write(true)
+                .open(mark)
+                .is_ok()
+    }
+
+    fn told(&self, session: &str) -> PathBuf {
+        self.folder.join(session).with_extension(TOLD)
     }
 
     /// Nobody writes in it, and there is something in it.
@@ -199,6 +222,10 @@ mod tests {
             text: None,
             elsewhere: Some("old1".into()),
         };
+        assert_eq!(drafts().find("new1", begun), told);
+        // That is said once, and again when more was written.
+        assert_eq!(drafts().find("new1", begun), Found::default());
+        left("old1", "half a sentence");
         assert_eq!(drafts().find("new1", begun), told);
         // A key that was pressed by accident is not worth a word.
         left("old1", "/");

@@ -118,6 +118,8 @@ impl Extra for LogIn {
         if let Some(old) = begun.take() {
             old.work.abort();
         }
+        // Before anything that comes of it.
+        tell.view(View::Text(language.say(Word::LoginBegins).into()));
         let (pasted, receiver) = mpsc::channel(PASTED);
         let (boot, tell, later) = (self.boot.clone(), tell.clone(), tell.clone());
         let args = flags::Login {
@@ -138,7 +140,7 @@ impl Extra for LogIn {
         });
         let work = work.abort_handle();
         *begun = Some(Begun { work, pasted });
-        View::Text(language.say(Word::LoginBegins).into())
+        View::Group(Vec::new())
     }
 }
 

@@ -267,7 +267,8 @@ async fn converse(
     start: Option<String>,
     mut boot: Arc<Boot>,
 ) -> anyhow::Result<u8> {
-    if cmd::import::offer(&boot)? {
+    let ask = async |names: &str| setup::wants_to_import(&boot, names).await;
+    if cmd::import::offer(&boot, ask).await? {
         boot = Arc::new(boot.anew()?);
     }
     let boot = begin(boot).await?;

@@ -268,12 +268,19 @@ impl<O: Write, E: Write> Printer<O, E> {
             Delta::Retry {
                 after_ms,
                 attempt,
+                of,
                 reason,
             } => {
                 let wait = format!("{:.1}", *after_ms as f64 / 1000.0);
                 let attempt = attempt.to_string();
-                let words = [attempt.as_str(), &wait, reason];
-                let text = self.show.language.fill(Word::RetryPlain, &words);
+                let language = self.show.language;
+                let text = match of {
+                    0 => language.fill(Word::RetryPlain, &[attempt.as_str(), &wait, reason]),
+                    of => {
+                        let words = [attempt.as_str(), &of.to_string(), &wait, reason];
+                        language.fill(Word::RetryPlainOf, &words)
+                    }
+                };
                 self.note(Ink::Yellow, &text)?;
             }
             Delta::Unrecorded { message } => {

@@ -10,6 +10,7 @@ pub use questions::SetupQuestions;
 use crate::boot::Boot;
 use crate::cmd::choose::{self, Picked};
 use crate::cmd::config as config_command;
+use crate::cmd::import;
 use crate::cmd::probe::{Answer, Probe};
 use crate::errors::{Told as _, UsageError};
 use crate::exit::{FAILED, OK, TERMINATED};
@@ -45,6 +46,25 @@ pub enum Outcome {
     Over(u8),
     /// A conversation, with the configuration as it is now.
     Converse,
+}
+
+/// As every question before the first conversation: by arrows where the terminal can, else by a letter.
+pub async fn wants_to_import(boot: &Boot, names: &str) -> anyhow::Result<bool> {
+    let language = boot.language;
+    let desk = Desk::look(boot)?;
+    if !desk.shows_lists() {
+        let question = language.filled(Word::ImportOffer, &[&names]);
+        return Ok(import::is_yes(choose::ask(&question)?.as_deref()));
+    }
+    let question = language.filled(Word::ImportFound, &[&names]);
+    let say = |word: Word| language.say(word);
+    let rows = [
+        Row::new(say(Word::ImportShow), say(Word::ImportShowMore)),
+        Row::new(say(Word::ImportNotNow), say(Word::ImportLater)),
+    ];
+    let ask = async |desk: &mut Desk| desk.pick(&question, &rows, language).await;
+    let picked = at_desk(boot, desk, ask).await?;
+    Ok(matches!(picked, Some(Picked::Option(0))))
 }
 
 pub async fn run(boot: &Boot, args: Setup) -> anyhow::Result<Outcome> {

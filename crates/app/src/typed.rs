@@ -4,8 +4,9 @@
 use crate::boot;
 use crate::exit::USAGE;
 use crate::flags::{Cli, Global, chinese};
-use clap::error::{ContextKind, Error, ErrorKind};
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{CommandFactory, Parser};
+use ostler_config::diagnose::nearest;
 use ostler_wire::{Language, Word};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -47,8 +48,9 @@ pub fn parse(mut words: Vec<OsString>, language: Language) -> Result<Cli, u8> {
         words.insert(at, "--start-with".into());
         parsed = Cli::try_parse_from(&words);
     }
-    parsed.map_err(|error| {
+    parsed.map_err(|mut error| {
         let code = u8::try_from(error.exit_code()).unwrap_or(USAGE);
+        better_tips(&mut error);
         // Settings may name another language than the environment does; what is wrong with them matters later.
         let around = boot::surroundings(&Global::default());
         match around.map_or(language, |around| around.language) {
@@ -59,7 +61,10 @@ pub fn parse(mut words: Vec<OsString>, language: Language) -> Result<Cli, u8> {
                     ErrorKind::DisplayHelp => grouped(chinese::translated(Cli::command())),
                     _ => chinese::translated(Cli::command()),
                 };
-                let again = translated.try_get_matches_from(words).err();
+                let mut again = translated.try_get_matches_from(words).err();
+                if let Some(again) = &mut again {
+                    better_tips(again);
+                }
                 drop(tell(&again.unwrap_or(error)));
             }
         }
@@ -87,30 +92,84 @@ fn print(error: &Error, words: &[OsString]) -> io::Result<()> {
         .then(|| grouped(Cli::command()).try_get_matches_from(words).err())
         .flatten();
     again.as_ref().unwrap_or(error).print()?;
-    match hint(error) {
+    match hint(error, Language::English) {
         Some(hint) => writeln!(io::stderr(), "{}", hint.trim_start_matches('\n')),
         None => Ok(()),
     }
 }
 
 /// What somebody who comes from another agent may have meant.
-fn hint(error: &Error) -> Option<String> {
-    let language = Language::English;
+fn hint(error: &Error, language: Language) -> Option<String> {
+    if let Some(ours) = ours(error) {
+        return Some(language.fill(Word::FlagPeer, &[ours]));
+    }
+    if error.kind() != ErrorKind::InvalidSubcommand
+        || error.get(ContextKind::SuggestedSubcommand).is_some()
+    {
+        return None;
+    }
+    let word = error.get(ContextKind::InvalidSubcommand)?.to_string();
+    Some(language.fill(Word::FlagQuote, &[&word]))
+}
+
+/// What a flag or a command of another agent is here.
+fn ours(error: &Error) -> Option<&'static str> {
     let of = |kind| error.get(kind).map(ToString::to_string);
     match error.kind() {
         ErrorKind::UnknownArgument => {
             let arg = of(ContextKind::InvalidArg)?;
-            let (_, ours) = PEERS.iter().find(|(theirs, _)| arg.starts_with(theirs))?;
-            Some(language.fill(Word::FlagPeer, &[ours]))
+            let peer = PEERS.iter().find(|(theirs, _)| arg.starts_with(theirs));
+            peer.map(|(_, ours)| *ours)
         }
         ErrorKind::InvalidSubcommand => {
             let word = of(ContextKind::InvalidSubcommand)?;
-            let has_tip = error.get(ContextKind::SuggestedSubcommand).is_some();
-            (!has_tip).then(|| language.fill(Word::FlagQuote, &[&word]))
+            let peer = PEER_COMMANDS.iter().find(|(theirs, _)| *theirs == word);
+            peer.map(|(_, ours)| *ours)
         }
         _ => None,
     }
 }
+
+/// The library's guesses are by the beginning of a word (`--mode` for `--modle`): the nearest by letters is better, and where
+/// we know what is meant there is nothing to guess.
+fn better_tips(error: &mut Error) {
+    if ours(error).is_some() {
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::SuggestedSubcommand);
+        error.remove(ContextKind::Usage);
+        return;
+    }
+    let Some(wrong) = error.get(ContextKind::InvalidArg).map(ToString::to_string) else {
+        return;
+    };
+    if error.kind() != ErrorKind::UnknownArgument || error.get(ContextKind::SuggestedArg).is_none()
+    {
+        return;
+    }
+    let command = Cli::command();
+    let flags = command.get_arguments().filter_map(clap::Arg::get_long);
+    if let Some(flag) = nearest(wrong.trim_start_matches('-'), flags) {
+        let flag = ContextValue::String(format!("--{flag}"));
+        error.insert(ContextKind::SuggestedArg, flag);
+        error.remove(ContextKind::Usage);
+    }
+}
+
+/// Commands that other agents have.
+// tidy: table
+const PEER_COMMANDS: &[(&str, &str)] = &[
+    ("version", "ostler --version"),
+    ("init", "/init, in a conversation"),
+    ("chat", "ostler"),
+    ("continue", "ostler -c"),
+    ("status", "ostler doctor"),
+    ("stats", "ostler usage"),
+    ("history", "ostler sessions search WORDS"),
+    ("list", "ostler sessions list"),
+    ("agent", "ostler agents"),
+    ("web", "ostler serve"),
+    ("review", "/review, in a conversation"),
+];
 
 /// Flags that other agents have, and what they are here.
 // tidy: table
@@ -118,6 +177,8 @@ const PEERS: &[(&str, &str)] = &[
     ("--print", "-p"),
     ("--full-auto", "--permission-mode auto"),
     ("--ask-for-approval", "--permission-mode"),
+    ("--approval-mode", "--permission-mode"),
+    ("--yes", "--yolo"),
     ("--dangerously-bypass", "--yolo --no-sandbox"),
     ("--append-system-prompt", "--system-prompt"),
     ("--allowedTools", "--allow"),
@@ -280,6 +341,9 @@ pub fn fault(error: &Error, to: Language) -> String {
     if !usage.is_empty() {
         text.push_str(&to.fill(Word::FlagUsage, &[usage]));
     }
+    if let Some(hint) = hint(error, to) {
+        text.push_str(&hint);
+    }
     text + to.say(Word::FlagHelp)
 }
 
@@ -315,6 +379,26 @@ mod tests {
             assert!(cli.command.is_none());
         }
         assert!(Cli::try_parse_from(["ostler", "exce"]).is_err());
+    }
+
+    #[test]
+    fn what_is_meant_is_named() {
+        for (typed, expect, never) in [
+            ("--modle x", "--model", "'--mode'"),
+            ("--continu", "--continue", "nothing"),
+            ("--print hi", "Here it is `-p`", "--plain"),
+            ("--approval-mode yolo", "`--permission-mode`", "tip"),
+            ("version", "`ostler --version`", "sessions"),
+            ("init", "`/init, in a conversation`", "in quotes"),
+            ("exce", "exec", "in quotes"),
+        ] {
+            let words = std::iter::once("ostler").chain(typed.split(' '));
+            let mut error = Cli::try_parse_from(words).unwrap_err();
+            better_tips(&mut error);
+            let hint = hint(&error, Language::English).unwrap_or_default();
+            let said = format!("{}{hint}", error.render());
+            assert!(said.contains(expect) && !said.contains(never), "{said}");
+        }
     }
 
     #[test]

@@ -118,11 +118,11 @@ fn rules_that_would_bind_nothing_are_told() {
         demo(&space).args(["exec", "-p", "hi"]).output()
     };
     let out = run("[permissions]\ndeny = ['Read', 'Bsh(rm:*)']\n").exits(1);
-    let expect = "config.toml:2:17: the rule `Bsh(rm:*)` stops nothing: there is no tool `bsh`; did you mean `bash`?";
+    let expect = "config.toml:2:17: the rule `Bsh(rm:*)` has no effect: there is no tool `bsh`; did you mean `bash`?";
     assert!(out.stderr.contains(expect), "{}", out.stderr);
     let out = run("[permissions]\nallow = ['Frobnicate']\n[tools]\nenabled = ['!bahs']\n").ok();
     for expect in [
-        "config.toml:2:10: the rule `Frobnicate` does nothing: there is no tool `frobnicate`",
+        "config.toml:2:10: the rule `Frobnicate` has no effect: there is no tool `frobnicate`",
         "config.toml:4:1: `tools.enabled`: there is no tool `bahs`; did you mean `bash`?",
     ] {
         assert!(out.stderr.contains(expect), "{}", out.stderr);
@@ -325,7 +325,7 @@ fn a_variant_that_nobody_defines_is_not_passed_over() {
         .args(["exec", "--model", "demo/demo@huge", "-p", "hi"])
         .output()
         .exits(1);
-    let expect = "demo/demo has no variant `huge`; it does not think, so it has none";
+    let expect = "demo/demo has no variant `huge`; it has no reasoning effort";
     assert!(complaint(&out).contains(expect), "{}", out.stderr);
 }
 
@@ -334,7 +334,8 @@ fn the_variants_there_are_are_named() {
     let scene = Scene::new(Kind::Chat, []);
     let flags = ["exec", "--model", "mock/mock-model@huge", "-p", "hi"];
     let out = scene.ostler(flags).output().exits(1);
-    let expect = "mock/mock-model has no variant `huge`; there are none, minimal, low, medium, high, max (how hard it thinks)";
+    let expect =
+        "mock/mock-model has no variant `huge`; efforts: none, minimal, low, medium, high, max";
     assert!(complaint(&out).contains(expect), "{}", out.stderr);
 }
 

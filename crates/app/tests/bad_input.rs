@@ -107,7 +107,7 @@ fn models_and_keys_that_do_not_exist() {
         (
             &["--model", "moc"],
             &[
-                "no provider or model is called `moc`; did you mean `mock`?",
+                "there is no provider or model `moc`; did you mean `mock`?",
                 "providers: mock,",
             ],
         ),
@@ -117,7 +117,7 @@ fn models_and_keys_that_do_not_exist() {
         ),
         (
             &["--provider", "mokc"],
-            &["no provider or model is called `mokc`"],
+            &["there is no provider or model `mokc`"],
         ),
         (&["--model", "mock-modell"], &["did you mean `mock-model`?"]),
     ];
@@ -219,10 +219,7 @@ fn sessions_that_do_not_exist() {
             &["exec", "--session", "../../etc", "-p", "hi"],
             "is not a session id",
         ),
-        (
-            &["resume", "-p", "hi"],
-            "There is no session of this project yet",
-        ),
+        (&["resume", "-p", "hi"], "This project has no session yet"),
     ];
     for (args, said) in cases {
         let scene = Scene::new(Kind::Chat, []);

@@ -35,7 +35,7 @@ fn a_run_ends_before_a_request_that_could_break_its_budget() {
     let scene = Scene::with_config(Kind::Chat, &config, steps);
     let out = scene.exec("go").exits(1);
     assert!(
-        fault(&out).contains("The budget of the run is $0.1600: $0.1200 is used or reserved, and the next request may take $0.1000 more."),
+        fault(&out).contains("The budget of the run is $0.1600: $0.1200 is used or reserved, and the next request may need $0.1000 more."),
         "{out:?}"
     );
     assert_eq!(scene.server.requests().len(), 2);
@@ -114,7 +114,7 @@ fn a_person_may_raise_it_or_stop() {
         let out = scene.ostler([]).stdin(lines).output();
         assert!(
             out.stderr.contains(
-                "more.\n  [y] raise it and go on: to $0.3000, until Ostler ends\n  [n] stop here: "
+                "more.\n  [y] raise it and continue: to $0.3000, until Ostler ends\n  [n] stop here: "
             ),
             "{}",
             out.stderr

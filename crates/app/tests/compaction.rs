@@ -143,20 +143,30 @@ fn a_first_prompt_that_is_larger_than_the_window_is_asked_about() {
 
 #[test]
 fn a_later_prompt_that_is_larger_than_the_window_is_asked_about() {
-    let scene = Scene::new(Kind::Chat, [Step::answer().text("Hello.")]);
+    let steps = [
+        Step::answer().text("Hello."),
+        Step::answer().text("Still here."),
+    ];
+    let scene = Scene::new(Kind::Chat, steps);
     let config = scene.space.home().join("config.toml");
     let text = std::fs::read_to_string(&config).unwrap();
     let text = text.replace("context_window = 1000000", "context_window = 20000");
     scene.space.write(&config, text);
     let long = "word ".repeat(20_000);
     let run = scene.ostler(["--plain"]);
-    let out = run.stdin(format!("hi\n{long}\n1\n/quit\n")).output().ok();
+    let lines = format!("hi\n{long}\n1\nare you there?\n/quit\n");
+    let out = run.stdin(lines).output().ok();
     let said = format!("{}{}", out.stdout, out.stderr);
     assert!(
         said.contains("This prompt is larger than the window"),
         "{said}"
     );
-    assert_eq!(scene.server.requests().len(), 1, "{said}");
+    // What was not sent is no part of the conversation.
+    let requests = scene.server.requests();
+    assert_eq!(requests.len(), 2, "{said}");
+    let last = String::from_utf8(requests[1].prompt_bytes()).unwrap();
+    assert!(last.contains("are you there?"), "{said}");
+    assert!(!last.contains("word word"), "{said}");
 }
 
 #[test]
@@ -210,7 +220,7 @@ fn what_folds_is_configured() {
         (
             "[context]\nstrategy = \"warn\"\n",
             0,
-            "It is not compacted by itself",
+            "It is not compacted automatically",
         ),
         (
             "[context]\nstrategy = \"handoff\"\n",

@@ -52,7 +52,7 @@ fn stages() -> Vec<Stage> {
             name: "waiting for a retry",
             step: Step::rate_limited(60),
             reached: |_, running| {
-                running.wait_stderr("Retry 1 in 60.0 s");
+                running.wait_stderr("Try 1 of 5 failed; trying again in 60.0 s");
             },
         },
         tool(
@@ -552,8 +552,8 @@ fn the_flags_of_a_refusal_let_the_very_call_run() {
 #[test]
 fn a_refusal_without_a_narrow_flag_says_why() {
     for (command, why) in [
-        ("rm -rf .git", "the sandbox keeps it from every command"),
-        ("rm -rf ./", "the sandbox keeps it from every command"),
+        ("rm -rf .git", "the sandbox denies it to every command"),
+        ("rm -rf ./", "the sandbox denies it to every command"),
         ("cat /etc/*.conf", "no rule can name exactly this call"),
     ] {
         let call = Step::answer().call("bash", json!({"command": command}));

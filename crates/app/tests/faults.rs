@@ -72,7 +72,8 @@ fn a_rate_limit_is_waited_out_as_told() {
         let (scene, out) = recovers(kind, "", [Step::rate_limited(1)]);
         assert_eq!(out.stdout, "Here it is.\n");
         assert!(
-            out.stderr.contains("Retry 1 in 1.0 s: mock answered 429"),
+            out.stderr
+                .contains("Try 1 of 5 failed; trying again in 1.0 s: mock answered 429"),
             "{}",
             out.stderr
         );
@@ -90,7 +91,7 @@ fn a_rate_limit_is_waited_out_as_told() {
 fn a_server_that_wants_hours_is_not_waited_for() {
     let (_, message) = fails(Kind::Chat, "", [Step::rate_limited(5400)], "retryable");
     assert!(
-        message.ends_with("It wants 1 h 30 min to pass first"),
+        message.ends_with("It asks to wait 1 h 30 min first"),
         "{message}"
     );
 }
@@ -440,7 +441,7 @@ fn an_empty_account_is_told_at_once() {
 fn a_wait_told_in_the_body_is_obeyed() {
     let scene = Scene::new(Kind::Gemini, [Step::refuse(Trouble::Quota)]);
     let running = scene.ostler(["exec", "-p", "go"]).spawn();
-    running.wait_stderr("Retry 1 in 43.0 s: mock answered 429");
+    running.wait_stderr("Try 1 of 5 failed; trying again in 43.0 s: mock answered 429");
     running.signal(Signal::Interrupt);
     running.wait().exits(130);
     goes_on(&scene);
@@ -458,7 +459,9 @@ fn a_dead_endpoint_is_named() {
             .space
             .write(scene.space.home().join("config.toml"), config);
         let running = scene.ostler(["exec", "-p", "go"]).spawn();
-        running.wait_stderr(&format!("Retry 1 in 0.1 s: {host} refused the connection"));
+        running.wait_stderr(&format!(
+            "Try 1 of 5 failed; trying again in 0.1 s: {host} refused the connection"
+        ));
         running.signal(Signal::Interrupt);
         running.wait().exits(130);
     });

@@ -380,7 +380,7 @@ fn an_answer_that_never_fits_is_a_failure() {
 fn a_schema_that_is_none_is_refused_before_anything_is_asked() {
     for (schema, said) in [
         ("{", "is not JSON"),
-        ("{\"type\": \"nonsense\"}", "is not a JSON Schema"),
+        ("{\"type\": \"nonsense\"}", "is not a valid JSON Schema"),
     ] {
         let scene = Scene::new(Kind::Chat, []);
         let file = scene.space.write("s.json", schema);
@@ -803,7 +803,7 @@ fn an_op_that_is_too_long_is_named_and_the_next_one_is_read() {
         .ok();
     assert!(
         out.stderr
-            .contains("stdin: a line is longer than 64 MiB and was passed over"),
+            .contains("stdin: a line is longer than 64 MiB and was skipped"),
         "{}",
         out.stderr
     );

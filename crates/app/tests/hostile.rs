@@ -301,9 +301,13 @@ fn rules_that_are_wrong_are_told_with_their_place() {
         (
             "deny = [\"Bsh(rm:*)\"]",
             1,
-            ":2:9: the rule `Bsh(rm:*)` stops nothing",
+            ":2:9: the rule `Bsh(rm:*)` has no effect",
         ),
-        ("allow = [\"Bsh\"]", 0, ":2:10: the rule `Bsh` does nothing"),
+        (
+            "allow = [\"Bsh\"]",
+            0,
+            ":2:10: the rule `Bsh` has no effect",
+        ),
         ("deny = \"Bash\"", 1, "ostler.toml:2:8"),
     ] {
         let scene = match code {
@@ -324,8 +328,8 @@ fn layers_that_contradict_each_other_are_named() {
     scene.space.write("ostler.toml", project);
     let out = scene.ostler(["doctor"]).output();
     for says in [
-        "the allow rule `Bash(ls:*)` never counts: `bash(ls*)` in `deny` (ostler.toml:2:9) wins",
-        "the allow rule `Net(a.b)` never counts: `Net` in `ask` (ostler.toml:3:8) wins",
+        "the allow rule `Bash(ls:*)` has no effect: `bash(ls*)` in `deny` (ostler.toml:2:9) wins",
+        "the allow rule `Net(a.b)` has no effect: `Net` in `ask` (ostler.toml:3:8) wins",
     ] {
         assert!(out.stdout.contains(says), "{}", out.stdout);
     }
@@ -505,7 +509,7 @@ fn a_project_passes_no_variable_on_that_nobody_was_shown() {
         let how: &[&str] = match trusted {
             true => {
                 let shown = scene.ostler(["trust", "--yes"]).output().ok();
-                let says = format!("gives the variable {variable} to commands, hooks");
+                let says = format!("passes the variable {variable} to commands, hooks");
                 assert!(shown.stdout.contains(&says), "{}", shown.stdout);
                 &["exec", "-p", "go"]
             }
@@ -543,9 +547,9 @@ fn trust_shows_which_variables_are_taken_and_errors_show_no_value() {
     };
     let shown = ostler(&["trust", "--yes"]).stdout;
     for says in [
-        "takes the variable TOKEN_OF_MINE and gives it to `/nowhere/${TOKEN_OF_MINE}`",
-        "takes the variable TOKEN_OF_MINE and gives it to `sh -c echo $T >&2; exit 3`",
-        "takes the variable TOKEN_OF_MINE and gives it to \"http://127.0.0.1:1/",
+        "reads the variable TOKEN_OF_MINE and sends it to `/nowhere/${TOKEN_OF_MINE}`",
+        "reads the variable TOKEN_OF_MINE and sends it to `sh -c echo $T >&2; exit 3`",
+        "reads the variable TOKEN_OF_MINE and sends it to \"http://127.0.0.1:1/",
         "Authorization = \"********${TOKEN_OF_MINE}\"",
         "X-Token = \"********\"",
     ] {

@@ -156,7 +156,7 @@ fn the_model_can_be_shown_and_changed() {
         for said in [
             "* mock/mock-model",
             "Model: mock/other",
-            "no provider or model is called `nonsense`",
+            "there is no provider or model `nonsense`",
         ] {
             assert!(out.stderr.contains(said), "{said}: {}", out.stderr);
         }
@@ -223,7 +223,7 @@ fn a_session_that_cannot_be_opened_leaves_the_old_one() {
     assert_eq!(out.stdout, "One.\nTwo.\n");
     assert_eq!(
         out.stderr
-            .matches("there is no other session of this project")
+            .matches("This project has no other session.")
             .count(),
         2,
         "{}",
@@ -640,7 +640,7 @@ fn own_commands_notes_and_files_are_commands() {
         "mine\n",
         "ended: exit 3",
         "Add to AGENTS.md: use tabs -- approve?",
-        "Noted in AGENTS.md",
+        "Added to AGENTS.md",
         "$ echo loud > made; cat made -- approve?",
         "/say was not sent: The person refused this call.",
     ] {
@@ -689,7 +689,7 @@ fn plain_lines_speak_the_language_of_the_person() {
 fn answer_line(term: &mut Term, line: &str) {
     term.wait_until("the line to answer on", |screen| {
         let last = screen.trim_end().lines().last().unwrap_or_default();
-        last.ends_with("or why not:") || last.ends_with("anything else to go back:")
+        last.ends_with("or why not:") || last.ends_with("anything else goes back:")
     });
     term.keys(&format!("{line}\r"));
 }
@@ -726,7 +726,7 @@ fn on_a_terminal_only_a_line_typed_after_the_question_answers_it() {
         term.wait_for("$ touch made -- approve?");
         // Lines that come at once are no answer either.
         answer_line(&mut term, "y\ry\ry");
-        term.wait_for("not taken as the answer: “y”");
+        term.wait_for("not used as the answer: “y”");
         term.wait_until("the question again", |screen| {
             screen.matches("-- approve?").count() == 2
         });
@@ -772,7 +772,7 @@ fn on_a_terminal_a_line_begun_before_the_question_does_not_answer_it() {
             term.wait_for("$ touch made -- approve?");
             if !before.is_empty() {
                 answer_line(&mut term, after);
-                term.wait_for(&format!("not taken as the answer: “{before}{after}”"));
+                term.wait_for(&format!("not used as the answer: “{before}{after}”"));
                 term.wait_until("the question again", |screen| {
                     screen.matches("-- approve?").count() == 2
                 });

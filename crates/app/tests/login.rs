@@ -653,10 +653,7 @@ fn logging_out_and_looking() {
     scene.log_in();
     scene.issuer.hitch("/revoke", Hitch::Status(503));
     let out = scene.ostler(["logout", "mock"]).output().ok();
-    assert!(
-        out.stderr.contains("did not take the token back"),
-        "{out:?}"
-    );
+    assert!(out.stderr.contains("did not revoke the token"), "{out:?}");
     assert_eq!(status(&scene)["logins"], json!([]));
 }
 
@@ -694,7 +691,7 @@ fn what_cannot_work_is_said_before_the_browser() {
     assert!(out.stderr.contains("has no `oauth` table"), "{out:?}");
     let out = scene.ostler(["login"]).output().exits(2);
     assert!(
-        out.stderr.contains("no provider has OAuth configured"),
+        out.stderr.contains("No provider has OAuth configured"),
         "{out:?}"
     );
     scene.config(

@@ -586,7 +586,7 @@ fn a_project_s_server_does_not_take_the_name_of_another() {
         let shown = scene.ostler(["trust", "--yes"]).output().ok().stdout;
         let collides = !own.is_empty();
         assert_eq!(
-            shown.contains("is named like another one"),
+            shown.contains("has the name of another one"),
             collides,
             "{shown}"
         );

@@ -189,7 +189,7 @@ fn forms_and_pages_are_put_to_the_person() {
             &form,
             &[
                 ("age", "old"),
-                ("a number is wanted", "7"),
+                ("enter a number", "7"),
                 ("Name", "Ann"),
                 ("sure", "yes"),
                 ("size", "l"),

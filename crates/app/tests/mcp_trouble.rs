@@ -154,7 +154,7 @@ fn a_program_that_does_not_work_is_explained() {
                 &[
                     "it ended before it answered",
                     "exited with code 4",
-                    "Its last words:\nno licence",
+                    "Its last output:\nno licence",
                 ],
             ),
             row(
@@ -223,14 +223,14 @@ fn a_program_that_does_not_work_is_explained() {
                 "odd-listing",
                 talking("tools/list) answer '{\"tools\":7}';;"),
                 "not_mcp",
-                &["it does not list its tools", "something else than a result"],
+                &["it does not list its tools", "is not a result"],
             ),
             row(
                 "ancient",
                 talking(old),
                 "protocol_version",
                 &[
-                    "no revision of the protocol that we know (1999-01-01)",
+                    "no supported revision of the protocol (1999-01-01)",
                     "newer version",
                 ],
             ),
@@ -279,7 +279,7 @@ fn an_address_that_does_not_work_is_explained() {
                 &[
                     "no secure connection",
                     &secure,
-                    "of an issuer that this machine does not know",
+                    "this machine does not know the issuer",
                     "ca_file",
                 ],
             ),
@@ -287,7 +287,7 @@ fn an_address_that_does_not_work_is_explained() {
                 "no-tls",
                 plain(&over_tls),
                 "tls",
-                &["no secure connection", "something else than TLS", "http://"],
+                &["no secure connection", "its answer is not TLS", "http://"],
             ),
             row(
                 "no-url",
@@ -329,12 +329,12 @@ fn an_address_that_does_not_work_is_explained() {
                 &["it wants you to log in", "`ostler mcp login 403-scope`"],
             ),
             status("404", 404, &["there is nothing at", "ends in /mcp"]),
-            status("405", 405, &["takes no messages (HTTP 405)", "/sse"]),
+            status("405", 405, &["accepts no messages (HTTP 405)", "/sse"]),
             status("429", 429, &["too many requests", "try again later"]),
             status(
                 "418",
                 418,
-                &["refuses our message (HTTP 418)", "It says: <h1>No"],
+                &["refuses the message (HTTP 418)", "It says: <h1>No"],
             ),
             status(
                 "500",
@@ -357,23 +357,19 @@ fn an_address_that_does_not_work_is_explained() {
             of(
                 "html-as-json",
                 "not_mcp",
-                &["answers with what is no message of MCP", "ends in /mcp"],
+                &["is not an MCP message", "ends in /mcp"],
             ),
-            of(
-                "empty",
-                "not_mcp",
-                &["answers with what is no message of MCP"],
-            ),
+            of("empty", "not_mcp", &["is not an MCP message"]),
             of(
                 "moved",
                 "redirect",
-                &["sends us to http://elsewhere.invalid/mcp", "as `url`"],
+                &["redirects to http://elsewhere.invalid/mcp", "as `url`"],
             ),
             of("moved-here", "redirect", &["sends us to", "as `url`"]),
             of(
                 "hangs-up",
                 "closed",
-                &["broke the connection off before it answered"],
+                &["closed the connection before it answered"],
             ),
             of(
                 "silent",
@@ -390,7 +386,7 @@ fn an_address_that_does_not_work_is_explained() {
                 "ancient",
                 at("ancient"),
                 "protocol_version",
-                &["no revision of the protocol that we know (1999-01-01)"],
+                &["no supported revision of the protocol (1999-01-01)"],
             ),
             Row {
                 status: Some(500),

@@ -582,7 +582,7 @@ fn the_home_keeps_its_own_when_it_lies_in_reach() {
             "{told:#?}"
         );
         assert!(
-            told[0].contains("Ostler keeps it itself") || told[0].contains("memory"),
+            told[0].contains("it belongs to Ostler itself") || told[0].contains("memory"),
             "{told:#?}"
         );
     }

@@ -193,7 +193,7 @@ fn no_tool_opens_the_files_with_keys() {
     let results = results(&person.scene.log());
     for result in results.iter().take(5) {
         assert!(
-            result.contains("because Ostler keeps keys in it"),
+            result.contains("because it holds keys of Ostler"),
             "{results:#?}"
         );
     }

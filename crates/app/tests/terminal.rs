@@ -873,7 +873,7 @@ fn commands_show_choose_and_leave() {
         turn(&mut term, command, seen);
     }
     term.keys("/copy\r");
-    term.wait_for("copied");
+    term.wait_for("Copied.");
     let bytes = String::from_utf8_lossy(&term.bytes()).into_owned();
     // "One **answer**." in base64.
     assert!(bytes.contains("\x1b]52;c;T25lICoqYW5zd2VyKiou\x07"));
@@ -886,7 +886,7 @@ fn commands_show_choose_and_leave() {
         s.contains("\nModel") && s.contains("mock/other")
     });
     term.keys("other\r");
-    term.wait_for("· Model: mock/other");
+    term.wait_for("Model: mock/other");
     idle(&term);
     term.keys("/new\r");
     term.wait_for("· New session");
@@ -966,7 +966,7 @@ fn a_budget_is_asked_about_and_work_goes_on() {
     idle(&term);
     term.keys("second\r");
     term.wait_for("The budget is reached");
-    term.wait_for("raise it and go on");
+    term.wait_for("raise it and continue");
     answer(&mut term, "n");
     term.wait_for("Raise `[budget] run`");
     // The prompt is there to be sent again.
@@ -976,7 +976,7 @@ fn a_budget_is_asked_about_and_work_goes_on() {
     // The budget stays where it was, and it is asked about again.
     term.keys("third\r");
     term.wait_until("the question", |s| {
-        s.contains("raise it and go on  to $0.3000, until Ostler ends")
+        s.contains("raise it and continue  to $0.3000, until Ostler ends")
     });
     answer(&mut term, "y");
     term.wait_for("Two.");
@@ -997,7 +997,7 @@ fn sessions_are_found_by_what_was_said() {
     term.keys("/resume\r");
     term.wait_for("Which port is it?");
     term.keys("quagga");
-    term.wait_for("look for it in what was said");
+    term.wait_for("search the text of all sessions");
     term.keys("\r");
     term.wait_for("Resume: quagga");
     term.wait_for("The quagga gateway listens");
@@ -1202,7 +1202,7 @@ fn what_a_sub_agent_asks_stays_until_it_is_answered() {
     // What was done for this session is not offered as another one.
     assert_eq!(scene.logs().len(), 2);
     term.keys("/resume\r");
-    term.wait_for("there is no other session of this project");
+    term.wait_for("This project has no other session.");
 }
 
 /// As in plain lines: a new session has the configuration as it is now.
@@ -1268,7 +1268,7 @@ fn trust_is_asked_in_the_look_of_the_terminal_before_the_session_opens() {
         let run = scene.ostler(["config", "get", "permissions.allow"]);
         run.output().ok().stdout
     };
-    let question = "Trust what this project's files bring?";
+    let question = "Trust this project's files?";
     let scene = scene([Step::answer().text("One.")]);
     scene.space.write("ostler.toml", project);
     // Keys that came before the question are no answer, and stay in the composer.
@@ -1293,7 +1293,7 @@ fn trust_is_asked_in_the_look_of_the_terminal_before_the_session_opens() {
     term.wait_for(question);
     answer(&mut term, "t");
     // What outlives the session takes another key.
-    term.wait_for("all that is listed takes effect");
+    term.wait_for("everything listed takes effect");
     assert_eq!(allowed(&scene), "[]\n");
     answer(&mut term, "y");
     term.wait_for(COMPOSER);

@@ -339,7 +339,7 @@ fn folders_that_are_no_project_are_refused() {
     check(
         world.dir.path(),
         world.root(),
-        "your home folder lies in it",
+        "it contains your home folder",
     );
     assert!(!world.home().exists());
 }

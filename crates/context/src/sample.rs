@@ -33,6 +33,23 @@ impl Sampled {
     }
 }
 
+/// How often the request of a failed sample was sent, where that is why it failed.
+pub fn tries_of(error: &Error) -> Option<u32> {
+    match error {
+        Error::Retryable { after, .. } if after.is_none_or(|after| after <= MAX_RETRY_AFTER) => {
+            Some(MAX_TRIES)
+        }
+        Error::Retryable { .. }
+        | Error::Overflow { .. }
+        | Error::Replay { .. }
+        | Error::Auth { .. }
+        | Error::LoginRequired { .. }
+        | Error::InvalidResponse { .. }
+        | Error::Garbled { .. }
+        | Error::Fatal { .. } => None,
+    }
+}
+
 pub async fn sample(
     model: &Model,
     body: Vec<Bytes>,
@@ -104,6 +121,7 @@ async fn tries(
         feed.delta(Delta::Retry {
             after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
             attempt: tries,
+            of: MAX_TRIES,
             reason: message.say(language),
         });
         tokio::select! {

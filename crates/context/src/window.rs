@@ -62,6 +62,8 @@ pub struct Gauge {
     pub warned: bool,
     /// What to do about it, once.
     pub asked: bool,
+    /// The person wants the prompt sent, although it alone is larger than the window.
+    pub agreed: bool,
     /// Why nothing was folded, as the person was told.
     pub told: Option<Discriminant<Pointless>>,
     /// The window and the bytes of the prompt when a fold was of no use.

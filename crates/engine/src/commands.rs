@@ -47,6 +47,7 @@ pub use permissions::{
 };
 pub use sessions::{Collect, Prefixes, Projects, SessionsRequest, sessions};
 pub use skills::{skill, skills};
+use std::cell::LazyCell;
 use std::pin::Pin;
 use std::sync::Arc;
 pub use usage::{Chart, UsageBy, UsageRequest, usage};
@@ -217,11 +218,19 @@ pub async fn run(session: &mut Session, line: &str) -> View {
             Run::Between(run) => run(session, rest),
             Run::Work(run) => run(session, rest).await,
         },
-        None => {
-            let name = line.split_whitespace().next().unwrap_or_default();
-            View::Error(session.options.run.language.fill(Word::NoCommand, &[name]))
-        }
+        None => unknown(line, session.options.run.language),
     }
+}
+
+fn unknown(line: &str, language: Language) -> View {
+    View::Error(language.fill(Word::NoCommand, &[parts(line).0]))
+}
+
+/// How a command is written that needs words and came without any.
+pub fn lacks_words(name: &str, hint: &str, words: &str, language: Language) -> Option<View> {
+    let lacks = hint.starts_with('<') && words.trim().is_empty();
+    let usage = || View::Error(language.fill(Word::CommandUsage, &[&format!("/{name} {hint}")]));
+    lacks.then(usage)
 }
 
 /// The answer to a command that waits for nothing.
@@ -274,6 +283,21 @@ pub fn answer_waiting(state: &mut SessionState, inbox: &mut Inbox) {
     for wanted in inbox.commands(|line| parts(line).0 == REWIND) {
         let refused = View::Error(state.settings.language.say(Word::RewindBusy).into());
         reply(&state.feed, &wanted, refused);
+    }
+    let language = state.settings.language;
+    let known = LazyCell::new(|| {
+        list(
+            &state.extensions,
+            state.services.servers.as_deref(),
+            language,
+        )
+    });
+    let is_unknown = |line: &str| {
+        let name = parts(line).0;
+        !said::is_said(line) && !is_ours(line) && !known.iter().any(|known| known.name == name)
+    };
+    for wanted in inbox.commands(is_unknown) {
+        reply(&state.feed, &wanted, unknown(&wanted.line, language));
     }
     for CommandLine { line, reply_to } in inbox.untold() {
         let (shown, word) = match said::is_said(&line) {
@@ -365,7 +389,10 @@ fn status(state: &mut SessionState, inbox: &mut Inbox, _: &str) -> View {
             Word::ColModel,
             format!("{}/{}", target.origin.provider, target.origin.model),
         ),
-        (Word::RowMode, state.permissions.mode.name().into()),
+        (
+            Word::RowMode,
+            language.say(mode::word(state.permissions.mode)).into(),
+        ),
         (
             Word::RowApproval,
             mode::posture(&state.permissions, language),

@@ -17,7 +17,7 @@ mod subject;
 mod trust;
 mod twice;
 
-use delegate::{delegate, delegates, followed, is_only_read, sends};
+use delegate::{by_role, delegate, delegates, followed, is_only_read, sends};
 
 pub use afford::{Afforded, afford};
 pub use offer::{Offered, Sending, ask_to_send, offer};
@@ -105,7 +105,8 @@ pub async fn dispatch(
 ) -> Result<Dispatched, LogError> {
     let mut done = Dispatched::default();
     let mut together: Vec<Prepared> = Vec::new();
-    for call in calls {
+    let mut calls = calls.into_iter();
+    while let Some(call) = calls.next() {
         if cancel.is_cancelled() || done.halt.is_some() {
             run_together(state, inbox, &mut together, cancel, &mut done).await?;
             let why = done.halt.as_deref().map_or_else(never_ran, by_hook);
@@ -120,12 +121,7 @@ pub async fn dispatch(
             }
         };
         attend::answer_commands(state, inbox);
-        let reader = is_reader(&prepared);
-        let gathers = match together.iter().any(delegates) {
-            true => sends(&prepared),
-            false => reader || (sends(&prepared) && together.iter().all(sends)),
-        };
-        if !gathers {
+        if !fits_in(&together, &prepared) {
             run_together(state, inbox, &mut together, cancel, &mut done).await?;
         }
         let heard = match Box::pin(changed::hear(state, inbox, prepared, cancel)).await? {
@@ -151,7 +147,8 @@ pub async fn dispatch(
         prepared.permission = said.permission;
         done.hear(said);
         if delegates(&prepared) {
-            delegate(state, inbox, prepared, &mut together, cancel, &mut done).await?;
+            let batch = (prepared, calls.as_slice());
+            delegate(state, inbox, batch, &mut together, cancel, &mut done).await?;
             continue;
         }
         if reader && let Some(leave) = allowed_quietly(state, inbox, &prepared).await {
@@ -176,6 +173,14 @@ pub async fn dispatch(
         state.commit(vec![Body::Message(Message::note(notes))])?;
     }
     Ok(done)
+}
+
+/// Whether it may wait for the same run as those before it.
+fn fits_in(together: &[Prepared], prepared: &Prepared) -> bool {
+    match together.iter().any(delegates) {
+        true => sends(prepared),
+        false => is_reader(prepared) || (sends(prepared) && together.iter().all(sends)),
+    }
 }
 
 /// A call that cannot be made has its result after those of the calls before it.
@@ -242,7 +247,7 @@ fn prepare(state: &SessionState, read: ReadCall) -> Result<Prepared, Box<(ToolUs
     Ok(Prepared {
         accesses: match is_only_read(&state.extensions.definitions.skills, tool.name(), &args) {
             true => Vec::new(),
-            false => accesses,
+            false => by_role(&state.extensions.definitions.roles, tool.name(), accesses),
         },
         call,
         tool,

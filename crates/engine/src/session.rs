@@ -184,6 +184,9 @@ impl SessionTask {
         } else if let Some((handle, info, words)) = self.server_prompt_of(line) {
             self.server_prompt(command, &handle, (&info, words)).await;
             Ok(())
+        } else if let Some(view) = self.lacks_words(line) {
+            commands::reply(&self.session.state.feed, command, view);
+            Ok(())
         } else if let Some((template, words)) =
             template::of(&self.session.state.extensions.definitions, line)
         {
@@ -209,6 +212,17 @@ impl SessionTask {
             commands::reply(&self.session.state.feed, command, fault);
         }
         self.session.state.feed.finish_op(&command.reply_to);
+    }
+
+    /// How a command of the person's or a skill is written, where it came without the words that it needs.
+    fn lacks_words(&self, line: &str) -> Option<View> {
+        let definitions = &self.session.state.extensions.definitions;
+        let language = self.session.options.run.language;
+        let (template, words) = template::of(definitions, line).or_else(|| {
+            let (skill, words) = template::skill(definitions, line)?;
+            Some((skill.template, words))
+        })?;
+        commands::lacks_words(&template.name, &template.argument_hint, &words, language)
     }
 
     async fn said(&mut self, said: &CommandLine) -> Result<(), LogError> {

@@ -23,7 +23,7 @@ use ostler_context::accept::{Surroundings, accept, doubt_note};
 use ostler_context::clients::feed::Feed;
 use ostler_context::conversation::{Conversation, Sent};
 use ostler_context::handoff;
-use ostler_context::sample::{Sampled, sample};
+use ostler_context::sample::{Sampled, sample, tries_of};
 use ostler_llm::repair::Doubt;
 use ostler_llm::{Answer, AnswerPart, Error, Model, TokenUsage};
 use ostler_sources::briefing;
@@ -477,11 +477,17 @@ fn finish(
 
 fn failed(model: &Model, error: &Error, language: Language) -> Trouble {
     let target = model.target();
-    let details = json!({
+    let mut details = json!({
         "provider": target.origin.provider,
         "model": target.origin.model,
         "url": target.shown_url(),
     });
+    if let Some(status) = error.status() {
+        details["status"] = status.into();
+    }
+    if let Some(tries) = tries_of(error) {
+        details["tries"] = tries.into();
+    }
     Trouble::Error {
         error: ErrorEntry {
             kind: error.kind().into(),

@@ -460,11 +460,15 @@ async fn children_without_a_person_do_as_the_headless() {
 async fn modes_and_kinds_of_tasks() {
     let task = |tool: &'static str| (tool, json!({"prompt": "x"}));
     let skill = |tool: &'static str, name: &str| (tool, json!({"name": name}));
+    let reader = ("task", json!({"prompt": "x", "role": "explore"}));
     let ask = (Mode::Normal, Posture::Ask);
     let auto = (Mode::Normal, Posture::Auto);
     let plan = (Mode::Plan, Posture::Yolo);
     for ((mode, posture), call, rule, code, asked) in [
         (ask, task("task"), "", "ok", 1),
+        (ask, reader.clone(), "", "ok", 0),
+        (plan, reader.clone(), "", "plan_mode", 0),
+        (auto, reader, "Delegate(explore)", "blocked", 0),
         (ask, task("read_only_task"), "", "ok", 0),
         (ask, skill("skill", "commit"), "", "ok", 0),
         (ask, skill("skill", "explore"), "", "ok", 1),
@@ -519,6 +523,39 @@ async fn modes_and_kinds_of_tasks() {
             .await;
         assert_eq!(shown.codes(), [code], "{name}");
         assert_eq!(shown.asks.len(), asked, "{name}: {:?}", shown.asks);
+        session.close().await;
+    }
+}
+
+/// Sub-agents of one role that one answer starts are asked about in one question, and the answer is for all of them.
+#[tokio::test]
+async fn a_batch_is_asked_about_once() {
+    for (choice, code) in [("once", "ok"), ("deny", "denied")] {
+        let task = |n: usize| ("task", json!({"prompt": format!("number {n}")}));
+        let bench = Bench::with(
+            Kind::Chat,
+            delegating(vec![task(1), task(2), task(3)], |_| {
+                Step::answer().text("Found.")
+            }),
+        );
+        let attended = |options: &mut HubSettings| options.run.interactive = true;
+        let mut session = bench.open_with(Open::New, attended).await;
+        session.prompt("go", Delivery::Queue).await;
+        let shown = session
+            .watch(async |session, event| {
+                if let Event::Ask(ask) = event {
+                    session.send(Session::answer(ask, choice, None)).await;
+                }
+            })
+            .await;
+        assert_eq!(shown.codes(), [code, code, code]);
+        let asked: Vec<(&str, &str)> = shown
+            .asks
+            .iter()
+            .map(|ask| (ask.title.as_str(), ask.subject.as_str()))
+            .collect();
+        let listed = "task:\n1. builder: number 1\n2. builder: number 2\n3. builder: number 3";
+        assert_eq!(asked, [("Start these sub-agents?", listed)]);
         session.close().await;
     }
 }

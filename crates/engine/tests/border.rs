@@ -719,17 +719,16 @@ async fn a_command_that_takes_the_place_of_another_is_told() {
     let notices = session.client.notes.join("\n");
     let told: Vec<&str> = notices
         .lines()
-        .filter(|line| line.contains("in the place of"))
+        .filter(|line| line.contains("instead of"))
         .collect();
     assert_eq!(told.len(), 2, "{notices}");
     assert!(
-        told.iter()
-            .any(|l| l.contains("/mine, in the place of your own")),
+        told.iter().any(|l| l.contains("/mine instead of your own")),
         "{told:?}"
     );
     assert!(
         told.iter()
-            .any(|l| l.contains("/commit, in the place of Ostler's own")),
+            .any(|l| l.contains("/commit instead of the built-in")),
         "{told:?}"
     );
     session.close().await;

@@ -358,6 +358,12 @@ async fn every_command_answers_at_once_or_says_when_it_will() {
                 "{state}: /{name}"
             );
         }
+        let unknown = "There is no command /frobnicate. Try /help.";
+        assert_eq!(
+            told(&mut session, "frobnicate now").await,
+            ("frobnicate now".to_owned(), View::Error(unknown.into())),
+            "{state}"
+        );
         for line in ["!true", "# note"] {
             let expect = View::Text(format!("{line} will run after this step."));
             assert_eq!(
@@ -369,6 +375,23 @@ async fn every_command_answers_at_once_or_says_when_it_will() {
         // What waits is not what this is about.
         drop(session);
     }
+}
+
+#[tokio::test]
+async fn a_skill_that_needs_words_says_so() {
+    let bench = Bench::new(Kind::Chat, []);
+    let mut session = bench.open_with(Open::New, attended).await;
+    let (_, view) = told(&mut session, "explore").await;
+    assert_eq!(view, View::Error("Usage: /explore <question>".into()));
+    let (_, view) = told(&mut session, "help approve").await;
+    let View::Group(views) = &view else {
+        panic!("{view:?}");
+    };
+    assert!(
+        matches!(&views[1], View::Text(more) if more.contains("`10m`: `auto` for ten minutes"))
+    );
+    session.close().await;
+    assert!(bench.server.requests().is_empty());
 }
 
 /// The repository would choose which file is changed.

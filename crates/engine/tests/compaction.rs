@@ -535,7 +535,7 @@ async fn a_handoff_is_written_beside_the_work() {
         let bench = Bench::new(Kind::Messages, steps);
         let mut session = bench.open().await;
         let view = session.command("handoff ship").await;
-        assert_eq!(view, View::Error("Nothing was said yet".into()));
+        assert_eq!(view, View::Error("This session is still empty.".into()));
         session.run("Never touch lexer.rs.").await;
         assert!(matches!(session.command("handoff").await, View::Error(_)));
         let View::Text(text) = session.command("handoff Ship *it*").await else {
@@ -654,7 +654,7 @@ async fn the_person_is_told_before_the_window_is_full() {
             Strategy::Warn,
             WINDOW,
             FULL,
-            Some("It is not compacted by itself"),
+            Some("It is not compacted automatically"),
             0,
         ),
         (Strategy::Handoff, WINDOW, FULL, Some("you are asked"), 0),

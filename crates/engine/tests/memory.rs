@@ -144,7 +144,7 @@ async fn a_prompt_brings_a_fact_with_it_once_and_again_after_a_change() {
     assert!(!bench.request(0).last_user_text().contains("<memory>"));
     assert_eq!(
         text(&mut session, "memory recall").await,
-        "Nothing was recalled with your last prompt: it has only words that everybody says."
+        "Nothing was recalled for your last prompt: it has only common words."
     );
     let shown = session.run("where does the gateway listen?").await;
     assert_eq!(
@@ -168,7 +168,7 @@ async fn a_prompt_brings_a_fact_with_it_once_and_again_after_a_change() {
             rows[0][1].as_str(),
             rows[0][3].as_str()
         ),
-        ("ports ports", "told", "gateway")
+        ("ports ports", "added", "gateway")
     );
     // The log has it, so a resumed session sends the same bytes and knows what it was told.
     let id = session.id();
@@ -194,7 +194,7 @@ async fn a_prompt_brings_a_fact_with_it_once_and_again_after_a_change() {
     assert!(!bench.request(4).last_user_text().contains("<memory>"));
     assert_eq!(
         text(&mut session, "memory recall").await,
-        "Recall is off: ostler config memory on"
+        "Recall is off. Turn it on: ostler config memory on"
     );
     session.close().await;
 }

@@ -812,8 +812,8 @@ async fn permissions_are_shown_and_changed_for_the_session() {
         ("permissions remove Bash(x)", "There is no rule"),
         ("permissions deny Nothing(x)", "there is no tool `nothing`"),
         ("permissions allow Bash(", "cannot be read"),
-        ("permissions grant x", "Write /permissions"),
-        ("permissions allow", "Write /permissions"),
+        ("permissions grant x", "Usage: /permissions"),
+        ("permissions allow", "Usage: /permissions"),
     ] {
         let View::Error(text) = session.command(line).await else {
             panic!("{line}")
@@ -903,10 +903,7 @@ async fn what_the_sandbox_stopped_is_granted_and_run_again() {
         assert_eq!(ran(&shown), runs, "{answer}: {shown:?}");
         assert_eq!(*store.rules.lock().unwrap(), saved, "{answer}");
         let ask = &shown.asks[0];
-        assert!(
-            ask.subject.contains("needs to reach code.example"),
-            "{ask:?}"
-        );
+        assert!(ask.title.contains("needs to reach code.example"), "{ask:?}");
         let data = &shown.results()[0]["data"];
         match answer {
             "deny" => assert_eq!(

@@ -85,7 +85,7 @@ async fn sessions_are_found_by_what_was_said() {
         assert_eq!(labels, expect, "{words}");
         assert_eq!(
             found.empty,
-            format!("no session of this project has: {words}")
+            format!("No session of this project contains: {words}")
         );
     }
     for (id, expect) in [(&port[..8], &port[..8]), ("01234567", "01234567")] {

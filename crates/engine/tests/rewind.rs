@@ -440,10 +440,7 @@ async fn too_large_a_tree_keeps_what_tools_change_by_name() {
     assert_eq!(bench.space.read("a"), "two", "{:?}", session.entries());
     let said = notices(&session.entries());
     assert_eq!(said.len(), 1, "{said:?}");
-    assert!(
-        said[0].starts_with("Not the whole tree is saved"),
-        "{said:?}"
-    );
+    assert!(said[0].starts_with("Not all files are saved"), "{said:?}");
     session.command("rewind 1 code").await;
     assert_eq!(bench.space.read("a"), "one");
     session.close().await;

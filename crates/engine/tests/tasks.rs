@@ -208,7 +208,7 @@ async fn what_would_leave_the_session_waits_for_its_tasks() {
         ("fork", "Not while tasks run"),
         ("kill", "Which one? t1, t2, t3, t4"),
         ("kill t9", "There is no task or job t9"),
-        ("timeout soon", "Write a time such as 10m"),
+        ("timeout soon", "Usage: /timeout <10m|off>"),
     ] {
         let view = session.command(line).await;
         assert!(

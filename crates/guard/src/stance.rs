@@ -84,7 +84,7 @@ impl Stance {
     }
 
     /// The stance that holds at this time.
-    fn at(self, now: Instant) -> Stance {
+    pub fn at(self, now: Instant) -> Stance {
         match self {
             Stance::Until(end, former) if now >= end => former.stance(),
             Stance::Until(..) | Stance::Posture(_) | Stance::Shell | Stance::Never => self,

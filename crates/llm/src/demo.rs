@@ -208,7 +208,7 @@ fn coding_step(after: &[Value], closing: &str) -> Answer {
     match steps {
         0 => Answer::say("I'll start by looking at what is here.").call("ls", json!({})),
         1 if !all.contains("calc.sh") => Answer::say(format!(
-            "I expected the demo's `calc.sh` here and do not see it, so there is nothing for me to mend. Run `ostler demo` to get its scratch project. {closing}"
+            "I expected the demo's `calc.sh` here and do not see it, so there is nothing to fix. Run `ostler demo` to get its scratch project. {closing}"
         )),
         1 => Answer::say("A small shell script and a test for it. I'll read both.")
             .call("read_file", json!({"path": "calc.sh"}))
@@ -224,7 +224,7 @@ fn coding_step(after: &[Value], closing: &str) -> Answer {
             .call("bash", json!({"command": "sh test.sh"})),
         // Without the bug there was no edit, and these are the test's results already.
         3 if all.contains(PASSED) || all.contains("FAILED") => verdict(&all, closing),
-        3 => Answer::say("Now the test, to see that it is really mended.")
+        3 => Answer::say("Now the test, to check that it works.")
             .call("bash", json!({"command": "sh test.sh"})),
         _ => verdict(&all, closing),
     }

@@ -102,6 +102,19 @@ impl Error {
         }
     }
 
+    /// The status of the answer, where it says what went wrong.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Retryable { status, .. } | Self::Fatal { status, .. } => *status,
+            Self::Overflow { .. }
+            | Self::Replay { .. }
+            | Self::Auth { .. }
+            | Self::LoginRequired { .. }
+            | Self::InvalidResponse { .. }
+            | Self::Garbled { .. } => None,
+        }
+    }
+
     /// The name used in `error` entries and JSON output.
     pub fn kind(&self) -> &'static str {
         match self {

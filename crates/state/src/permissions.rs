@@ -6,6 +6,7 @@ use ostler_context::goal::Goal;
 use ostler_guard::{Decision, Mode, Policy, Posture, Rule, Rules, Stance};
 use ostler_sources::templates::Template;
 use ostler_wire::{Access, Body, Entry, ToolDeclaration};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -51,6 +52,17 @@ pub struct OfTurn {
     pub plan_approved: bool,
     /// Skills that calls have brought in, whose rules hold.
     pub lent: Vec<Template>,
+    /// Sub-agents that are asked about together.
+    pub batch: Batch,
+}
+
+/// Calls of one answer that start sub-agents of one role: the person is asked about all of them in one question.
+#[derive(Clone, Default)]
+pub struct Batch {
+    /// The calls behind the one that is asked about, and what the person reads of them.
+    pub others: Vec<(String, String)>,
+    /// What the person said to them with the question before.
+    pub answers: HashMap<String, Result<(), Option<String>>>,
 }
 
 /// A scope that was granted once: all editing, one exact command with all it does, or one exact host.

@@ -133,7 +133,8 @@ impl Subject {
 
     /// Something, and where it is looked for.
     pub fn placed(what: &str, place: Option<&str>) -> Self {
-        match place {
+        // Whoever looks everywhere need not say so.
+        match place.filter(|place| !matches!(*place, "." | "./")) {
             Some(place) => format!("{what}  {place}").into(),
             None => what.into(),
         }

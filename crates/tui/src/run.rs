@@ -162,6 +162,11 @@ pub async fn run<H: Hub, S: Surroundings, W: Write>(
     })
 }
 
+/// As much of a session's id as people need.
+fn short(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
+}
+
 fn status(client: &Client) -> Status {
     let mut status = Status::default();
     status.model.clone_from(&client.snapshot.model);
@@ -510,9 +515,8 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         let canvas = self.canvas();
         let said = match which {
             Open::New => canvas.say(Word::NewSession).to_owned(),
-            Open::Resume(_) | Open::Last | Open::Fork(_) => {
-                canvas.fill(Word::Resumed, &[&new.session_id])
-            }
+            Open::Resume(_) | Open::Last => canvas.fill(Word::Resumed, &[short(&new.session_id)]),
+            Open::Fork(_) => canvas.fill(Word::Forked, &[short(&new.session_id)]),
         };
         let status = status(&new);
         let left = self.state.done(&canvas);

@@ -2,6 +2,7 @@
 //! numbers come formatted with them.
 
 use ostler_wire::{Compaction, Decision, HERE, Language, PermissionChoice, Word, thousands};
+use serde_json::Value;
 use std::time::Duration;
 
 pub fn bytes_left_out(bytes: usize) -> String {
@@ -53,9 +54,18 @@ pub fn results(to: Language, results: usize) -> String {
     to.many(Word::Results, results, &[&thousands(results as u64)])
 }
 
-/// What happened, for an error of this kind.
-pub fn error_head(to: Language, kind: &str) -> &'static str {
-    to.say(match kind {
+/// What happened, for an error of this kind: what it knows of the answer says more.
+pub fn error_head(to: Language, kind: &str, details: &Value) -> String {
+    match (kind, details["status"].as_u64(), details["tries"].as_u64()) {
+        ("retryable", _, Some(tries)) => to.fill(Word::KindTries, &[&tries.to_string()]),
+        ("fatal", Some(404), _) => to.say(Word::KindNotFound).to_owned(),
+        ("fatal", Some(402), _) => to.say(Word::KindCredit).to_owned(),
+        _ => to.say(kind_word(kind)).to_owned(),
+    }
+}
+
+fn kind_word(kind: &str) -> Word {
+    match kind {
         "auth" => Word::KindAuth,
         "retryable" => Word::KindRetryable,
         "overflow" => Word::KindOverflow,
@@ -69,7 +79,7 @@ pub fn error_head(to: Language, kind: &str) -> &'static str {
         "empty_response" => Word::KindEmpty,
         "log" => Word::KindLog,
         _ => Word::KindOther,
-    })
+    }
 }
 
 pub fn thought(to: Language, took: Option<Duration>) -> String {
@@ -77,10 +87,6 @@ pub fn thought(to: Language, took: Option<Duration>) -> String {
         Some(took) => to.fill(Word::ThoughtFor, &[&whole_time(took)]),
         None => to.say(Word::Thought).to_owned(),
     }
-}
-
-pub fn thinking(to: Language, so_far: Duration) -> String {
-    to.fill(Word::ThinkingFor, &[&whole_time(so_far)])
 }
 
 pub fn cell(to: Language, number: usize) -> String {
@@ -103,11 +109,12 @@ pub fn job_killed(to: Language, id: &str) -> String {
     to.fill(Word::JobKilled, &[id])
 }
 
-pub fn retry(to: Language, left: Duration, attempt: u32) -> String {
-    to.fill(
-        Word::TryingAgain,
-        &[&whole_time(left), &attempt.to_string()],
-    )
+pub fn retry(to: Language, left: Duration, (failed, of): (u32, u32)) -> String {
+    let (left, failed) = (whole_time(left), failed.to_string());
+    match of {
+        0 => to.fill(Word::TryingAgain, &[&left, &failed]),
+        of => to.fill(Word::TryFailed, &[&failed, &of.to_string(), &left]),
+    }
 }
 
 pub fn approved(to: Language, decision: &Decision) -> String {

@@ -282,12 +282,14 @@ impl Transcript {
             Delta::Retry {
                 after_ms,
                 attempt,
+                of,
                 reason,
             } => {
                 let left = Duration::from_millis(*after_ms);
                 let retry = Retry {
                     reason: reason.clone(),
                     attempt: *attempt,
+                    of: *of,
                     left,
                 };
                 self.turn.retry = Some((retry, now + left));
@@ -362,6 +364,11 @@ impl Transcript {
             }
         } else if let Body::Mode(mode) = body {
             self.mode_changed(mode.goal.as_ref(), body, now);
+        } else if let Body::Settings(settings) = body {
+            // As with the mode; nothing else says that the session is at another place.
+            if settings.host.is_some() {
+                self.cells(body);
+            }
         } else if let Body::Approval(approval) = body {
             if !Approved::from(approval.clone()).goes_without_saying() {
                 self.cells(body);

@@ -49,7 +49,11 @@ pub enum Delta {
     },
     Retry {
         after_ms: u64,
+        /// Tries that failed so far.
         attempt: u32,
+        /// Tries in all; 0 where nobody knows.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        of: u32,
         reason: String,
     },
     Progress {
@@ -232,4 +236,9 @@ impl Default for DeltaSink {
     fn default() -> Self {
         Self::new(drop)
     }
+}
+
+/// For numbers that are left out where they say nothing.
+pub(crate) fn is_zero(number: &u32) -> bool {
+    *number == 0
 }

@@ -58,6 +58,8 @@ pub struct RunningCall {
 pub struct RetryWait {
     pub after_ms: u64,
     pub attempt: u32,
+    #[serde(default, skip_serializing_if = "crate::event::is_zero")]
+    pub of: u32,
     pub reason: String,
 }
 
@@ -133,11 +135,13 @@ impl Snapshot {
             Delta::Retry {
                 after_ms,
                 attempt,
+                of,
                 reason,
             } => {
                 self.retry = Some(RetryWait {
                     after_ms: *after_ms,
                     attempt: *attempt,
+                    of: *of,
                     reason: reason.clone(),
                 });
             }
@@ -182,6 +186,7 @@ impl Snapshot {
         deltas.extend(self.retry.as_ref().map(|retry| Delta::Retry {
             after_ms: retry.after_ms,
             attempt: retry.attempt,
+            of: retry.of,
             reason: retry.reason.clone(),
         }));
         let (tasks, running) = (self.tasks.clone(), self.jobs.clone());

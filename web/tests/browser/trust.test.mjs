@@ -43,7 +43,7 @@ test("by key: nothing in the first half second, trust by a second press, then th
   await page.keyboard.press("n");
   await ready(page);
   assert.deepEqual([answersOf(at.id), sessionsOf(at.id)], [[], 0]);
-  assert.equal(await page.locator(".ask h2").innerText(), "Trust what this project's files bring?");
+  assert.equal(await page.locator(".ask h2").innerText(), "Trust this project's files?");
   const shown = await page.locator(".ask-rows > div").allInnerTexts();
   assert.ok(shown.some((row) => row.includes("make part-0:*")) && shown.some((row) => row.includes("${ACME_TOKEN}")), "the items are whole");
   // What is most powerful stands last and is in sight.

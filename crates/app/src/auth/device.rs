@@ -211,7 +211,7 @@ mod tests {
         [] the issuer's answer has no access token
         [50, 55, 60, 60] token a
         [60] token a
-        [50] the code was not typed in before it expired; run `ostler login` again
+        [50] the code was not entered before it expired; run `ostler login` again
         [] the login was refused on the other device
         [] id.test refused: invalid_client
         [] a web page

@@ -382,8 +382,8 @@ mod tests {
             .join("\n"), @r#"
             {"access_token":"a"}
             {}
-            not an issuer: h answered with something that is no JSON object; check the addresses in `oauth`
-            not an issuer: h answered with something that is no JSON object; check the addresses in `oauth`
+            not an issuer: h answered with something that is not a JSON object; check the addresses in `oauth`
+            not an issuer: h answered with something that is not a JSON object; check the addresses in `oauth`
             refused: h refused: authorization_pending
             refused: h refused: *** is used ^[[2J (invalid_grant)
             not an issuer: h answered 400 without saying why; check the addresses in `oauth`

@@ -140,9 +140,9 @@ mod tests {
         a None Some(60)
         a None Some(3153600000)
         a None None
-        the issuer's token is not a bearer token, which is all ostler can send
-        the issuer's token has characters that cannot be sent, or too many
-        the issuer's token has characters that cannot be sent, or too many
+        the issuer's token is not a bearer token; others are not supported
+        the issuer's token is too long or has characters that cannot be sent
+        the issuer's token is too long or has characters that cannot be sent
         the issuer's answer has no access token
         the issuer's answer has no access token
         "#);

@@ -301,7 +301,7 @@ mod tests {
         for (line, expect) in [
             (
                 "frobnicate",
-                "There is no command `frobnicate` here; there are agents, cache,",
+                "There is no command `frobnicate` here. Commands: agents, cache,",
             ),
             ("", "There is no command `` here"),
             ("login", "There is no command `login` here"),
@@ -312,7 +312,7 @@ mod tests {
             ("memory edit x", "is for the command line"),
             ("trust --yes", "is for the command line"),
             ("usage --by moon", "is no value"),
-            ("usage --root /", "there is no argument `--root`"),
+            ("usage --root /", "unknown argument `--root`"),
             ("sessions show none", "none"),
         ] {
             let answered = Answers(boot.clone()).answer(line.to_owned()).await;

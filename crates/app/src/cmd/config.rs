@@ -231,9 +231,10 @@ pub fn settings_view(boot: &Boot, beginning: &str, language: Language) -> View {
     let column = |key, word| Column::new(ColumnKind::Text, key, language.say(word));
     let columns = vec![
         column("key", Word::ColWhat),
-        column("value", Word::ColValue),
         column("origin", Word::ColFrom),
+        // A long one has the room of the last column.
+        column("value", Word::ColValue),
     ];
-    let texts = |s: &Setting| vec![s.key.clone(), s.bare(), s.origin.clone()];
+    let texts = |s: &Setting| vec![s.key.clone(), s.origin.clone(), s.bare()];
     View::Table(Table::of_records(columns, &settings, texts))
 }

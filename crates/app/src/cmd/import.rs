@@ -56,7 +56,10 @@ pub fn view(boot: &Boot, args: &Import) -> View {
 
 /// At the first start on a terminal: says what is there and asks whether to look at it. Nothing is taken by this answer.
 /// Whether the configuration may be another one now.
-pub fn offer(boot: &Boot) -> anyhow::Result<bool> {
+pub async fn offer(
+    boot: &Boot,
+    ask: impl AsyncFnOnce(&str) -> anyhow::Result<bool>,
+) -> anyhow::Result<bool> {
     let home = &boot.places.home;
     let is_new = |name: &str| !home.join(name).exists();
     let is_first = is_new(ASKED) && is_new("sessions") && !boot.places.user_config().exists();
@@ -73,10 +76,9 @@ pub fn offer(boot: &Boot) -> anyhow::Result<bool> {
     }
     let language = boot.language;
     let names: Vec<&str> = here.iter().map(|agent| agent.title.as_str()).collect();
-    let question = language.filled(Word::ImportOffer, &[&names.join(", ")]);
-    let answer = choose::ask(&question)?;
+    let is_wanted = ask(&names.join(", ")).await?;
     remember(boot);
-    if !is_yes(answer.as_deref()) {
+    if !is_wanted {
         output::say(language.say(Word::ImportLater));
         return Ok(false);
     }
@@ -90,7 +92,7 @@ pub fn offer(boot: &Boot) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-fn is_yes(answer: Option<&str>) -> bool {
+pub fn is_yes(answer: Option<&str>) -> bool {
     answer.is_some_and(|answer| matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes" | "是"))
 }
 

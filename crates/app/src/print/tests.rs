@@ -35,6 +35,7 @@ fn retry() -> Event {
     Event::Delta(Delta::Retry {
         after_ms: 1_000,
         attempt: 1,
+        of: 5,
         reason: "busy".into(),
     })
 }
@@ -96,10 +97,13 @@ fn what_comes_between_has_a_line_of_its_own_and_its_place() {
     let [terminal, _] = printed(&events, true);
     assert_eq!(
         terminal,
-        "One.\nHm\nRetry 1 in 1.0 s: busy\nHmm.\nTwo\nOh.\n."
+        "One.\nHm\nTry 1 of 5 failed; trying again in 1.0 s: busy\nHmm.\nTwo\nOh.\n."
     );
     // Nothing splits the words that a pipe gets.
     let [out, err] = printed(&events, false);
     assert_eq!(out, "One.\nTwo.");
-    assert_eq!(err, "Hm\nRetry 1 in 1.0 s: busy\nHmm.\nOh.\n");
+    assert_eq!(
+        err,
+        "Hm\nTry 1 of 5 failed; trying again in 1.0 s: busy\nHmm.\nOh.\n"
+    );
 }

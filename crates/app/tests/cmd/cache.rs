@@ -22,7 +22,7 @@ fn a_steady_run_passes() {
         2  mock/m   4,000       –      0%
         3  mock/m   5,000    100%     80%
         4  mock/m   6,500    100%     77%
-    58% of the prompt tokens came from the provider's cache; every prompt continued the one before.
+    58% of the prompt tokens came from the provider's cache; every request reused the cached prefix.
     ");
     let out = space.ostler(["cache", "check", "aaaa"]).output();
     insta::assert_snapshot!(space.shown(&out), @"
@@ -54,7 +54,7 @@ fn an_unplanned_break_fails() {
     exit 1
     Session aaaaaaaa: 2 unplanned breaks in 4 requests.
     entry 3: the prompt broke at byte 1200 (tools), cause: unknown; about 1500 tokens were read again
-    entry 4: only 4900 of the 5000 bytes of the prompt before are shared
+    entry 4: only 4900 of the 5000 bytes of the previous prompt are shared
     ");
     let out = space
         .ostler(["cache", "why", "--format", "json"])
@@ -90,6 +90,6 @@ fn without_requests_or_sessions() {
     insta::assert_snapshot!(space.shown(&out), @"
     exit 1
     --- stderr
-    ostler: There is no session of this project yet. Start one with `ostler` or `ostler exec`.
+    ostler: This project has no session yet. Start one with `ostler` or `ostler exec`.
     ");
 }

@@ -30,7 +30,7 @@ fn a_tree_is_saved_looked_at_and_brought_back() {
     insta::assert_snapshot!(shown(space.ostler(["checkpoint", "restore", "1"])), @r"
     exit 1
     --- stderr
-    ostler: nothing was restored: these changed since checkpoint 1, where they were last seen: a.txt. `--keep` leaves them as they are, `--force` restores them as well.
+    ostler: nothing was restored: these have changed since checkpoint 1 last saw them: a.txt. `--keep` leaves them as they are, `--force` restores them as well.
     ");
     insta::assert_snapshot!(shown(space.ostler(["checkpoint", "restore", "1", "--force"])), @r"
     exit 0

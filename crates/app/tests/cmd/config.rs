@@ -183,7 +183,7 @@ fn set_in_the_project() {
         .output();
     assert_eq!(
         space.shown(&out),
-        "exit 0\ntools.bash_timeout_seconds = 30 in ostler.toml\n--- stderr\nthis project is not trusted as it is now; `ostler trust` shows what that holds up\n"
+        "exit 0\ntools.bash_timeout_seconds = 30 in ostler.toml\n--- stderr\nthis project is not trusted in its current state; `ostler trust` shows what waits for that\n"
     );
     assert_eq!(
         space.read("ostler.toml"),
@@ -272,7 +272,7 @@ fn a_broken_file_can_still_be_looked_at_and_mended() {
       |
     3 | max_steps = "many"
       |             ^^^^^^ expected a whole number, 0 or greater
-    Going on without it.
+    Continuing without it.
     "#);
     let out = space.ostler(["config", "init"]).output().exits(1);
     assert!(out.stderr.contains("exists already"), "{out:?}");

@@ -33,7 +33,7 @@ fn plays_a_whole_session() {
     I'll start by looking at what is here.
     A small shell script and a test for it. I'll read both.
     Found it: `average` divides by the number of values plus one. It should divide by the number of values.
-    Now the test, to see that it is really mended.
+    Now the test, to check that it works.
     The test passes.
 
     - What was wrong: `average` in `calc.sh` divided the sum by `$# + 1`, so the average of 2, 4 and 6 came out as 3 instead of 4.

@@ -48,16 +48,12 @@ fn a_working_installation() {
     ok       config     project: ROOT/ostler.toml (not there)
     ok       model      mock/mock-model, key in variable MOCK_KEY
     ok       provider   mock: key in variable MOCK_KEY
-    ok       provider   anthropic: no key (ANTHROPIC_API_KEY is not set)
-    ok       provider   openai: no key (OPENAI_API_KEY is not set)
-    ok       provider   gemini: no key (GEMINI_API_KEY is not set)
-    ok       provider   openrouter: no key (OPENROUTER_API_KEY is not set)
-    ok       provider   deepseek: no key (DEEPSEEK_API_KEY is not set)
     ok       provider   ollama: needs no key
     ok       provider   demo: needs no key
+    ok       provider   no key yet: anthropic, openai, gemini, openrouter, deepseek; `ostler setup` saves one
     ok       trust      nothing in this project needs trust
     … sandbox
-    ok       env        not given to commands, hooks and MCP servers, because they look like secrets: MOCK_KEY. `[tools.shell] env_pass` lets one through
+    ok       env        not given to commands, hooks and MCP servers, because they look like secrets: MOCK_KEY. `[tools.shell] env_pass` allows one
     … git
     … tmux
     … shell
@@ -115,17 +111,13 @@ fn a_fresh_machine() {
     ok       config     project: ROOT/ostler.toml (not there)
     problem  model      no model is configured and no provider key was found
                         → run `ostler setup`, or set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY
-                          or see it work without an account: `ostler demo`
-    ok       provider   anthropic: no key (ANTHROPIC_API_KEY is not set)
-    ok       provider   openai: no key (OPENAI_API_KEY is not set)
-    ok       provider   gemini: no key (GEMINI_API_KEY is not set)
-    ok       provider   openrouter: no key (OPENROUTER_API_KEY is not set)
-    ok       provider   deepseek: no key (DEEPSEEK_API_KEY is not set)
+                          or try it without an account: `ostler demo`
     ok       provider   ollama: needs no key
     ok       provider   demo: needs no key
+    ok       provider   no key yet: anthropic, openai, gemini, openrouter, deepseek; `ostler setup` saves one
     ok       trust      nothing in this project needs trust
     … sandbox
-    ok       env        not given to commands, hooks and MCP servers, because they look like secrets: MOCK_KEY. `[tools.shell] env_pass` lets one through
+    ok       env        not given to commands, hooks and MCP servers, because they look like secrets: MOCK_KEY. `[tools.shell] env_pass` allows one
     … git
     … tmux
     … shell
@@ -161,9 +153,9 @@ fn a_broken_configuration_is_a_finding() {
                           |
                         2 | max_steps = "many"
                           |             ^^^^^^ expected a whole number, 0 or greater
-                        → mend it; until then this report uses the defaults in its place, and other commands refuse to run
+                        → fix it; until then this report uses the defaults instead, and other commands refuse to run
     note     sandbox    off: commands run with your rights
-                        → let it work in a container or a virtual machine where that matters
+                        → run it in a container or a virtual machine where that matters
     1 problem.
     "#);
     assert!(!out.stdout.contains("sk-secret"), "{out:?}");

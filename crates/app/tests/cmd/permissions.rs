@@ -148,7 +148,7 @@ fn list_shows_rules_and_what_is_odd() {
     deny | Bash(rm:*) | user | HOME/config.toml:2:23
     ask | Bash(git push:*) | user | HOME/config.toml:3:8
     allow | bash(go test*) | user | HOME/config.toml:6:3
-    allow | Bash(rm -rf build) | user | HOME/config.toml:7:3 | never holds: deny Bash(rm:*) covers it
+    allow | Bash(rm -rf build) | user | HOME/config.toml:7:3 | has no effect: deny Bash(rm:*) covers it
     allow | Frob(x) | user | HOME/config.toml:8:3 | matches nothing: there is no tool `frob`
     "#);
     let space = TempWorkspace::new();
@@ -156,7 +156,7 @@ fn list_shows_rules_and_what_is_odd() {
     insta::assert_snapshot!(space.shown(&out), @r#"
     exit 0
     --- stderr
-    No rules. Readers are allowed; for the rest `permissions.mode` decides.
+    No rules. Reading is allowed; for everything else `permissions.mode` decides.
     "#);
 }
 
@@ -276,7 +276,7 @@ fn suggest_finds_the_smallest_rules() {
         2  Bash(cargo test:*)  cargo test --all
         1  Bash(mkdir out)     mkdir out
     --- stderr
-    No rule would allow just what 1 more answer allowed.
+    No rule would allow exactly what 1 more answer allowed.
     "#);
     assert_eq!(space.read(space.home().join("config.toml")), before);
     let none = space
@@ -285,12 +285,12 @@ fn suggest_finds_the_smallest_rules() {
     insta::assert_snapshot!(space.shown(&none), @r#"
     exit 0
     --- stderr
-    Nothing was allowed by hand that a rule could allow.
+    You approved no call that a rule could allow.
     "#);
     let applied = space.ostler(all).args(["--apply"]).output();
     insta::assert_snapshot!(space.clean(&applied.stderr), @r#"
-    No rule would allow just what 1 more answer allowed.
-    Saved 2 allow rules in HOME/config.toml. `ostler permissions remove RULE` takes one back.
+    No rule would allow exactly what 1 more answer allowed.
+    Saved 2 allow rules in HOME/config.toml. `ostler permissions remove RULE` removes one.
     "#);
     insta::assert_snapshot!(space.read(space.home().join("config.toml")), @r#"
     [permissions]

@@ -81,7 +81,7 @@ fn the_result_can_be_json() {
     let out = space.ostler(["resume", "--format", "result"]).output();
     assert_eq!(
         space.shown(&out),
-        "exit 2\n--- stderr\nostler: an output format goes with a prompt: add -p \"…\"\n"
+        "exit 2\n--- stderr\nostler: an output format needs a prompt: add -p \"…\"\n"
     );
 }
 
@@ -111,7 +111,7 @@ fn nothing_to_resume() {
         let out = space.ostler([]).args(args).output();
         assert_eq!(
             space.shown(&out),
-            "exit 1\n--- stderr\nostler: There is no session of this project yet. Start one with `ostler` or `ostler exec`.\n"
+            "exit 1\n--- stderr\nostler: This project has no session yet. Start one with `ostler` or `ostler exec`.\n"
         );
     }
 }

@@ -223,7 +223,7 @@ fn search_finds_messages() {
     insta::assert_snapshot!(space.shown(&out), @"
     exit 0
     --- stderr
-    No message has all of: nowhere to be found
+    No message contains all of: nowhere to be found
     ");
 }
 
@@ -264,7 +264,7 @@ fn unknown_sessions_are_named() {
             "cccccccc",
             "There is no session cccccccc. `ostler sessions list` shows them.",
         ),
-        ("aaaa", "2 sessions begin with aaaa; give more of it."),
+        ("aaaa", "2 sessions begin with aaaa; write more of the id."),
         (
             "a",
             "`a` is not a session id. `ostler sessions list` shows them; the first 8 characters are enough.",

@@ -186,7 +186,7 @@ fn nothing_is_written_when_the_test_fails() {
     insta::assert_snapshot!(shown(&space, &server, &out), @"
     exit 1
     --- stderr
-    ostler: ADDR answered with something that is no JSON. Check the base URL of custom
+    ostler: ADDR answered with something that is not JSON. Check the base URL of custom
     Nothing was written; `--offline` skips the test
     ");
     server.route(

@@ -37,7 +37,7 @@ fn it_shows_asks_and_remembers() {
       permissions.allow  ostler.toml:2:10  "Bash(make:*)"
       sandbox.network    ostler.toml:5:1   true
     --- stderr
-    ostler: nobody is there to ask; say yes with `ostler trust --yes`
+    ostler: nobody can be asked; say yes with `ostler trust --yes`
     "#);
     assert_eq!(allowed(&space), "[]");
     assert!(!space.home().exists(), "asking leaves no file");
@@ -111,7 +111,7 @@ fn decisions_are_listed_and_forgotten() {
     insta::assert_snapshot!(list(&space), @r"
     exit 0
     --- stderr
-    No project was decided about.
+    No project has been decided yet.
     ");
     space.ostler(["trust", "-y"]).output().ok();
     insta::assert_snapshot!(list(&space), @r"
@@ -284,7 +284,7 @@ fn a_paste_is_no_trust() {
         let space = space();
         let talk = [(question, pasted), (question, "n"), ("> ", "/quit")];
         let (text, _) = on_terminal(&space, ["--plain", "--model", "demo"], &talk);
-        assert!(text.contains("not taken as the answer"), "{text}");
+        assert!(text.contains("not used as the answer"), "{text}");
         assert_eq!(allowed(&space), "[]", "{text}");
         let talk = [("[y/N] ", pasted.replace('t', "y")), ("[y/N] ", "n".into())];
         let talk = talk.each_ref().map(|(asked, said)| (*asked, said.as_str()));
@@ -329,7 +329,7 @@ fn what_is_too_long_to_be_shown_is_trusted_by_its_hash_alone() {
     let out = space.ostler(["trust", "--yes"]).output().exits(1);
     assert!(
         out.stdout
-            .contains("too many to be shown here: read ostler.toml"),
+            .contains("too many to show here: read ostler.toml"),
         "{}",
         out.stdout
     );

@@ -192,6 +192,6 @@ fn a_question_lists_each_task_with_what_it_may_do() {
     team.agents.add("codex", [Act::answer("ok")]);
     team.exec().ok();
     let result = team.results().pop().expect("a result");
-    let expect = "batch:\n1. worker (by codex: may change files here, in a worktree of its own): look\n    2. worker (by codex: changes nothing here): tidy\n2. worker (by codex: may change files here, goes on with session s-1, at most 7 s): tidy";
+    let expect = "batch:\n1. worker (by codex: may change files here, in a worktree of its own): look\n    2. worker (by codex: changes nothing here): tidy\n2. worker (by codex: may change files here, continues session s-1, at most 7 s): tidy";
     assert!(result.contains(expect), "{result}");
 }

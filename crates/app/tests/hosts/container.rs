@@ -316,7 +316,7 @@ fn a_link_that_breaks_is_made_again_and_the_command_goes_on() {
         out.stderr
     );
     assert!(
-        out.stderr.contains("The link to host box is cut"),
+        out.stderr.contains("The connection to host box is lost"),
         "{}",
         out.stderr
     );
@@ -439,7 +439,7 @@ fn a_place_that_is_none_is_said() {
     // A folder that is not there, and one that is too wide.
     for (root, expect) in [
         ("/mnt/none", "There is no folder /mnt/none"),
-        ("/", "Say the folder to work in"),
+        ("/", "Name the folder to work in"),
     ] {
         let out = place
             .ostler([

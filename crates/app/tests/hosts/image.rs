@@ -152,7 +152,7 @@ fn rules_speak_of_places() {
             .ostler(["exec", "--image", "base:1", "-p", "x"])
             .output();
         assert_eq!(out.code, Some(code), "{list}: {}", out.stderr);
-        let why = "image base:1 is not worked at: the rule Host(image base*)";
+        let why = "image base:1 is not used: the rule Host(image base*)";
         assert!(out.stderr.contains(why), "{list}: {}", out.stderr);
     }
     assert!(docker.log().is_empty(), "{}", docker.log());

@@ -359,7 +359,7 @@ fn a_port_that_is_taken_is_named() {
     let port = bench.address.port().to_string();
     let run = bench.scene.ostler(["serve", "--port"]).arg(&port);
     let out = run.output().exits(1);
-    let said = format!("127.0.0.1:{port} is taken by another program");
+    let said = format!("127.0.0.1:{port} is in use by another program");
     assert!(out.stderr.contains(&said), "{}", out.stderr);
 }
 

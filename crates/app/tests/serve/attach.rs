@@ -69,7 +69,7 @@ fn the_token_comes_from_the_environment_a_login_or_stdin_and_from_no_argument() 
     let wrong = wrong.output();
     assert_eq!(wrong.code, Some(1));
     assert!(
-        wrong.stderr.contains("does not take this token"),
+        wrong.stderr.contains("does not accept this token"),
         "{}",
         wrong.stderr
     );
@@ -232,7 +232,7 @@ fn the_terminal_shows_asks_answers_and_goes_on_after_the_server_starts_again() {
     term.wait_for("mock-model");
     let session = bench.scene.session_id();
     bench.stop();
-    term.wait_for("The link to the server is gone");
+    term.wait_for("The connection to the server is lost");
     let bench = Bench::of(bench.scene, &["--port", &port]);
     term.wait_for("Connected to the server again");
     term.keys("still there?\r");

@@ -115,7 +115,7 @@ fn a_change_is_told_item_by_item() {
     assert_snapshot!(lines(&after(PROJECT, &now)), @r#"
     ~ ostler.toml:3:26 permissions.allow "Bash(curl:*)" was "Bash(ls)"
     ~ ostler.toml:6:1 providers.p { api_key = "********", base_url = "https://evil.test", kind = "openai", name = "p" } was { api_key = "********", base_url = "https://p.test", kind = "openai", name = "p" }
-    + ostler.toml:12:13 tools.shell.env_pass gives the variable KEY to commands, hooks and MCP servers; the key of a provider is passed on by your own file alone
+    + ostler.toml:12:13 tools.shell.env_pass passes the variable KEY to commands, hooks and MCP servers; only your own file can pass on the key of a provider
       ostler.toml:3:10 permissions.allow "Bash(make:*)"
       ostler.toml:4:1 permissions.mode "allow"
     "#);

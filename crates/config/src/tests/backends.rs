@@ -81,19 +81,19 @@ fn what_cannot_hold_is_an_error() {
       |
       = help: backends are claude, codex, gemini, kimi, opencode, pi, qwen, reasonix; a model of Ostler's own is written `ostler/acme/big`
 
-    error: `codex` is no model of a backend; it is written `backend/model`, `backend/model@variant` or `backend/default`
+    error: `codex` is not a model of a backend; write `backend/model`, `backend/model@variant` or `backend/default`
      --> ~/.ostler/config.toml:5:9
       |
     5 | model = 'codex'
       |         ^^^^^^^
 
-    error: `codex/default@high` is no model of a backend; it is written `backend/model`, `backend/model@variant` or `backend/default`
+    error: `codex/default@high` is not a model of a backend; write `backend/model`, `backend/model@variant` or `backend/default`
      --> ~/.ostler/config.toml:7:9
       |
     7 | model = 'codex/default@high'
       |         ^^^^^^^^^^^^^^^^^^^^
 
-    error: `codex/` is no model of a backend; it is written `backend/model`, `backend/model@variant` or `backend/default`
+    error: `codex/` is not a model of a backend; write `backend/model`, `backend/model@variant` or `backend/default`
      --> ~/.ostler/config.toml:9:9
       |
     9 | model = 'codex/'
@@ -108,7 +108,7 @@ fn what_cannot_hold_is_an_error() {
       |
       = help: backends are claude, codex, gemini, kimi, opencode, pi, qwen, reasonix; a model of Ostler's own is written `ostler/acme/x`
 
-    error: `backend.codex.fallback.patterns` has no text in it, so it would never step in
+    error: `backend.codex.fallback.patterns` is empty, so it would never apply
      --> ~/.ostler/config.toml:2:43
       |
     2 | fallback = { model = 'acme/x', patterns = [' '] }
@@ -229,7 +229,7 @@ fn a_document_says_what_is_wrong_with_it() {
     let seen =
         |text: &str| with_files(Bench::new(), &[("home/.config/three/config.json", text)]).seen();
     assert_snapshot!(seen("{\n  \"brains\": {},\n  \"$schema\": \"x\",\n  \"backend\": {\"cursor\": {}},\n  \"roles\": {\"a\": {}, \"b\": {\"model\": 1}, \"c\": {\"model\": \"codex/x\", \"fallback_models\": []}}\n}\n"), @r#"
-    error: `brains` cannot stand here: the document has `backend` and `roles`, and nothing else
+    error: `brains` is not allowed here: the document has `backend` and `roles`, and nothing else
      --> ~/.config/three/config.json:2:3
       |
     2 |   "brains": {},
@@ -237,13 +237,13 @@ fn a_document_says_what_is_wrong_with_it() {
       |
       = help: rename `brains` to `roles`
 
-    error: `$schema` cannot stand here: the document has `backend` and `roles`, and nothing else
+    error: `$schema` is not allowed here: the document has `backend` and `roles`, and nothing else
      --> ~/.config/three/config.json:3:3
       |
     3 |   "$schema": "x",
       |   ^^^^^^^^^
       |
-      = help: take it out, or move it to the file that it belongs to
+      = help: remove it, or move it to the file that it belongs to
 
     error: `backend.cursor` names the backend `cursor`, which Ostler does not know
      --> ~/.config/three/config.json:4:15
@@ -282,7 +282,7 @@ fn a_document_says_what_is_wrong_with_it() {
       | ^
     "#);
     assert_snapshot!(Bench::new().env("THREE_CLIENT", "../x").seen(), @r#"
-    error: `../x` is no name of a client: letters, digits, `-`, `_` and `.` make one
+    error: `../x` is not a valid client name: use letters, digits, `-`, `_` and `.`
     --> THREE_CLIENT
      = help: set THREE_CLIENT to the name of a client, or unset it
     "#);

@@ -194,7 +194,7 @@ fn unknown_keys_warn_with_a_guess() {
     ! ~/.ostler/config.toml:11:1: unknown key `tools.enabld`; did you mean `enabled`?
     ! ~/.ostler/config.toml:13:1: unknown key `tools.limits.bash_max`; it is ignored
     ! ~/.ostler/config.toml:14:2: unknown key `"odd section"`; it is ignored
-    ! OSTLER___X: is ignored: it names no key
+    ! OSTLER___X: is ignored: it does not name a key
     ! OSTLER_AGENT__EFORT: unknown key `agent.efort`; did you mean `effort`?
     "#);
 }
@@ -209,7 +209,7 @@ fn a_role_has_one_model() {
      --> ~/.ostler/config.toml:3:1
       |
     3 | fallback_models = ['acme/y']
-      | ^^^^^^^^^^^^^^^ take this out
+      | ^^^^^^^^^^^^^^^ remove this
       |
       = help: name the model in `model`; a role whose model cannot be used says so when it is called
 
@@ -217,7 +217,7 @@ fn a_role_has_one_model() {
      --> ~/.ostler/config.toml:5:1
       |
     5 | fallback_models = []
-      | ^^^^^^^^^^^^^^^ take this out
+      | ^^^^^^^^^^^^^^^ remove this
       |
       = help: name the model in `model`; a role whose model cannot be used says so when it is called
     ");
@@ -251,7 +251,7 @@ fn providers_must_make_sense() {
     6 | model = 'x'
       | ^^^^^ one of the two
       |
-      = help: keep `models`, and say `default = …` for the one to use first
+      = help: keep `models`, and add `default = …` for the one to use first
 
     error: two providers are named `a`
      --> ~/.ostler/config.toml:9:8

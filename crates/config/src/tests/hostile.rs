@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 fn huge_files_are_refused_and_large_values_load() {
     let huge = format!("system_prompt = '{}'\n", "x".repeat(10_000_000));
     assert_snapshot!(Bench::new().user(&huge).seen(), @r"
-    error: this configuration file has 10000019 bytes; 4194304 are the most
+    error: this configuration file has 10000019 bytes; at most 4194304 are allowed
     --> ~/.ostler/config.toml
      = help: move large texts into files of their own, like system_prompt_file
     ");

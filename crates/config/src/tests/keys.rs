@@ -206,7 +206,7 @@ fn the_first_place_that_has_one_wins() {
     variable: variable from variable P_KEY
     empty counts as unset: from-file from file BASE/key
     variables turned off: from-file from file BASE/key
-    literal: literal from api_key in the config file ! the key of `p` stands in a config file; `ostler setup` moves keys to ~/.ostler/.env
+    literal: literal from api_key in the config file ! the key of `p` is in a config file; `ostler setup` moves keys to ~/.ostler/.env
     missing: ! no key for `p`; looked at: variable OSTLER_API_KEY, ~/.ostler/.env (P_KEY), variable P_KEY
     missing, turned off: ! no key for `p`; looked at: variable OSTLER_API_KEY, ~/.ostler/.env (P_KEY), variable P_KEY (turned off by [auth] use_process_env = false)
     missing, project: ! no key for `p`; looked at: ~/.ostler/.env (P_KEY), variable P_KEY

@@ -108,21 +108,21 @@ fn references() {
     local -> local/small [openai] http://127.0.0.1:11434/v1 no key
     demo -> demo/demo [demo]  no key
      alpha  -> alpha/alpha-large [anthropic] https://api.alpha.test ka
-    alpah -> ! no provider or model is called `alpah`; did you mean `alpha`?
+    alpah -> ! there is no provider or model `alpah`; did you mean `alpha`?
     providers: mine, alpha, beta, mart, local, demo; any of their models can be named as provider/model
-    beta-55 -> ! no provider or model is called `beta-55`; did you mean `beta-5`?
+    beta-55 -> ! there is no provider or model `beta-55`; did you mean `beta-5`?
     providers: mine, alpha, beta, mart, local, demo; any of their models can be named as provider/model
-    alpa/x -> ! no provider or model is called `alpa/x`; did you mean `alpha/x`?
+    alpa/x -> ! there is no provider or model `alpa/x`; did you mean `alpha/x`?
     providers: mine, alpha, beta, mart, local, demo; any of their models can be named as provider/model
-    nothing/x -> ! no provider or model is called `nothing/x`
+    nothing/x -> ! there is no provider or model `nothing/x`
     providers: mine, alpha, beta, mart, local, demo; any of their models can be named as provider/model
-    alpha/ -> ! no provider or model is called `alpha/`; did you mean `alpha`?
+    alpha/ -> ! there is no provider or model `alpha/`; did you mean `alpha`?
     providers: mine, alpha, beta, mart, local, demo; any of their models can be named as provider/model
-    /x -> ! no provider or model is called `/x`
+    /x -> ! there is no provider or model `/x`
     providers: mine, alpha, beta, mart, local, demo; any of their models can be named as provider/model
-    @ -> ! no provider or model is called `@`
+    @ -> ! there is no provider or model `@`
     providers: mine, alpha, beta, mart, local, demo; any of their models can be named as provider/model
-    zzz -> ! no provider or model is called `zzz`
+    zzz -> ! there is no provider or model `zzz`
     providers: mine, alpha, beta, mart, local, demo; any of their models can be named as provider/model
     ");
 }
@@ -200,17 +200,17 @@ fn without_a_default_the_first_with_a_key() {
 
     ! no model is configured and no provider key was found
     run `ostler setup`, or set one of ALPHA_API_KEY, BETA_API_KEY, MART_API_KEY
-    or see it work without an account: `ostler demo`
+    or try it without an account: `ostler demo`
 
     ! no model is configured and no provider key was found (OSTLER_API_KEY is set, but needs a model: use --model)
     run `ostler setup`, or set one of ALPHA_API_KEY, BETA_API_KEY, MART_API_KEY
-    or see it work without an account: `ostler demo`
+    or try it without an account: `ostler demo`
 
     beta/beta-4 [openai-responses] https://api.beta.test/v1 k (no default_model is set; beta has a key in variable OSTLER_API_KEY)
 
     ! no model is configured and no provider key was found
     run `ostler setup`, or set one of ALPHA_API_KEY, BETA_API_KEY, MART_API_KEY
-    or see it work without an account: `ostler demo`
+    or try it without an account: `ostler demo`
 
     ! the key of `beta` from variable BETA_API_KEY has characters that cannot be sent; copy it again without line breaks
 
@@ -314,10 +314,10 @@ fn protocols_follow_from_kind_and_api() {
     p/m [openai-responses] http://127.0.0.1:1 no key
     p/m [openai] http://127.0.0.1:1 no key
     p/m [openai] http://127.0.0.1:1 no key
-    ! provider `p` (~/.ostler/config.toml:1:1): `api` does not go with kind "anthropic"
+    ! provider `p` (~/.ostler/config.toml:1:1): `api` cannot be used with kind "anthropic"
     ! provider `p` (~/.ostler/config.toml:1:1): there is no kind "opnai"; did you mean "openai"?
     ! provider `p` (~/.ostler/config.toml:1:1): there is no kind "nonsense"; there are openai, openai-responses, anthropic, gemini, demo, plugin
-    ! provider `p` (~/.ostler/config.toml:1:1): it has no `kind`; say which wire protocol it speaks
+    ! provider `p` (~/.ostler/config.toml:1:1): it has no `kind`; name its wire protocol
     "#);
     let bench = Bench::new().user("[models.fast]\napi_base_url = 'http://127.0.0.1:1'\n[models.new]\napi_base_url = 'http://127.0.0.1:1'\napi = 'responses'\nmodel = 'real'\n");
     assert_snapshot!(table(&bench, &["fast", "new", "real"]), @r"
@@ -331,13 +331,13 @@ fn protocols_follow_from_kind_and_api() {
 fn incomplete_providers_say_what_is_missing() {
     let bench = Bench::new().user("[[providers]]\nname = 'a'\nkind = 'openai'\nmodel = 'm'\n[[providers]]\nname = 'b'\nkind = 'openai'\nbase_url = 'http://127.0.0.1:1'\n[[providers]]\nname = 'c'\nkind = 'openai'\nbase_url = 'http://127.0.0.1:1'\nmodel = 'm'\napi_key_env = 'C_KEY'\n[[providers]]\nname = 'd'\nkind = 'openai'\nbase_url = 'http://127.0.0.1:1'\nmodel = 'm'\napi_key_file = 'absent'\n[[providers]]\nname = 'e'\nkind = 'openai'\nbase_url = 'http://127.0.0.1:1'\nmodel = 'm'\napi_key_env = 'E_KEY'\nauth = 'login'\n");
     assert_snapshot!(table(&bench, &["a", "b", "c", "d", "e"]), @r#"
-    a -> ! provider `a` (~/.ostler/config.toml:1:1): it has no `base_url`; say where its requests go
+    a -> ! provider `a` (~/.ostler/config.toml:1:1): it has no `base_url`; add the address of its server
     b -> ! provider `b` (~/.ostler/config.toml:5:1): it has no model; add `models = […]`
     c -> ! no key for `c`; looked at: variable OSTLER_API_KEY, ~/.ostler/.env (C_KEY), variable C_KEY
     set one of these, or save the key with `ostler setup`
     d -> ! the key file of `d` cannot be used: ~/.ostler/absent: No such file or directory (os error 2)
-    e -> ! provider `e` wants a login (`auth = "login"`), but has no `oauth`
-    say in `[providers.oauth]` where its tokens come from
+    e -> ! provider `e` needs a login (`auth = "login"`), but has no `oauth`
+    add `[providers.oauth]` with the address of its tokens
     "#);
 }
 
@@ -402,9 +402,9 @@ fn a_project_cannot_point_a_key_elsewhere() {
     assert_snapshot!(table(&bench, &references), @r"
     alpha -> alpha/alpha-large [anthropic] https://api.alpha.test ka
     corp -> corp/m [openai] https://corp.test/v1 literal
-    sly -> ! no provider or model is called `sly`
+    sly -> ! there is no provider or model `sly`
     providers: corp, team, alpha, beta, mart, local, demo; any of their models can be named as provider/model
-    fresh -> ! no provider or model is called `fresh`
+    fresh -> ! there is no provider or model `fresh`
     providers: corp, team, alpha, beta, mart, local, demo; any of their models can be named as provider/model
     beta -> beta/beta-4 [openai-responses] https://api.beta.test/v1 kb
     team -> team/m [openai] https://team.test kt

@@ -9,10 +9,14 @@ pub fn help(all: &[CommandInfo], name: &str, language: Language) -> View {
         return match all.iter().find(|c| c.name == wanted) {
             Some(c) => {
                 let line = format!("/{} {}", c.name, c.arguments).trim_end().to_owned();
-                View::Table(Table::of_texts(
+                let usage = View::Table(Table::of_texts(
                     Vec::new(),
                     vec![vec![line, c.help.clone()]],
-                ))
+                ));
+                match more(wanted) {
+                    Some(more) => View::Group(vec![usage, View::Text(language.say(more).into())]),
+                    None => usage,
+                }
             }
             None => View::Error(language.fill(Word::NoCommand, &[wanted])),
         };
@@ -27,6 +31,26 @@ pub fn help(all: &[CommandInfo], name: &str, language: Language) -> View {
     });
     let docs = View::Text(language.say(Word::HelpDocs).to_owned());
     View::Group(groups.chain([docs]).collect())
+}
+
+/// What the words after a command do.
+fn more(name: &str) -> Option<Word> {
+    Some(match name {
+        "approve" => Word::MoreApprove,
+        "compact" => Word::MoreCompact,
+        "diff" => Word::MoreDiff,
+        "fork" => Word::MoreFork,
+        "goal" => Word::MoreGoal,
+        "mcp" => Word::MoreMcp,
+        "memory" => Word::MoreMemory,
+        "mode" => Word::MoreMode,
+        "permissions" => Word::MorePermissions,
+        "queue" => Word::MoreQueue,
+        "resume" => Word::MoreResume,
+        "rewind" => Word::MoreRewind,
+        "session" => Word::MoreSession,
+        _ => return None,
+    })
 }
 
 /// The last answer, or its n-th from the end.

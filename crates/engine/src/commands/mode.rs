@@ -1,7 +1,7 @@
 //! `/approve`, `/mode`, `/plan` and `/goal`: how the session works, for the rest of the session. Nothing is saved here.
 
 use ostler_context::goal::{Goal, MAX_CONTINUATIONS, Strategy};
-use ostler_guard::{Approve, Mode};
+use ostler_guard::{Approve, Mode, Posture, Stance};
 use ostler_state::SessionState;
 use ostler_state::inbox::{Inbox, Prompt, Purpose};
 use ostler_state::permissions::PermissionState;
@@ -24,20 +24,38 @@ pub fn approve(state: &mut SessionState, _: &mut Inbox, how: &str) -> View {
 }
 
 fn approval(permissions: &PermissionState, language: Language) -> String {
-    language.fill(Word::ApprovalIs, &[&posture(permissions, language)])
+    let means = match permissions.stance.at(Instant::now()) {
+        Stance::Posture(Posture::Ask) => Word::MeansAsk,
+        Stance::Posture(Posture::Edits) => Word::MeansEdits,
+        Stance::Posture(Posture::Auto) | Stance::Until(..) => Word::MeansAuto,
+        Stance::Posture(Posture::Yolo) => Word::MeansYolo,
+        Stance::Shell => Word::MeansShell,
+        Stance::Never => Word::MeansNever,
+    };
+    let name = posture(permissions, language);
+    language.fill(Word::ApprovalMeans, &[&name, language.say(means)])
 }
 
 pub fn mode(state: &mut SessionState, _: &mut Inbox, name: &str) -> View {
     let language = state.settings.language;
     let now = state.permissions.mode;
     if name.is_empty() {
-        return View::Text(language.fill(Word::ModeIs, &[now.name()]));
+        return View::Text(language.fill(Word::ModeIs, &[language.say(word(now))]));
     }
     let Some(mode) = named(name, now) else {
         let names = Mode::ALL.map(Mode::name).join(", ");
         return View::Error(language.fill(Word::NoMode, &[name, &names]));
     };
     enter(state, mode)
+}
+
+/// What people call it.
+pub fn word(mode: Mode) -> Word {
+    match mode {
+        Mode::Normal => Word::ModeNormal,
+        Mode::Plan => Word::ModePlan,
+        Mode::Goal => Word::ModeGoal,
+    }
 }
 
 fn named(name: &str, now: Mode) -> Option<Mode> {
@@ -75,7 +93,7 @@ fn enter(state: &mut SessionState, mode: Mode) -> View {
     let ended = had_goal && state.permissions.goal.is_none();
     let language = state.settings.language;
     let now = match mode {
-        Mode::Normal => language.fill(Word::ModeIs, &[mode.name()]),
+        Mode::Normal => language.fill(Word::ModeIs, &[language.say(word(mode))]),
         Mode::Plan => language.say(Word::ModeIsPlan).into(),
         Mode::Goal => language.say(Word::ModeIsGoal).into(),
     };

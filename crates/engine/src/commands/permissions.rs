@@ -505,7 +505,7 @@ fn held(rules: &Rules, permissions: &PermissionState, scope: &Scope, language: L
     });
     let no_tool = |name: &str| language.fill(Word::BootNoTool, &[name]);
     let mut table = rule_table(written.collect(), scope, language, no_tool);
-    let mode = permissions.mode.name().to_owned();
+    let mode = language.say(super::mode::word(permissions.mode)).to_owned();
     let above = [
         row(language.say(Word::RowMode), mode, ""),
         row(
@@ -514,6 +514,7 @@ fn held(rules: &Rules, permissions: &PermissionState, scope: &Scope, language: L
             "",
         ),
     ];
+    let above_rows = above.len();
     table.rows.splice(0..0, above);
     for grant in &permissions.grants {
         if let Some(text) = granted(grant, scope, language) {
@@ -531,6 +532,9 @@ fn held(rules: &Rules, permissions: &PermissionState, scope: &Scope, language: L
         .then(|| language.say(Word::MayUseAgent).to_owned());
     for text in hosts.chain(writable).chain(readable).chain(agent) {
         table.rows.push(row(language.say(Word::Sandbox), text, own));
+    }
+    if table.rows.len() == above_rows {
+        table.summary = language.say(Word::NoRulesHere).into();
     }
     View::Table(table)
 }

@@ -5,11 +5,10 @@ use super::{Occasion, first, handoff_command, notice, when_full};
 use crate::dispatch::{Offered, Sending, ask_to_send, offer};
 use crate::log::LogError;
 use ostler_context::handoff::{self, Handoff, HandoffPlace};
-use ostler_context::transcript::BYTES_PER_TOKEN;
 use ostler_context::window::{ContextSettings, Strategy};
 use ostler_state::SessionState;
 use ostler_state::inbox::Inbox;
-use ostler_wire::{Body, Entry, Language, Outcome, Role, TurnEnd, Word};
+use ostler_wire::{Body, Entry, Language, Outcome, TurnEnd, Word};
 use tokio_util::sync::CancellationToken;
 
 /// How full the window is when the person is told, and when nothing will fold it.
@@ -49,11 +48,8 @@ pub(crate) async fn make_room(
         Moment::Step => Occasion::Midway,
     };
     let (tokens, window) = (state.tokens(), state.conversation.window());
-    if moment == Moment::Turn
-        && let Some(size) = too_large(state)
-    {
-        let sending = ask_to_send(inbox, size, state.settings.language).await;
-        return Ok(sending.into());
+    if moment == Moment::Turn && state.settings.folding.gauge.agreed {
+        return Ok(Room::Made);
     }
     if !is_full(tokens, window, state.settings.folding.settings.ratio) {
         return Ok(Room::Made);
@@ -94,32 +90,6 @@ impl From<Sending> for Room {
             Sending::Stop => Self::Stopped,
         }
     }
-}
-
-/// How large a prompt is that alone takes more than the window, so that no compaction helps; only where a person can be
-/// asked, and not for the first one, which is described with all that it brings.
-fn too_large(state: &SessionState) -> Option<String> {
-    let window = state.conversation.window();
-    let fits = state.conversation.bytes() / BYTES_PER_TOKEN <= window;
-    if window == 0 || fits || !state.settings.interactive {
-        return None;
-    }
-    let entries = state.log.branch();
-    if first::is_unanswered(&entries) {
-        return None;
-    }
-    let messages = entries
-        .iter()
-        .rev()
-        .filter_map(|entry| entry.body.message());
-    let mut own = messages.filter(|message| message.role == Role::User);
-    let last = own.next()?;
-    let bytes = last.text.len() + last.context.as_ref().map_or(0, String::len);
-    let tokens = bytes as u64 / BYTES_PER_TOKEN;
-    let model = state.conversation.model.reference();
-    let [shown, of] = [tokens, window].map(|n| n.to_string());
-    let language = state.settings.language;
-    (tokens > window).then(|| language.fill(Word::PromptOverWindow, &[&shown, &model, &of]))
 }
 
 /// `ratio`: the share of the window at which it counts as full.

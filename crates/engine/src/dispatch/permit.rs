@@ -1,7 +1,8 @@
 //! The one gate: the mode, then the rules, then the person. What they allow for longer is kept in the session's state.
 
+use super::delegate;
 use super::preview;
-use super::subject::{Surroundings, subject};
+use super::subject::{Surroundings, subject, with_real_paths};
 use super::trust;
 use super::{Prepared, never_ran};
 use crate::cut::clip;
@@ -21,7 +22,7 @@ use ostler_tools::NoPrograms;
 use ostler_wire::{
     Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, PermissionChoice, Silence, Word,
 };
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -244,6 +245,14 @@ async fn ask(
     prepared: &Prepared,
     decision: Decision,
 ) -> Result<Result<Leave, ToolError>, LogError> {
+    if let Some(answer) = delegate::answered(state, prepared) {
+        let (choice, reason) = match &answer {
+            Ok(()) => (PermissionChoice::Once, None),
+            Err(reason) => (PermissionChoice::Deny, reason.clone()),
+        };
+        record(state, prepared, &decision, Decided { choice, reason }, None)?;
+        return Ok(answer.map(|()| leave(prepared)).map_err(refused));
+    }
     if let Some(error) = objection(state, inbox, prepared).await {
         return Ok(Err(error));
     }
@@ -261,6 +270,7 @@ async fn ask(
         ..permission_ask(prepared, state.settings.language)
     };
     let ask = preview::with_preview(state, inbox, prepared, ask).await;
+    let ask = delegate::with_others(state, prepared, ask);
     if ask.is_too_long() {
         record(state, prepared, &decision, Decided::no(), None)?;
         return preview::refuse_unshown(state, prepared).map(Err);
@@ -270,6 +280,7 @@ async fn ask(
         Err(Stopped) => return Ok(Err(never_ran())),
     };
     let chosen = PermissionChoice::from_id(&answer.choice);
+    delegate::settle(state, chosen, answer.reason.as_ref());
     let saved = match (&mut scopes, Keep::of(chosen)) {
         (Some(scopes), Some(keep)) => save(state, inbox, &mut scopes.rules, keep).await?,
         (Some(_) | None, _) => None,
@@ -339,22 +350,6 @@ pub fn kept(choice: PermissionChoice, saved: Option<&String>) -> PermissionChoic
     }
 }
 
-/// The subject, and what a path in it really is where that lies outside, or is written through a link.
-fn with_real_paths(prepared: &Prepared, decision: &Decision, about: Surroundings<'_>) -> String {
-    let mut subject = subject(prepared, about);
-    let is_written = |path: &Path| prepared.accesses.contains(&Access::Write(path.to_owned()));
-    let led = decision.resolved.iter();
-    let led = led.filter(|(named, real)| named != real && is_written(named));
-    let led = led.map(|(_, real)| real);
-    for path in decision.outside.iter().chain(led) {
-        let path = about.scope.shown(path);
-        if !subject.contains(&path) {
-            subject.push_str(&format!(" -> {path}"));
-        }
-    }
-    subject
-}
-
 fn refused(reason: Option<String>) -> ToolError {
     ToolError::new(
         "denied",
@@ -402,7 +397,7 @@ fn scopes(
     };
     let has = |wanted: fn(&Access) -> bool| prepared.accesses.iter().any(wanted);
     let runs = has(|a| matches!(a, Access::Run(_)));
-    let by_rules = runs && !rules.is_empty();
+    let by_rules = (runs || has(|a| matches!(a, Access::Delegate { .. }))) && !rules.is_empty();
     let is_wider = by_rules && rules.iter().any(Rule::is_wide);
     let session = if by_rules {
         texts(&rules)

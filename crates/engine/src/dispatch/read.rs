@@ -12,6 +12,7 @@ use std::sync::Arc;
 const MAX_NAME_SHOWN: usize = 100;
 
 /// A call of an answer, with its arguments read.
+#[derive(Clone)]
 pub struct ReadCall {
     pub call: ToolUse,
     /// The tool and the typed call, or why it cannot be made.

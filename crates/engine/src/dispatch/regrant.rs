@@ -174,7 +174,8 @@ fn question(state: &SessionState, prepared: &Prepared, wanted: &Terms, rules: &[
     options.push(deny(language));
     let call = super::subject::subject(prepared, surroundings(state));
     Ask {
-        subject: language.fill(Word::SandboxStopped, &[&what, &call]),
+        title: language.fill(Word::SandboxStopped, &[&what]),
+        subject: call,
         options,
         ..permission_ask(prepared, language)
     }

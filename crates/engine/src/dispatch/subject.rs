@@ -4,9 +4,11 @@ use super::Prepared;
 use crate::cut::clip;
 use crate::memory::Memory;
 use crate::tool::Scope;
+use ostler_guard::Decision;
 use ostler_sources::roles::Roles;
 use ostler_wire::{Access, Language, Word};
 use serde_json::Value;
+use std::path::Path;
 
 /// Characters of a name that are shown.
 const MAX_NAME: usize = 80;
@@ -91,6 +93,34 @@ pub fn subject(prepared: &Prepared, about: Surroundings<'_>) -> String {
         [_, _, ..] if prepared.accesses.iter().all(delegates) => listed(name, &parts),
         parts => format!("{name}: {}", parts.join(", ")),
     }
+}
+
+/// The subject, and what a path in it really is where that lies outside, or is written through a link.
+pub fn with_real_paths(
+    prepared: &Prepared,
+    decision: &Decision,
+    about: Surroundings<'_>,
+) -> String {
+    let mut subject = subject(prepared, about);
+    let is_written = |path: &Path| prepared.accesses.contains(&Access::Write(path.to_owned()));
+    let led = decision.resolved.iter();
+    let led = led.filter(|(named, real)| named != real && is_written(named));
+    let led = led.map(|(_, real)| real);
+    for path in decision.outside.iter().chain(led) {
+        let path = about.scope.shown(path);
+        if !subject.contains(&path) {
+            subject.push_str(&format!(" -> {path}"));
+        }
+    }
+    subject
+}
+
+/// Several calls of one tool in one question.
+pub fn of_several(name: &str, subjects: &[&str]) -> String {
+    let prefix = format!("{name}: ");
+    let bare = |text: &&str| text.strip_prefix(&prefix).unwrap_or(text).to_owned();
+    let parts: Vec<String> = subjects.iter().map(bare).collect();
+    listed(name, &parts)
 }
 
 /// One item for each, whose further lines are set in: the text of one cannot look like the next.

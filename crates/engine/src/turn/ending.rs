@@ -45,6 +45,10 @@ pub fn turn_away(
             ending.push(Body::Interrupted(Interrupted::default()));
             (Outcome::Interrupted, prompt.typed.unwrap_or(prompt.text))
         }
+        Cause::TooLarge(prompt) => {
+            ending.push(Body::Interrupted(Interrupted::default()));
+            (Outcome::Interrupted, prompt.typed.unwrap_or(prompt.text))
+        }
     };
     ending.extend(goal::conclude(
         (&mut state.permissions, &state.policy),

@@ -3,11 +3,13 @@
 
 use super::session_mention;
 use crate::budget;
+use crate::dispatch::{Sending, ask_to_send};
 use crate::log::LogError;
 use crate::tool::Typed as _;
 use crate::tools::read_file::ReadFile;
 use crate::turn::{auto_plan, goal, ingest};
 use futures_util::future::BoxFuture;
+use ostler_context::transcript::BYTES_PER_TOKEN;
 use ostler_sources::briefing;
 use ostler_sources::references::{Found, Library, PIPED, Voice};
 use ostler_state::SessionState;
@@ -76,6 +78,8 @@ pub enum Cause {
     Stopped(Box<Prompt>),
     /// The person stopped it instead of an answer to what it is for.
     Unsent,
+    /// It is larger than the window, and the person does not want it sent. It goes back to where it came from.
+    TooLarge(Box<Prompt>),
 }
 
 /// One step of the intake.
@@ -85,7 +89,10 @@ type Taken<'a> = BoxFuture<'a, Result<(), Refused>>;
 /// Between turns.
 const TURN_STEPS: &[Step] = &[admit_goal, plan_large_task, take_rules, take_servers];
 /// For every message, also for one that comes while the model works.
-const MESSAGE_STEPS: &[Step] = &[read_pictures, look_up_references, recall_memory, ask_hooks];
+const MESSAGE_STEPS: &[Step] = &[read_pictures, look_up_references, recall_memory];
+/// What the person and their hooks have to say to it.
+const TURN_WORDS: &[Step] = &[weigh, ask_hooks];
+const STEERING_WORDS: &[Step] = &[ask_hooks];
 
 /// Takes in a prompt that begins a turn.
 pub async fn take_in(
@@ -98,7 +105,8 @@ pub async fn take_in(
         taken.message = Message::note(std::mem::take(&mut taken.prompt.text));
         return Ok(());
     }
-    run(MESSAGE_STEPS, state, inbox, taken).await
+    run(MESSAGE_STEPS, state, inbox, taken).await?;
+    run(TURN_WORDS, state, inbox, taken).await
 }
 
 async fn run(
@@ -226,6 +234,37 @@ fn recall_memory<'a>(
     })
 }
 
+/// Whether it is sent at all, if it alone is larger than the window: no compaction helps. Only where a person can be asked.
+fn weigh<'a>(
+    state: &'a mut SessionState,
+    inbox: &'a mut Inbox,
+    taken: &'a mut Intake,
+) -> Taken<'a> {
+    Box::pin(async move {
+        state.settings.folding.gauge.agreed = false;
+        let window = state.conversation.window();
+        let context = taken.message.context.as_ref().map_or(0, String::len);
+        let tokens = (taken.message.text.len() + context) as u64 / BYTES_PER_TOKEN;
+        if window == 0 || tokens <= window || !state.settings.interactive {
+            return Ok(());
+        }
+        let language = state.settings.language;
+        let model = state.conversation.model.reference();
+        let [shown, of] = [tokens, window].map(|n| n.to_string());
+        let size = language.fill(Word::PromptOverWindow, &[&shown, &model, &of]);
+        match ask_to_send(inbox, size, language).await {
+            Sending::Send => {
+                state.settings.folding.gauge.agreed = true;
+                Ok(())
+            }
+            Sending::Stop => Err(Refused {
+                cause: Cause::TooLarge(Box::new(taken.prompt.clone())),
+                notices: Vec::new(),
+            }),
+        }
+    })
+}
+
 /// What hooks have to say to it.
 fn ask_hooks<'a>(
     state: &'a mut SessionState,
@@ -289,8 +328,11 @@ pub async fn steer(
 ) -> Result<(), LogError> {
     let reply_to = prompt.reply_to.clone();
     let mut taken = Intake::new(prompt, Start::Not, Opening::default(), cancel);
-    if let Err(Refused { cause, mut notices }) = run(MESSAGE_STEPS, state, inbox, &mut taken).await
-    {
+    let taken_in = match run(MESSAGE_STEPS, state, inbox, &mut taken).await {
+        Ok(()) => run(STEERING_WORDS, state, inbox, &mut taken).await,
+        refused => refused,
+    };
+    if let Err(Refused { cause, mut notices }) = taken_in {
         match cause {
             Cause::Unsent => {}
             Cause::Hook(text) => {
@@ -300,7 +342,7 @@ pub async fn steer(
                 state.feed.reply(&reply_to, "", nothing);
             }
             // The next turn begins with it, as with what waits otherwise.
-            Cause::Stopped(prompt) => inbox.put_first(*prompt),
+            Cause::Stopped(prompt) | Cause::TooLarge(prompt) => inbox.put_first(*prompt),
         }
         return state.commit(notices);
     }

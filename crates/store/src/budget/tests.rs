@@ -135,13 +135,13 @@ fn a_breach_says_what_to_do() {
     let breach = books.hold(&limits, of("a"), amount(0.5, 9)).unwrap_err();
     assert_eq!(
         breach.message(Language::English),
-        "The budget of the run is $2.50: $2.25 is used or reserved, and the next request may take $0.5000 more. \
+        "The budget of the run is $2.50: $2.25 is used or reserved, and the next request may need $0.5000 more. \
          Raise `[budget] run` or `--budget`, or lower `[agent] max_tokens`, which bounds what an answer can cost."
     );
     for (language, subject, detail) in [
         (
             Language::English,
-            "The budget of the run is $2.50: $2.25 is used or reserved, and the next request may take $0.5000 more.",
+            "The budget of the run is $2.50: $2.25 is used or reserved, and the next request may need $0.5000 more.",
             "to $5.00, until Ostler ends",
         ),
         (

@@ -548,13 +548,13 @@ fn what_stands_around_a_hit_is_shown() {
         (A, 19, 2, "17 18 19"),
         (A, 5, 0, "5"),
         ("aaab", 0, 6, "0"),
+        (A, 99, 2, &format!("Session {A} has no entry 99 with text.")),
         (
-            A,
-            99,
+            "aaa",
+            1,
             2,
-            &format!("Session {A} has no entry 99 with words in it."),
+            "2 sessions begin with aaa; write more of the id.",
         ),
-        ("aaa", 1, 2, "2 sessions begin with aaa; give more of it."),
         (
             "dddd",
             1,

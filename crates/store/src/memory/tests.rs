@@ -347,11 +347,11 @@ fn nonsense_is_left_out_said_and_left_alone() {
         })
         .collect();
     insta::assert_snapshot!(left.join("\n"), @r"
-    b-copy.md: a-copy.md has the same id; take the id line out to make it a fact of its own
+    b-copy.md: a-copy.md has the same id; remove the id line to make it a fact of its own
     cut.md: its front matter has no end; close it with a line of ---
     dangling.md: it is a link
     empty.md: it is empty
-    evil.md: its id ../../../x has other characters than letters, digits, `-`, `_` and `.`
+    evil.md: its id ../../../x has characters other than letters, digits, `-`, `_` and `.`
     folder.md: it is not a file
     huge.md: it has 10485760 bytes, more than 65536
     link.md: it is a link

@@ -96,7 +96,7 @@ fn a_session_is_found_by_a_unique_beginning_of_its_id_in_any_project() {
     }
     assert_eq!(shelf.store.find("aaaab"), Ok(shelf.elsewhere().path_of(B)));
     for (id, expect) in [
-        ("aaaa", "2 sessions begin with aaaa; give more of it."),
+        ("aaaa", "2 sessions begin with aaaa; write more of the id."),
         (
             "dddd",
             "There is no session dddd. `ostler sessions list` shows them.",

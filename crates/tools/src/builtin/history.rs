@@ -246,7 +246,7 @@ mod tests {
                 json!({"query": "zebra", "scope": "global"}),
                 "Nothing found. Try other or fewer words, or words of another language that may have been used.",
             ),
-            (json!({}), "invalid_input: No words to look for; name some."),
+            (json!({}), "invalid_input: No search words: name some."),
             (
                 json!({"operation": "around", "session": ID}),
                 "invalid_input: around needs the session and entry of a hit.",

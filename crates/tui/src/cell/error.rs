@@ -31,10 +31,15 @@ impl From<ErrorEntry> for Failure {
 impl Failure {
     pub fn rows(&self, columns: usize, theme: &Theme, fold: Fold) -> Vec<Line> {
         let style = theme.style(Role::Error);
+        let known = self
+            .details
+            .as_ref()
+            .map(Json::to_value)
+            .unwrap_or_default();
         let title: Line = [
             Span::new("✗ ", style),
             Span::new(
-                say::error_head(theme.language, &self.kind),
+                say::error_head(theme.language, &self.kind, &known),
                 theme.style(Role::Strong).with(style),
             ),
         ]

@@ -48,6 +48,32 @@ pub fn head(text: &str, count: usize, style: Style, columns: usize, theme: &Them
     out
 }
 
+/// The first and the last lines, wrapped, and how many there are between them.
+pub fn ends(
+    text: &str,
+    (first, last): (usize, usize),
+    style: Style,
+    columns: usize,
+    theme: &Theme,
+) -> Vec<Line> {
+    let lines: Vec<&str> = text.lines().collect();
+    let end = lines.len().saturating_sub(last).max(first.min(lines.len()));
+    let hidden = end.saturating_sub(first);
+    let wrapped =
+        |line: &&str| text::wrap(&Line::new(rows::bounded(line, MAX_LINE), style), columns);
+    let mut out: Vec<Line> = lines.iter().take(first).flat_map(wrapped).collect();
+    out.truncate(MAX_OPEN_ROWS);
+    if hidden > 0 {
+        let note = say::folded_after(theme.language, hidden);
+        out.push(text::cut(
+            &Line::new(note, theme.style(Role::Faint)),
+            columns,
+        ));
+    }
+    out.extend(lines.iter().skip(end).flat_map(wrapped).take(MAX_OPEN_ROWS));
+    out
+}
+
 /// All lines, folded, as far as a cell goes.
 pub fn all(text: &str, style: Style, columns: usize) -> Vec<Line> {
     let mut out = Vec::new();

@@ -19,16 +19,17 @@ pub struct Reasoning {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    Thinking(Duration),
+    Thinking,
     /// How long it took, where that is known.
     Thought(Option<Duration>),
 }
 
 impl Reasoning {
-    pub fn thinking(text: String, so_far: Duration) -> Self {
+    /// For how long, the row with the activity says.
+    pub fn thinking(text: String) -> Self {
         Self {
             text,
-            state: State::Thinking(so_far),
+            state: State::Thinking,
         }
     }
 
@@ -42,7 +43,7 @@ impl Reasoning {
     pub fn rows(&self, columns: usize, theme: &Theme, fold: Fold) -> Vec<Line> {
         let style = theme.style(Role::Reasoning);
         let title = match self.state {
-            State::Thinking(so_far) => say::thinking(theme.language, so_far),
+            State::Thinking => theme.language.say(Word::Thinking).to_owned(),
             State::Thought(took) => say::thought(theme.language, took),
         };
         let mut title = Line::new(title, style);
@@ -52,11 +53,14 @@ impl Reasoning {
                 let text = text.into_iter().map(|line| line.on(style)).collect();
                 rows::indent(text, &rows::spaces(INDENT), &rows::spaces(INDENT))
             }
-            (Fold::Closed, State::Thinking(_)) => {
+            (Fold::Closed, State::Thinking) => {
                 // What nobody can see need not be laid out.
                 let recent = recent(self.text.trim_end());
-                let wrapped = rows::prose(recent, style, columns - INDENT);
-                let mut rows = rows::indent(wrapped, &rows::spaces(INDENT), &rows::spaces(INDENT));
+                let text = crate::markdown::render(recent, columns - INDENT, theme);
+                // Of the few rows none is empty.
+                let said = text.into_iter().filter(|line| line.width() > 0);
+                let text = said.map(|line| line.on(style)).collect();
+                let mut rows = rows::indent(text, &rows::spaces(INDENT), &rows::spaces(INDENT));
                 rows.drain(..rows.len().saturating_sub(LIVE));
                 rows
             }

@@ -10,7 +10,10 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retry {
     pub reason: String,
+    /// Tries that failed so far.
     pub attempt: u32,
+    /// Tries in all; 0 where nobody knows.
+    pub of: u32,
     /// Until it is sent.
     pub left: Duration,
 }
@@ -20,7 +23,7 @@ impl Retry {
         let style = theme.style(Role::Warning);
         let width = columns.saturating_sub(2);
         let mut text = rows::prose(
-            &say::retry(theme.language, self.left, self.attempt),
+            &say::retry(theme.language, self.left, (self.attempt, self.of)),
             style,
             width,
         );

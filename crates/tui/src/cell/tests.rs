@@ -366,13 +366,11 @@ fn others() -> Vec<Cell> {
             "First I look.\nThen I think.".into(),
             Some(Duration::from_secs(3)),
         )),
-        Cell::Reasoning(Reasoning::thinking(
-            "one\ntwo\nthree".into(),
-            Duration::from_millis(1_500),
-        )),
+        Cell::Reasoning(Reasoning::thinking("one\ntwo\nthree".into())),
         Cell::Retry(Retry {
             reason: "HTTP 529: overloaded".into(),
             attempt: 2,
+            of: 5,
             left: Duration::from_millis(4_300),
         }),
         Cell::Turn(turn),
@@ -494,7 +492,7 @@ fn a_line_of_ten_megabytes_is_a_few_rows() {
             500,
         ),
         (
-            Cell::Reasoning(Reasoning::thinking(line.clone(), Duration::ZERO)),
+            Cell::Reasoning(Reasoning::thinking(line.clone())),
             Fold::Closed,
             3,
         ),
@@ -553,10 +551,11 @@ fn hostile(text: &str) -> Vec<Cell> {
             stop: None,
         }),
         Cell::Reasoning(Reasoning::thought(s(), None)),
-        Cell::Reasoning(Reasoning::thinking(s(), Duration::ZERO)),
+        Cell::Reasoning(Reasoning::thinking(s())),
         Cell::Retry(Retry {
             reason: s(),
             attempt: 1,
+            of: 0,
             left: Duration::ZERO,
         }),
         Cell::Job(Job {

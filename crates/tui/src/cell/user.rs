@@ -7,8 +7,10 @@ use crate::say;
 use crate::theme::{Role, Theme};
 use ostler_wire::{Message, Word};
 
-/// Lines of a message that the transcript shows.
+/// Lines of a message that the transcript shows: its beginning and its end, where what was asked about a paste mostly stands.
 const FOLDED: usize = 20;
+const BEGINNING: usize = 8;
+const END: usize = 4;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
@@ -59,7 +61,11 @@ impl User {
             (Fold::Open, Some(typed)) => format!("{typed}\n\n{}", self.text),
             (Fold::Closed | Fold::Open, None) => self.text.clone(),
         };
-        let mut said = lines::head(&text, count, style, width, theme);
+        let total = text.lines().count();
+        let mut said = match total > count {
+            true => lines::ends(&text, (BEGINNING, END), style, width, theme),
+            false => lines::head(&text, count, style, width, theme),
+        };
         for name in &self.images {
             said.extend(rows::prose(
                 &say::image(theme.language, name),

@@ -14,6 +14,8 @@ use ostler_wire::{Act, Deed, List, Word};
 
 /// Items shown at a time.
 const MAX_SHOWN: usize = 12;
+/// Items of a list that is not worth a search.
+const FEW: usize = 4;
 /// Rows that a list of looks takes beside its sample.
 const ROWS_WITHOUT_SAMPLE: usize = 12;
 /// What a look is shown with.
@@ -193,7 +195,13 @@ impl Picker {
             .fits
             .get(self.chosen)
             .and_then(|n| self.list.items.get(*n));
-        let mut line = canvas.line(canvas.say(Word::PickKeys), Role::Faint);
+        // A few that are all seen need no search.
+        let is_short = self.list.items.len() <= FEW && self.list.search.is_none();
+        let word = match is_short && self.search.text.is_empty() {
+            true => Word::FewKeys,
+            false => Word::PickKeys,
+        };
+        let mut line = canvas.line(canvas.say(word), Role::Faint);
         let actions = item.map_or(&[][..], |i| &i.actions);
         if actions.len() > 1 {
             line = canvas.line("enter ", Role::Faint);

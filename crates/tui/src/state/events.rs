@@ -3,7 +3,9 @@
 use super::{AWAY, Effect, MAX_TITLE, State, help};
 use crate::canvas::Canvas;
 use crate::layer::{Layer, Picker};
-use ostler_wire::{Body, Delta, Entry, Event, HERE, Message, Reply, Rewind, Settings, View, Word};
+use ostler_wire::{
+    Body, Delta, Entry, Event, HERE, List, Message, Reply, Rewind, Settings, View, Word,
+};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -62,23 +64,11 @@ impl State {
                 self.transcript.event(event, now);
             }
             Event::Delta(_) => self.transcript.event(event, now),
-            Event::Entry(entry) if self.says_nothing_new(&entry.body) => {}
             Event::Entry(entry) => {
                 self.follow(&entry.body, now);
                 self.transcript.event(event, now);
             }
         }
-    }
-
-    /// The first request writes down the model that the status line shows already.
-    fn says_nothing_new(&self, body: &Body) -> bool {
-        let Body::Settings(settings) = body else {
-            return false;
-        };
-        settings.model.as_ref() == Some(&self.status.model)
-            && settings.effort.is_none()
-            && settings.title.is_none()
-            && settings.host.is_none()
     }
 
     /// What an entry means beyond its cell.
@@ -213,11 +203,11 @@ impl State {
             };
         }
         let is_shown = match &reply.view {
-            View::Do(_) | View::List(_) | View::Completion(_) => false,
-            view => view.menu().is_none(),
+            View::Do(_) | View::Completion(_) => false,
+            view => view.menu().is_none_or(|list| is_nothing(&list)),
         };
-        let is_typed =
-            !line.is_empty() && !line.starts_with(['!', '#']) && !line.starts_with("login ");
+        let is_login = line.split_whitespace().next() == Some("login");
+        let is_typed = !line.is_empty() && !line.starts_with(['!', '#']) && !is_login;
         if is_shown && is_typed && !reply.more {
             self.transcript.echo(line);
         }
@@ -229,7 +219,10 @@ impl State {
 
     fn view(&mut self, view: &View, canvas: &Canvas, now: Instant) {
         if let Some(list) = view.menu() {
-            return self.layers.push(Layer::Picker(Picker::new(list)));
+            return match is_nothing(&list) {
+                true => self.transcript.view(&View::Text(list.empty), canvas),
+                false => self.layers.push(Layer::Picker(Picker::new(list))),
+            };
         }
         match view {
             View::Do(deed) => self.deed(deed.clone(), now),
@@ -243,4 +236,9 @@ impl State {
             | View::Error(_) => self.transcript.view(view, canvas),
         }
     }
+}
+
+/// Whether there is nothing to choose from.
+fn is_nothing(list: &List) -> bool {
+    list.items.is_empty() && !list.empty.is_empty()
 }

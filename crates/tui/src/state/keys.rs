@@ -25,12 +25,12 @@ pub const GLOBALS: &[Binding<Global>] = &[
     Binding::new(Global::Interrupt, "interrupt", &["ctrl-c"], "stop the turn, else empty the composer, else leave when pressed twice"),
     Binding::new(Global::Queue, "queue", &["tab"], "while it works: send as the next turn"),
     Binding::new(Global::NextMode, "next_mode", &["shift-tab"], "approval: ask first, accept edits, auto; then plan mode, and back"),
-    Binding::new(Global::Background, "background", &["ctrl-b"], "while a command runs: let it go on in the background"),
+    Binding::new(Global::Background, "background", &["ctrl-b"], "while a command runs: let it continue in the background"),
     Binding::new(Global::Help, "help", &["?"], "in an empty composer: show the keys"),
     Binding::new(Global::Page, "page", &["ctrl-t"], "page through everything, unfolded"),
     Binding::new(Global::Editor, "editor", &["ctrl-g"], "write in your own editor"),
     Binding::new(Global::PasteImage, "paste_image", &["ctrl-v"], "attach the picture on the clipboard"),
-    Binding::new(Global::Redraw, "redraw", &["ctrl-l"], "clear the screen and draw anew"),
+    Binding::new(Global::Redraw, "redraw", &["ctrl-l"], "clear the screen and redraw"),
     Binding::new(Global::Suspend, "suspend", &["ctrl-z"], "suspend; `fg` brings it back"),
 ];
 

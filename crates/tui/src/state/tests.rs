@@ -342,6 +342,7 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
             bench.delta(Delta::Retry {
                 after_ms: 8_000,
                 attempt: 2,
+                of: 5,
                 reason: "HTTP 529: overloaded".into(),
             });
             bench.passes(3_000);
@@ -384,10 +385,14 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
         "budget" | "task budget" => {
             working(&mut bench);
             let options = [
-                ("once", "raise it and go on", "to $5.00, until Ostler ends"),
+                (
+                    "once",
+                    "raise it and continue",
+                    "to $5.00, until Ostler ends",
+                ),
                 ("deny", "stop here", ""),
             ];
-            let subject = "The budget of the run is $2.50: $2.25 is used or reserved, and the next request may take $0.5000 more.";
+            let subject = "The budget of the run is $2.50: $2.25 is used or reserved, and the next request may need $0.5000 more.";
             let mut asked = Ask {
                 title: "The budget is reached".into(),
                 ..ask(AskKind::Budget, subject, &options)

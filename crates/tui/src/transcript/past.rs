@@ -58,7 +58,14 @@ pub fn cells(entries: &[Arc<Entry>], to: Language) -> Vec<Cell> {
                 tool.finish(result, to);
             }
         } else {
-            cells.extend(Cell::of(&entry.body, to));
+            // What it began with is no news.
+            let is_first = cells.is_empty() && matches!(entry.body, Body::Settings(_));
+            cells.extend(
+                (!is_first)
+                    .then(|| Cell::of(&entry.body, to))
+                    .into_iter()
+                    .flatten(),
+            );
         }
     }
     cells

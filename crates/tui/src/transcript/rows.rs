@@ -71,12 +71,11 @@ impl Transcript {
     pub fn live(&mut self, canvas: &Canvas, room: usize, now: Instant) -> Vec<Line> {
         let mut rows = Vec::new();
         if let Some(thinking) = self.thinking.as_ref().filter(|t| t.took.is_none()) {
-            let so_far = now.saturating_duration_since(thinking.since);
             let text = match self.show_reasoning {
                 true => thinking.text.clone(),
                 false => String::new(),
             };
-            let cell = Reasoning::thinking(text, so_far);
+            let cell = Reasoning::thinking(text);
             rows.extend(cell.rows(canvas.columns, &canvas.theme, Fold::Closed));
         }
         if let Some(speaking) = &self.speaking {

@@ -53,11 +53,25 @@ pub fn model(boot: &Boot) -> Finding {
 }
 
 pub fn providers(resolver: &Resolver<'_>, language: Language) -> Vec<Finding> {
-    resolver
-        .providers()
-        .iter()
+    let has_none = |provider: &&Provider| {
+        let missing = || matches!(resolver.key(provider), Err(KeyError::Missing { .. }));
+        !provider.configured && missing() && resolver.login(provider).is_none()
+    };
+    let all = resolver.providers();
+    let known = all.iter().filter(|provider| !has_none(provider));
+    let mut found: Vec<Finding> = known
         .map(|provider| one_provider(resolver, provider, language))
-        .collect()
+        .collect();
+    let without: Vec<&str> = all
+        .iter()
+        .filter(has_none)
+        .map(|provider| provider.config.name.as_str())
+        .collect();
+    if !without.is_empty() {
+        let text = language.filled(Word::DocProvidersNoKey, &[&without.join(", ")]);
+        found.push(Finding::ok("provider", text));
+    }
+    found
 }
 
 fn one_provider(resolver: &Resolver<'_>, provider: &Provider, language: Language) -> Finding {
@@ -82,13 +96,6 @@ fn one_provider(resolver: &Resolver<'_>, provider: &Provider, language: Language
             ),
         },
         Ok(None) => Finding::ok("provider", language.filled(Word::DocProviderNone, &[&name])),
-        Err(KeyError::Missing { .. }) if !provider.configured => {
-            let variable = provider.config.api_key_env.as_deref().unwrap_or_default();
-            Finding::ok(
-                "provider",
-                language.filled(Word::DocProviderNoKey, &[&name, &variable]),
-            )
-        }
         Err(error @ KeyError::Missing { .. }) => Finding::new(
             Status::Note,
             "provider",

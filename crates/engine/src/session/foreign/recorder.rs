@@ -476,6 +476,7 @@ impl ForeignWatcher for Recorder {
             } => self.feed.delta(Delta::Retry {
                 after_ms,
                 attempt,
+                of: 0,
                 reason,
             }),
             ForeignActivity::Notice(text) => self.note(written, text),

@@ -257,7 +257,7 @@ mod tests {
         [] Some(Length) None
         [Text { text: "half", replay: None }] None Some(("retryable", "the answer was cut off: the stream ended before the endpoint said it was complete"))
         [] None Some(("overflow", "too long"))
-        [] None Some(("fatal", "the plugin failed and does not say why"))
+        [] None Some(("fatal", "the plugin failed without saying why"))
         "#);
     }
 }

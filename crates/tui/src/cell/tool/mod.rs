@@ -240,7 +240,11 @@ impl Tool {
     /// What it does or did: its verb, or its name where it has none.
     fn head(&self, to: Language) -> String {
         match self.verb() {
-            Some(verb) => to.say(verb.word(self.state.is_over())).to_owned(),
+            // What was denied was not done.
+            Some(verb) => {
+                let is_done = self.state.is_over() && self.state != State::Denied;
+                to.say(verb.word(is_done)).to_owned()
+            }
             None => title::name(&self.name),
         }
     }

@@ -56,16 +56,28 @@ enum Part {
     Error(String),
 }
 
+/// What the person said themselves. The sentence around it is for the model; the title says that the call was denied.
+fn own_reason(message: &str) -> Option<&str> {
+    match message.strip_prefix("The person refused this call") {
+        Some(rest) => rest.strip_prefix(": "),
+        None => Some(message),
+    }
+}
+
 pub fn read(form: ResultForm, input: &Value, envelope: Value, to: Language) -> Outcome {
     if let Some(error) = envelope.get("error").filter(|e| !e.is_null()) {
         let message = match error.get("message").and_then(Value::as_str) {
             Some(message) => message.to_owned(),
             None => error.to_string(),
         };
+        let shown = match error["code"].as_str() {
+            Some("denied") => own_reason(&message).map(str::to_owned),
+            _ => Some(message),
+        };
         return Outcome {
             facts: Vec::new(),
             went_wrong: true,
-            body: vec![Part::Error(message)],
+            body: shown.into_iter().map(Part::Error).collect(),
         };
     }
     let data = envelope.get("data").unwrap_or(&envelope);

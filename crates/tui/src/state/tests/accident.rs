@@ -514,7 +514,7 @@ fn a_small_window_shows_every_answer_and_what_is_asked() {
         ),
         (
             "always_repository",
-            "always allow, for everybody who uses this repository",
+            "always allow, for everybody",
             "Bash(cargo test:*) in ostler.toml",
         ),
         ("deny", "deny", "?why not"),
