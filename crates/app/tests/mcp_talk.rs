@@ -288,12 +288,12 @@ fn the_panel_trusts_and_untrusts_for_good() {
         assert!(shown.contains(action), "{action}: {shown}");
     }
     running.write(&command("mcp trust fake"));
-    running.wait_stdout("may be used while planning: go. Kept in");
+    running.wait_stdout("may be used while planning: go. Saved in");
     assert!(file().contains("trusted_read_only_tools"), "{}", file());
     running.write(&command("mcp"));
     running.wait_stdout("mcp untrust fake");
     running.write(&command("mcp untrust fake"));
-    running.wait_stdout("ask again while planning: go. Kept in");
+    running.wait_stdout("ask again while planning: go. Saved in");
     assert!(!file().contains("\"go\""), "{}", file());
     running.write(&command("mcp trust nobody"));
     running.wait_stdout("There is no MCP server nobody.");
@@ -313,7 +313,7 @@ fn a_trusted_project_stays_trusted_when_its_server_is() {
     scene.exec("learn").ok();
     let mut running = driven(&scene);
     running.write(&command("mcp trust fake"));
-    running.wait_stdout("Kept in");
+    running.wait_stdout("Saved in");
     running.wait().ok();
     assert!(scene.space.read(".mcp.json").contains("\"go\""));
     let out = scene.exec("still").ok();

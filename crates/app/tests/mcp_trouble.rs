@@ -365,7 +365,7 @@ fn an_address_that_does_not_work_is_explained() {
                 "redirect",
                 &["redirects to http://elsewhere.invalid/mcp", "as `url`"],
             ),
-            of("moved-here", "redirect", &["sends us to", "as `url`"]),
+            of("moved-here", "redirect", &["redirects to", "as `url`"]),
             of(
                 "hangs-up",
                 "closed",

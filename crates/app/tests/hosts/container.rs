@@ -321,7 +321,7 @@ fn a_link_that_breaks_is_made_again_and_the_command_goes_on() {
         out.stderr
     );
     assert!(
-        out.stderr.contains("The link to host box is back"),
+        out.stderr.contains("The connection to host box is back"),
         "{}",
         out.stderr
     );

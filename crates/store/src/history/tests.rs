@@ -345,7 +345,7 @@ fn where_nothing_can_be_written_the_search_still_works() {
     assert_eq!(shown(&found), "a:0");
     let notice = found.notice(Language::English).unwrap();
     assert!(
-        notice.starts_with("The index cannot be kept at "),
+        notice.starts_with("The index cannot be saved at "),
         "{notice}"
     );
 }

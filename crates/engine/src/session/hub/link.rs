@@ -61,9 +61,9 @@ mod tests {
         for (state, expect) in [
             (
                 Some("it was closed".to_owned()),
-                "The link to ssh box is cut (it was closed).",
+                "The connection to ssh box is lost (it was closed). Reconnecting; what runs there continues.",
             ),
-            (None, "The link to ssh box is back."),
+            (None, "The connection to ssh box is back."),
         ] {
             says.send_replace(state);
             let told = format!("{:?}", live.recv().await.unwrap().event);
