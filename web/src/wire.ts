@@ -210,8 +210,6 @@ export interface Ask {
   options?: Choice[];
   multi?: boolean;
   free_text?: boolean;
-  /** What is typed is a key: it is neither shown nor kept. */
-  secret?: boolean;
   preview?: string;
   preview_format?: "text" | "diff" | "markdown";
   from?: string;

@@ -50,9 +50,6 @@ pub struct Ask {
     /// Words of the person's own are welcome instead of an option.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub free_text: bool,
-    /// What is typed is a key or a password: it is neither shown nor kept.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub secret: bool,
     /// What is to be looked at before answering: the diff of an edit, the text of a plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,

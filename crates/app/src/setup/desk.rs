@@ -207,9 +207,13 @@ fn list_ask(question: &str, rows: &[Row]) -> Ask {
 
 /// An ask for a line of text.
 fn text_ask(question: &Question<'_>) -> Ask {
+    let kind = match question.typing {
+        Typing::Hidden => AskKind::Secret,
+        Typing::Shown => AskKind::Question,
+    };
     Ask {
+        kind,
         free_text: true,
-        secret: question.typing == Typing::Hidden,
         preview: Some(question.hint.to_owned()).filter(|hint| !hint.is_empty()),
         ..bare_ask(question.title)
     }
