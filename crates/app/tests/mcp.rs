@@ -208,7 +208,7 @@ fn a_server_that_does_not_start_is_a_notice_or_an_error() {
         "no licence",
         "MCP server mute: it was not ready within 1 s",
         "MCP server missing: ",
-        "MCP server old: `type = \"sse\"`",
+        "MCP server old: nothing listens at http://127.0.0.1:1/sse",
         "MCP server unset: the variable NO_SUCH_VARIABLE is not set",
     ] {
         assert!(out.stderr.contains(words), "{words}: {}", out.stderr);
