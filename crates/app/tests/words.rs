@@ -43,7 +43,7 @@ const FRONT_ENDS: [&str; 42] = [
     "llm/src/kinds.rs",
     "llm/src/model.rs",
     "llm/src/plugin.rs",
-    "llm/src/sse.rs",
+    "wire/src/sse.rs",
     "tui/src",
     "wire/src/why.rs",
 ];

@@ -438,7 +438,7 @@ mod tests {
         let error = find(&store, &saved(Some("ssh me@box"))).unwrap_err();
         assert_eq!(
             reason(&error, Language::English),
-            "it was saved at ssh me@box: go on there to bring it back"
+            "it was saved at ssh me@box: go there with /host to bring it back"
         );
         let error = find(&store, &saved(None)).unwrap_err();
         assert_eq!(

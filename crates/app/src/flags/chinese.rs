@@ -59,6 +59,7 @@ fn of(english: &StyledStr) -> Option<&'static str> {
 #[rustfmt::skip]
 const TABLE: &[(&str, &str)] = &[
     ("Remove the program, and with --purge all that it keeps", "移除程序；加 --purge 时连同其保存的一切"),
+    ("Count the calls of sessions since then that each rule decides: 12h, 30d or 4w", "统计此后的会话中由每条规则决定的调用：12h、30d 或 4w"),
     ("Only show what would be removed", "只显示会移除什么"),
     ("Your settings, keys, sessions and checkpoints, too", "连同您的设置、密钥、会话和检查点"),
     ("Take over settings, servers, commands and sessions of other agents", "采用其他代理的设置、服务器、命令和会话"),

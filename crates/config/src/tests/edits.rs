@@ -455,6 +455,7 @@ fn show_has_defaults_and_get_has_one() {
     display.show_tool_calls = true  # default
     helper.grace_seconds = 600  # default
     helper.install = "ask"  # default
+    host.tmux = false  # default
     permissions.allow = []  # default
     permissions.ask = []  # default
     permissions.deny = []  # default

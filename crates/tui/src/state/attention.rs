@@ -14,7 +14,7 @@ pub const PAUSE: Duration = Duration::from_millis(800);
 pub const HOLD: Duration = Duration::from_millis(800);
 /// A key that comes again within this time may be held down, where the terminal does not say. Systems begin to repeat after
 /// 250 to 1,000 ms, and go on faster.
-pub const REPEAT: Duration = Duration::from_millis(1_500);
+pub const REPEAT: Duration = Duration::from_millis(1_100);
 
 #[derive(Debug, Default)]
 pub struct Attention {
