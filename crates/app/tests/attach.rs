@@ -307,7 +307,7 @@ fn a_terminal_without_the_sandbox_does_not_take_a_session_over() {
     scene.server.push(run);
     owner.keys("\x04");
     assert!(owner.wait().success());
-    other.wait_for("does not go on here");
+    other.wait_for("does not continue here");
     assert!(!scene.space.root().join("RAN").exists());
 }
 
@@ -349,10 +349,10 @@ fn a_weaker_sandbox_does_not_take_a_session_over() {
         assert!(owner.wait().success());
         let seen = wait_for("an end", || {
             let screen = other.screen();
-            let is_over = screen.contains("does not go on here") || screen.contains(TOOK_OVER);
+            let is_over = screen.contains("does not continue here") || screen.contains(TOOK_OVER);
             is_over.then_some(screen)
         });
-        assert!(seen.contains("does not go on here"), "{kind}: {seen}");
+        assert!(seen.contains("does not continue here"), "{kind}: {seen}");
         assert!(!scene.space.root().join("RAN").exists(), "{kind}");
     }
 }

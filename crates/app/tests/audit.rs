@@ -40,7 +40,7 @@ fn misused_flags_are_usage_errors() {
         "there is no tool `bahs`; did you mean `bash`?",
     );
     check(&["--format", "json"], "add -p");
-    check(&["--format", "json", "sessions", "list"], "goes after");
+    check(&["--format", "json", "sessions", "list"], "put the output format after");
     assert_eq!(files(space.home()), Vec::<std::path::PathBuf>::new());
 }
 
@@ -77,7 +77,7 @@ fn a_key_in_a_file_is_warned_about_once_it_is_used() {
         .space
         .write(scene.space.home().join("config.toml"), literal);
     let out = scene.exec("hi").ok();
-    let warned = "stands in a config file";
+    let warned = "is in a config file";
     assert!(out.stderr.contains(warned), "{}", out.stderr);
     assert!(!out.stderr.contains("sk-literal"), "{}", out.stderr);
     let header = scene

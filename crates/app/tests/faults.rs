@@ -483,7 +483,7 @@ fn an_empty_answer_is_asked_for_again_once() {
         let empty = [Step::answer(), Step::answer().text(" \n")];
         let (scene, message) = fails(kind, "", empty, "empty_response");
         assert!(
-            message.contains("answered with nothing, twice"),
+            message.contains("gave an empty answer twice"),
             "{message}"
         );
         let log = scene.log();

@@ -185,7 +185,7 @@ fn shared_hooks_of_the_person_run_when_wanted() {
             out.stderr
         );
         assert_eq!(
-            out.stderr.contains("run beside the work"),
+            out.stderr.contains("it is asynchronous"),
             wanted,
             "{}",
             out.stderr

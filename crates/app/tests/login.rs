@@ -298,7 +298,7 @@ fn a_login_with_a_code_on_another_device() {
     scene.nothing_shows(&[&out]);
     for (word, text) in [
         ("access_denied", "refused on the other device"),
-        ("expired_token", "not typed in before it expired"),
+        ("expired_token", "not entered before it expired"),
         ("invalid_client", "mock: invalid_client (invalid_client)"),
     ] {
         scene.issuer.decide(Err(word));
@@ -340,7 +340,7 @@ fn logins_that_fail() {
             Hitch::Error("invalid_grant"),
             "mock: invalid_grant (invalid_grant)",
         ),
-        ("/token", Hitch::Html, "no JSON object"),
+        ("/token", Hitch::Html, "not a JSON object"),
         ("/token", Hitch::Huge, "more than 1 MiB"),
         (
             "/token",
@@ -360,7 +360,7 @@ fn logins_that_fail() {
         scene.nothing_shows(&[&out]);
     }
     for (hitch, text) in [
-        (Hitch::Html, "no JSON object"),
+        (Hitch::Html, "not a JSON object"),
         (Hitch::Error("unauthorized_client"), "unauthorized_client"),
     ] {
         scene.issuer.hitch("/device", hitch);
@@ -467,7 +467,7 @@ fn a_login_that_cannot_be_renewed_says_so() {
             "login_required",
             "cannot be renewed: ",
         ),
-        (Hitch::Html, true, "login_required", "no JSON object"),
+        (Hitch::Html, true, "login_required", "not a JSON object"),
     ] {
         scene.log_in();
         match expired {

@@ -299,7 +299,7 @@ fn an_address_that_does_not_work_is_explained() {
                 "reserved",
                 json!({"url": format!("{base}/ok"), "headers": {"Accept": "x"}}),
                 "settings",
-                &["is set by us", "`headers`"],
+                &["is set by Ostler", "`headers`"],
             ),
             status(
                 "401",

@@ -268,7 +268,7 @@ mod tests {
         };
         let reader = Reader::unbound(Language::English);
         for (name, part) in [
-            ("link", "out of the project"),
+            ("link", "outside of the project"),
             ("flood", "10485760 bytes"),
             ("odd", "not a file"),
             ("bytes", "not text"),
@@ -322,7 +322,7 @@ mod tests {
             ("denied", Err("Read(denied/*)")),
             ("linked", Err("Read(.env)")),
             ("banned", Err("forbid_read")),
-            ("asked", Err("wants to be asked")),
+            ("asked", Err("asks before it is read")),
         ] {
             let found = read(&root.join(name).join(SKILL), &owner, &reader);
             match expect {

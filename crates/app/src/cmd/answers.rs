@@ -307,11 +307,11 @@ mod tests {
             ("login", "There is no command `login` here"),
             (
                 "config set a b",
-                "`ostler config set a b` is for the command line",
+                "`ostler config set a b` works on the command line only",
             ),
-            ("memory edit x", "is for the command line"),
-            ("trust --yes", "is for the command line"),
-            ("usage --by moon", "is no value"),
+            ("memory edit x", "works on the command line only"),
+            ("trust --yes", "works on the command line only"),
+            ("usage --by moon", "is not a valid value"),
             ("usage --root /", "unknown argument `--root`"),
             ("sessions show none", "none"),
         ] {

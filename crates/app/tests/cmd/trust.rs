@@ -170,7 +170,7 @@ fn a_project_that_would_not_load_is_not_trusted() {
         "[[providers]]\nname = \"p\"\nbase_url = 12\n",
     );
     let out = space.ostler(["trust", "--yes"]).output().exits(1);
-    assert!(out.stderr.contains("mend it first"), "{}", out.stderr);
+    assert!(out.stderr.contains("fix it first"), "{}", out.stderr);
     assert!(out.stderr.contains("ostler.toml:3"), "{}", out.stderr);
     assert!(doctor(&space).contains("untrusted"));
 }

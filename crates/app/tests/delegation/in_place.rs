@@ -101,7 +101,7 @@ fn it_is_talked_to_in_the_terminal() {
     term.keys("one\r");
     term.wait_for("First.");
     term.keys("/compact\r");
-    term.wait_for("takes no commands");
+    term.wait_for("has no commands");
     term.keys("two\r");
     super::common::wait_for("the second call", || {
         (team.agents.calls("codex").len() == 2).then_some(())
@@ -123,7 +123,7 @@ fn what_is_no_agent_is_said() {
         let out = team.run(["exec", "--backend", name, "-p", "x"]).output();
         assert_ne!(out.code, Some(0), "{name}");
         assert!(
-            out.stderr.contains("is no other agent"),
+            out.stderr.contains("is not a known agent"),
             "{name}: {}",
             out.stderr
         );

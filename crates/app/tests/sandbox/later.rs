@@ -421,13 +421,13 @@ fn servers_of_a_project_are_not_imported_unasked() {
     assert!(!kept().contains("/evil"), "{}", kept());
     assert!(out.stderr.contains(".cursor/mcp.json"), "{}", out.stderr);
     let mut term = scene.ostler(["mcp", "import"]).on_terminal(100, 40);
-    let shown = term.wait_for("Take it?");
+    let shown = term.wait_for("Import it?");
     for part in ["/evil", "-x", "${TOKEN}", ".cursor/mcp.json"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     term.keys("n\r");
     term.wait_until("the second question", |screen| {
-        screen.matches("Take it?").count() == 2
+        screen.matches("Import it?").count() == 2
     });
     term.keys("\r");
     term.wait();

@@ -118,7 +118,7 @@ fn the_last_session_is_the_newest_of_this_project() {
             .store
             .last()
             .unwrap_err()
-            .contains("no session of this project yet")
+            .contains("project has no session yet")
     );
     shelf.put(&shelf.store, A, 3, vec![user("a")]);
     shelf.put(&shelf.store, B, 2, vec![user("b")]);
