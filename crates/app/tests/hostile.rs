@@ -482,7 +482,7 @@ fn servers_of_a_project_take_no_secret_that_nobody_was_shown() {
         let run = run.output();
         let taken = std::fs::read_to_string(&out).unwrap_or_default();
         assert_eq!(taken == value, given, "{variable} {own} {}", run.stderr);
-        let says = format!("it takes {variable}, which looks like a secret");
+        let says = format!("it uses {variable}, which looks like a secret");
         assert_eq!(run.stderr.contains(&says), !given, "{}", run.stderr);
     }
 }

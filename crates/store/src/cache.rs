@@ -131,7 +131,7 @@ mod tests {
             ),
             (
                 vec![usage(10, 0, None), usage(20, 9, None), usage(30, 20, None)],
-                &["entry 2: only 9 of the 10 bytes of the prompt before are shared"],
+                &["entry 2: only 9 of the 10 bytes of the previous prompt are shared"],
             ),
         ] {
             let entries = numbered(std::iter::once(user("go")).chain(usages));

@@ -351,7 +351,7 @@ fn what_stands_above_is_said() {
     let out = run.output().ok();
     assert!(
         out.stderr
-            .ends_with("In this folder OSTLER_MODEL says `demo` instead.\n"),
+            .ends_with("In this folder OSTLER_MODEL sets `demo` instead.\n"),
         "{out:?}"
     );
 }
