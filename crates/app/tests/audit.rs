@@ -40,7 +40,10 @@ fn misused_flags_are_usage_errors() {
         "there is no tool `bahs`; did you mean `bash`?",
     );
     check(&["--format", "json"], "add -p");
-    check(&["--format", "json", "sessions", "list"], "put the output format after");
+    check(
+        &["--format", "json", "sessions", "list"],
+        "put the output format after",
+    );
     assert_eq!(files(space.home()), Vec::<std::path::PathBuf>::new());
 }
 

@@ -200,7 +200,7 @@ fn what_breaks_before_anything_was_seen_is_sent_again() {
             let (scene, out) = recovers(kind, config, faults);
             assert_eq!(out.stdout, "Here it is.\n", "{name}");
             assert_eq!(
-                out.stderr.matches("Retry ").count(),
+                out.stderr.matches(" failed; trying again in ").count(),
                 tries,
                 "{name}: {}",
                 out.stderr
@@ -482,10 +482,7 @@ fn an_empty_answer_is_asked_for_again_once() {
 
         let empty = [Step::answer(), Step::answer().text(" \n")];
         let (scene, message) = fails(kind, "", empty, "empty_response");
-        assert!(
-            message.contains("gave an empty answer twice"),
-            "{message}"
-        );
+        assert!(message.contains("gave an empty answer twice"), "{message}");
         let log = scene.log();
         assert_eq!(of_type(&log, "turn_end")[0]["outcome"], "empty_response");
     });

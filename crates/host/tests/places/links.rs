@@ -245,7 +245,9 @@ async fn a_cut_link_tells_everybody() {
     assert!(ended.is_err() || matches!(ended, Ok(Output::Exited(Exit::LOST))));
     let error = remote.stat(Path::new("/")).await.unwrap_err();
     assert!(
-        error.to_string().starts_with("the connection to box is lost: "),
+        error
+            .to_string()
+            .starts_with("the connection to box is lost: "),
         "{error}"
     );
     assert!(remote.lost().is_some());
