@@ -117,13 +117,13 @@ fn a_call_that_goes_wrong_is_a_clear_result() {
             "answers what nobody knows",
             "tools/call) answer '{\"content\":[{\"type\":\"smell\"}]}';;",
             "server_error",
-            "something else",
+            "not a result",
         ),
         (
             "answers nonsense",
             "tools/call) answer '{\"tools\":[]}';;",
             "server_error",
-            "something else",
+            "not a result",
         ),
     ] {
         let scene = called_once(cases);

@@ -202,7 +202,7 @@ fn a_whole_task_over_ssh() {
         .output()
         .ok();
     assert!(
-        clean.stderr.contains("no longer at ssh"),
+        clean.stderr.contains("was removed from ssh"),
         "{}",
         clean.stderr
     );
@@ -249,7 +249,7 @@ fn a_command_outlives_its_connection() {
     let told = told(&out);
     let expect: String = (10..410).map(|n| format!("{n}\\n")).collect();
     assert!(told[0].contains(&format!("{expect}end")), "{told:?}");
-    assert!(out.stderr.contains("is cut"), "{}", out.stderr);
+    assert!(out.stderr.contains("is lost"), "{}", out.stderr);
     assert!(out.stderr.contains("is back"), "{}", out.stderr);
     assert_eq!(
         std::fs::read_to_string(project.join("ran")).unwrap(),

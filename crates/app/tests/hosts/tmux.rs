@@ -54,7 +54,7 @@ fn commands_run_in_the_pane_and_it_can_be_looked_at() {
     // How to attach, and what does not hold.
     assert!(out.stderr.contains("tmux -L ostler-"), "{}", out.stderr);
     assert!(
-        out.stderr.contains("no sandbox holds them"),
+        out.stderr.contains("no sandbox confines them"),
         "{}",
         out.stderr
     );
