@@ -472,7 +472,7 @@ fn a_call_that_becomes_a_task_is_waited_for() {
         (vec![working, working, &done_with], "", "at last"),
         (vec![working, failed], "server_error", "no disk"),
         (vec![cancelled], "server_error", "it cancelled the call"),
-        (vec![r#""status":"odd""#], "server_error", "something else"),
+        (vec![r#""status":"odd""#], "server_error", "not a result"),
     ] {
         let scene = scene(
             "",

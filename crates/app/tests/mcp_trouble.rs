@@ -293,7 +293,7 @@ fn an_address_that_does_not_work_is_explained() {
                 "no-url",
                 plain("nonsense"),
                 "settings",
-                &["nonsense is no URL"],
+                &["nonsense is not a URL"],
             ),
             row(
                 "reserved",
