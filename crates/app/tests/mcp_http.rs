@@ -104,7 +104,7 @@ fn what_is_wrong_with_a_server_of_the_old_transport_is_said() {
         assert!(out.stderr.contains(words), "{url}: {}", out.stderr);
     };
     // The address of the other form, and one where nothing is.
-    fails(server.url(), "takes no messages (HTTP 405)");
+    fails(server.url(), "accepts no messages (HTTP 405)");
     fails("http://127.0.0.1:1/sse", "nothing listens");
     let other = McpServer::start("", |_| true);
     let scene = scene(&other.events_url(), "");
