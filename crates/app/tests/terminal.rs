@@ -327,7 +327,7 @@ fn esc_gives_the_prompt_back() {
             vec![Step::answer().call("bash", slow)],
             "begun",
         ),
-        ("", vec![Step::rate_limited(60)], "Trying again"),
+        ("", vec![Step::rate_limited(60)], "trying again in"),
     ];
     for (config, steps, seen) in cases {
         let scene = Scene::with_config(Kind::Chat, config, steps);

@@ -171,7 +171,7 @@ fn the_persons_own_file_is_for_rules_of_one_project() {
         loaded
             .notices
             .iter()
-            .any(|n| n.text.to_string().contains("alone"))
+            .any(|n| n.text.to_string().contains("may only have"))
     );
 }
 
