@@ -52,7 +52,7 @@ async fn start(session: &mut Session, line: &str) {
     let View::Text(text) = session.command(line).await else {
         panic!("{line} was not taken");
     };
-    assert!(text.contains("begins"), "{text}");
+    assert!(text.contains("goal starts"), "{text}");
 }
 
 async fn mode(session: &mut Session) -> String {

@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(told.len(), 3, "{told:?}");
         assert_eq!(
             told[0],
-            "Picture 3 was left out: it is no PNG, JPEG, GIF or WebP."
+            "Picture 3 was left out: it is not a PNG, JPEG, GIF or WebP."
         );
         assert!(told[2].starts_with("Picture 5 was left out: its data is not base64"));
     }

@@ -51,7 +51,7 @@ async fn prepared(data: String) -> Result<Image, String> {
         let bytes = base64::engine::general_purpose::STANDARD
             .decode(data.trim())
             .map_err(|e| e.to_string())?;
-        let format = picture::format(&bytes).ok_or("it is no PNG, JPEG, GIF or WebP")?;
+        let format = picture::format(&bytes).ok_or("it is not a PNG, JPEG, GIF or WebP")?;
         picture::prepare(&bytes, format).map(|picture| picture.image)
     };
     let done = tokio::task::spawn_blocking(work).await;
