@@ -95,7 +95,8 @@ pub async fn turn(
         fail(&state.feed, state.settings.language, &error);
         return Err(opening);
     }
-    if let Err(error) = planner::before_turn(state, inbox, &cancel, &words).await {
+    let planned = Box::pin(planner::before_turn(state, inbox, &cancel, &words)).await;
+    if let Err(error) = planned {
         fail(&state.feed, state.settings.language, &error);
         return Ok(());
     }

@@ -374,9 +374,9 @@ mod tests {
             (
                 "a\u{1b}[31mb\rc\u{202e}d\u{200b}",
                 "a[31mbcd",
-                Some("4 characters"),
+                Some("4 invisible characters"),
             ),
-            ("x\u{e0041}\u{e0042}", "x", Some("2 characters")),
+            ("x\u{e0041}\u{e0042}", "x", Some("2 invisible characters")),
         ] {
             write(root.join("AGENTS.md"), text);
             let out = load((&none, None), &root, &Border::none(), Language::English);

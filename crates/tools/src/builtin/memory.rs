@@ -253,7 +253,7 @@ mod tests {
         assert!(
             said(&bench, "remember", new)
                 .await
-                .starts_with("exists: There is a fact \"Gateway port\" already")
+                .starts_with("exists: There is already a fact \"Gateway port\"")
         );
 
         let kept = said(
