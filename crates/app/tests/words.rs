@@ -49,9 +49,11 @@ const FRONT_ENDS: [&str; 42] = [
 ];
 
 /// Tables of their own, what only looks like a text, and modes for programs alone.
-const OTHER_TABLES: [&str; 12] = [
+const OTHER_TABLES: [&str; 13] = [
     // Speaks with models of other programs.
     "app/src/mcp_server",
+    // What the model is told of a command in the editor's terminal.
+    "app/src/acp/terminal.rs",
     "app/src/bin",
     "app/src/conformance.rs",
     "app/src/flags/chinese.rs",
@@ -66,7 +68,7 @@ const OTHER_TABLES: [&str; 12] = [
 ];
 
 /// What is typed, read by models or programs, or names kinds of values inside the configuration.
-const ALLOWED: [&str; 49] = [
+const ALLOWED: [&str; 52] = [
     // Commands that keys send.
     "mode normal",
     "mode plan",
@@ -77,6 +79,10 @@ const ALLOWED: [&str; 49] = [
     // What a model is told of a call that cannot be made.
     "it is switched off",
     "There is no contract",
+    "The person refused this call",
+    // What is wrong with a schema for answers, and what a key means in the schema of the configuration.
+    "is outside of the schema",
+    "Conversations run commands in a tmux pane",
     // Scripts for a shell.
     "exec sh -c",
     "docker exec -it",
