@@ -37,10 +37,10 @@ impl Schema {
         let mut compiler = Compiler::new();
         compiler.set_default_draft(Draft::V2020_12);
         compiler.use_loader(Box::new(Alone));
-        let root = compiler
-            .add_resource(OWN, value)
-            .and_then(|()| compiler.compile(OWN, &mut compiled))
-            .map_err(|error| format!("{error:#}"))?;
+        let added = compiler.add_resource(OWN, value);
+        added.map_err(|error| format!("{error:#}"))?;
+        let root = compiler.compile(OWN, &mut compiled);
+        let root = root.map_err(|error| format!("{error:#}"))?;
         Ok(Self {
             text,
             compiled,
