@@ -49,8 +49,8 @@ fn what_may_run_while_planning() {
         ("bash", run("curl https://a.example"), Err("not known")),
         ("bash", run("rm -rf x"), Err("not known")),
         ("bash", run("kill 1"), Err("not known")),
-        ("bash", run("ls `x"), Err("cannot be determined")),
-        ("bash", run("$CMD"), Err("cannot be determined")),
+        ("bash", run("ls `x"), Err("for sure")),
+        ("bash", run("$CMD"), Err("for sure")),
         (
             "bash",
             json!({"command": "ls", "wait": false}),
