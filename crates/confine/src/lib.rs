@@ -17,8 +17,7 @@ mod settings;
 mod shape;
 mod share;
 mod spawn;
-#[cfg(test)]
-mod testing;
+pub mod testing;
 mod verdict;
 pub mod worktree;
 

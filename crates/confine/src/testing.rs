@@ -1,4 +1,4 @@
-//! What the unit tests share.
+//! What the unit tests of this crate and of those above it share.
 
 use crate::{CallSandbox, Terms};
 use ostler_tools::tool::Context;

@@ -1,5 +1,6 @@
-//! Sessions: the log, the turn, dispatch, tools and policy. It never prints, exits, or reads env or home: the binary passes values in.
-//! A folder is a room; which rooms it may use is a list in `xtask/src/tidy/rooms.rs`.
+//! What is done with a session: turns, dispatch, compaction, commands, the task that owns it, and the hub that opens it. It
+//! never prints, exits, or reads env or home: the binary passes values in. A folder is a room; which rooms it may use is a
+//! list in `xtask/src/tidy/layers.rs`.
 
 pub mod commands;
 mod compaction;

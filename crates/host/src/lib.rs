@@ -1,5 +1,5 @@
-//! Where commands and files happen. `Host` is the trait, `Local` this machine by syscalls; everything unix-only of the
-//! project lives here. It decides nothing about permission: callers say which folders may be written.
+//! Where commands and files happen. `Host` is the trait, `Local` this machine by syscalls, `Remote` another place.
+//! Its files, its sandbox and its checkpoints are crates of their own. It decides nothing about permission: callers say which folders may be written.
 
 mod command;
 #[expect(unsafe_code, reason = "the environment block has no safe form")]

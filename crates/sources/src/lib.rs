@@ -1,4 +1,5 @@
-//! Folders that roles and skills are read from, and whose they are. A project's own count only as far as somebody looked
+//! What people wrote for the model: instructions, commands, roles, skills, references. Here, how such files are read and whose
+//! they are. A project's own count only as far as somebody looked
 //! at their content, and as far as the rules that bind `read_file` let them be read; what cannot be read is told. It does
 //! not know what the files mean.
 

@@ -15,8 +15,6 @@ mod services;
 pub mod session;
 pub mod settings;
 mod state_hooks;
-#[cfg(test)]
-mod testing;
 
 pub use services::ToolServices;
 

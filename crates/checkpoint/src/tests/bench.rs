@@ -1,5 +1,5 @@
 //! The cost of a checkpoint beside `git status`, as a ratio. Run it optimised, on a quiet machine:
-//! `cargo test --release -p ostler-host checkpoint::tests::bench -- --ignored --nocapture`.
+//! `cargo test --release -p ostler-checkpoint tests::bench -- --ignored --nocapture`.
 
 use super::random::git;
 use super::*;
@@ -8,7 +8,7 @@ const FILES: usize = 50_000;
 const ROUNDS: usize = 7;
 
 #[test]
-#[ignore = "prints figures for a quiet machine: cargo test --release -p ostler-host checkpoint::tests::bench -- --ignored --nocapture"]
+#[ignore = "prints figures for a quiet machine: cargo test --release -p ostler-checkpoint tests::bench -- --ignored --nocapture"]
 #[expect(clippy::print_stderr, reason = "it prints what it measured")]
 fn a_checkpoint_beside_git_status() {
     let world = World::new();
@@ -63,7 +63,7 @@ fn a_checkpoint_beside_git_status() {
 
 /// What a turn pays in a project of a few files: once when it changed something, once when it did not.
 #[test]
-#[ignore = "prints figures for a quiet machine: cargo test --release -p ostler-host checkpoint::tests::bench -- --ignored --nocapture"]
+#[ignore = "prints figures for a quiet machine: cargo test --release -p ostler-checkpoint tests::bench -- --ignored --nocapture"]
 #[expect(clippy::print_stderr, reason = "it prints what it measured")]
 fn a_small_tree_costs_little() {
     let world = World::new();

@@ -220,7 +220,7 @@ impl Streams {
 mod tests {
     use super::*;
     use crate::hooks::{Matcher, Moment};
-    use crate::testing::call_sandbox;
+    use ostler_confine::testing::call_sandbox;
     use ostler_tools::testing::Bench;
 
     async fn ran(command: &str, timeout: Duration, facts: &str, cx: &HookContext) -> Ended {
